@@ -7,6 +7,7 @@ each entry of `PROBES` is in the code once; a fleet of 10,000 seeds must hit all
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Final
 
 PROBES: dict[str, str] = {
     # members of groups
@@ -85,7 +86,9 @@ PROBES: dict[str, str] = {
 }
 """Each branch by its name, and what happens there, in Kafka's words."""
 
-_AFTER_ITS_SUCCESSOR = "a replaced coordinator's marker would have to come after its successor's next transaction began"
+_AFTER_ITS_SUCCESSOR: Final = (
+    "a replaced coordinator's marker would have to come after its successor's next transaction began"
+)
 NOT_ASKED: dict[str, str] = {
     "join: protocols differ": "all members of a group in a scenario have one list of assignors",
     "offsets: expired": "offsets.retention.minutes is at least one, and a flight of the swarm lasts a minute",

@@ -5,12 +5,13 @@ Keys that `set` changes in a running cluster are not here: coordinators read tho
 
 from collections.abc import Mapping
 from functools import partial
+from typing import Final
 
 import msgspec
 
 from cluster.config import broker_number
 
-MS = 1_000
+MS: Final = 1_000
 
 
 class BrokerConfig(msgspec.Struct, frozen=True):

@@ -8,7 +8,7 @@ NOT_COORDINATOR. Each request is repeated until it is answered, because the resp
 Source: `BrokerLifecycleManager`, `BrokerServer.startup` and `shutdown`.
 """
 
-from typing import Any
+from typing import Any, Final
 
 from cluster.broker.controller_channel import ControllerChannel
 from cluster.broker.host import BrokerHost
@@ -16,10 +16,10 @@ from cluster.events import BrokerStateChanged
 from cluster.protocol.broker_states import BROKER_STATES, BrokerEvent, BrokerState
 from cluster.virtual_time import Timer
 
-NO_CONTROLLER_RETRY_US = 1_000_000
-CONTROLLER_SOCKET_TIMEOUT_US = 30_000_000  # controller.socket.timeout.ms
-SECOND_REQUEST_US = 50_000  # a stopping broker repeats its first request so soon
-SHUTDOWN_TIMEOUT_US = 300_000_000  # then the process ends, whether or not the controller agreed
+NO_CONTROLLER_RETRY_US: Final = 1_000_000
+CONTROLLER_SOCKET_TIMEOUT_US: Final = 30_000_000  # controller.socket.timeout.ms
+SECOND_REQUEST_US: Final = 50_000  # a stopping broker repeats its first request so soon
+SHUTDOWN_TIMEOUT_US: Final = 300_000_000  # then the process ends, whether or not the controller agreed
 
 
 class BrokerLifecycle:

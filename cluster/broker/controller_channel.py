@@ -7,6 +7,7 @@ links of the broker that hosts it.
 """
 
 from collections.abc import Callable, Mapping
+from typing import Final
 
 from cluster.broker.host import BrokerHost
 from cluster.broker.replica import Replica
@@ -17,8 +18,10 @@ from cluster.protocol.messages import PartitionMetadata
 from cluster.spec import Buggify
 from cluster.virtual_time import Timeline, Timer
 
-NO_CONTROLLER = -1
-QUORUM_FETCH_TIMEOUT_US = 2_000_000  # controller.quorum.fetch.timeout.ms: then the voters elect another controller
+NO_CONTROLLER: Final = -1
+QUORUM_FETCH_TIMEOUT_US: Final = (
+    2_000_000  # controller.quorum.fetch.timeout.ms: then the voters elect another controller
+)
 
 BrokerHeartbeat = tuple[BrokerHost[Replica], int, int]
 """(the broker, its broker epoch, the version of its metadata)"""

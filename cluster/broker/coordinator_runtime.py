@@ -7,7 +7,7 @@ to the coordinators. Source: Kafka's `CoordinatorRuntime`.
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import Generic, Protocol, TypeVar, cast
+from typing import Final, Generic, Protocol, TypeVar, cast
 
 from cluster.broker.host import BrokerHost
 from cluster.broker.replica import Replica
@@ -29,7 +29,7 @@ from cluster.reach import reached
 from cluster.virtual_time import Timer
 
 LOAD_US = 20_000  # a new leader reads its partition before it coordinates
-LOAD_US_FOR_EACH_RECORD = 1
+LOAD_US_FOR_EACH_RECORD: Final = 1
 
 
 class CoordinatorRules(Protocol):

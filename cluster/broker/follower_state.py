@@ -6,13 +6,13 @@ Source: `kafka.cluster.Replica.updateFetchStateOrThrow`.
 """
 
 from collections.abc import Sequence
-from typing import Any, Generic
+from typing import Any, Final, Generic
 
 from cluster.broker.host import BrokerHost, ReplicaT
 from cluster.network import Link
 from cluster.protocol.record_batch import RecordBatch
 
-LONG_AGO_US = -(1 << 62)
+LONG_AGO_US: Final = -(1 << 62)
 
 FetchResponse = tuple[int, Sequence[RecordBatch], int, int]
 """The response to a follower's fetch: (session, batches, the leader's high watermark, its log start)."""

@@ -6,7 +6,7 @@ Source: `InterBrokerSendThread` (AddPartitionsToTxnManager, TransactionMarkerCha
 """
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Final
 
 from cluster.broker.controller_channel import ControllerChannel
 from cluster.broker.host import BrokerHost
@@ -15,7 +15,7 @@ from cluster.network import NEVER_FROZEN, Connection, ConnectionAttempts, InFlig
 from cluster.protocol.api import Request
 from cluster.virtual_time import Timer
 
-REQUEST_TIMEOUT_US = 30_000_000  # request.timeout.ms of a broker
+REQUEST_TIMEOUT_US: Final = 30_000_000  # request.timeout.ms of a broker
 CONNECTING = ConnectionConfig.of(resolve("producer", {"reconnect.backoff.ms": 50, "reconnect.backoff.max.ms": 50}))
 """How brokers connect to brokers: `NetworkUtils.buildNetworkClient` backs off by 50 ms, however often it fails."""
 

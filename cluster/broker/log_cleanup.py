@@ -3,12 +3,14 @@
 Source: `LogManager.cleanupLogs`, `UnifiedLog.removeExpiredProducers`.
 """
 
+from typing import Final
+
 from cluster.broker.broker_config import BrokerConfig
 from cluster.broker.host import BrokerHost
 from cluster.broker.replica import Replica
 from cluster.storage.partition_log import WRITEBACK_EVERY_US
 
-FIRST_RETENTION_CHECK_US = 30_000_000  # LogManager's initial task delay
+FIRST_RETENTION_CHECK_US: Final = 30_000_000  # LogManager's initial task delay
 
 
 class LogCleanup:

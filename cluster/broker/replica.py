@@ -13,6 +13,7 @@ Source: `kafka.cluster.Partition`, `ReplicaFetcherThread`, `AbstractFetcherThrea
 from bisect import insort
 from collections.abc import Callable, Sequence
 from operator import itemgetter
+from typing import Final
 
 from cluster.broker.follower_state import LONG_AGO_US, FetchResponse, FetchSession, FollowerState
 from cluster.broker.host import BrokerHost
@@ -36,9 +37,9 @@ from cluster.storage.lost_records import records_lost_everywhere
 from cluster.storage.partition_log import PartitionLog
 from cluster.storage.retention import first_kept, segment_starts
 
-REPLICA_FETCH_MAX_BYTES = 1_048_576
-REPLICA_FETCH_BACKOFF_US = 1_000_000
-NO_LIMIT = 1 << 62
+REPLICA_FETCH_MAX_BYTES: Final = 1_048_576
+REPLICA_FETCH_BACKOFF_US: Final = 1_000_000
+NO_LIMIT: Final = 1 << 62
 Committed = Callable[[ErrorCode], object]
 _offset = itemgetter(0)
 

@@ -6,6 +6,7 @@ partition, and answered when one of them has records; its stale entries at the o
 
 from collections.abc import Callable
 from functools import partial
+from typing import Final
 
 from cluster.broker.group_coordinator_service import GroupCoordinatorService
 from cluster.broker.host import BrokerHost, RequestHandlers
@@ -22,7 +23,7 @@ from cluster.reach import reached
 from cluster.storage.leader_epochs import UNDEFINED_EPOCH, UNDEFINED_OFFSET, EpochEnd
 from cluster.storage.producer_state import Verification
 
-ALL_IN_SYNC = -1
+ALL_IN_SYNC: Final = -1
 UNKNOWN_END = EpochEnd(UNDEFINED_EPOCH, UNDEFINED_OFFSET)
 
 

@@ -32,7 +32,7 @@ from cluster.protocol.names import coordinator_partition
 from cluster.protocol.record_batch import NO_EPOCH, RecordBatch
 
 TRANSACTIONS_TOPIC: Final = "__transaction_state"
-MARKER_RETRY_US = 100_000  # TransactionMarkerChannelManager: retried with the next round of its thread
+MARKER_RETRY_US: Final = 100_000  # TransactionMarkerChannelManager: retried with the next round of its thread
 _FENCED = (ErrorCode.TRANSACTION_COORDINATOR_FENCED, ErrorCode.INVALID_PRODUCER_EPOCH)
 
 

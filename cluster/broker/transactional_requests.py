@@ -8,6 +8,7 @@ Source: `ReplicaManager.handleProduceAppend`, `AddPartitionsToTxnManager`, `Kafk
 
 from collections.abc import Callable
 from functools import partial
+from typing import Final
 
 from cluster.broker.broker_config import BrokerConfig
 from cluster.broker.group_coordinator_service import OFFSETS_TOPIC, GroupCoordinatorService
@@ -25,7 +26,7 @@ from cluster.protocol.names import topic_of
 from cluster.protocol.record_batch import ABORT, COMMIT, RECORD_BATCH_OVERHEAD_BYTES, RecordBatch
 from cluster.storage.producer_state import Verification
 
-MARKER_BYTES = RECORD_BATCH_OVERHEAD_BYTES + 17  # key: version and type; value: version and coordinator epoch
+MARKER_BYTES: Final = RECORD_BATCH_OVERHEAD_BYTES + 17  # key: version and type; value: version and coordinator epoch
 _UNVERIFIED = (
     ErrorCode.NETWORK_EXCEPTION,
     ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,

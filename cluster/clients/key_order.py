@@ -2,11 +2,12 @@
 
 from array import array
 from bisect import bisect_right
+from typing import Final
 
 Stream = tuple[str, str]  # producer, partition
-SCATTERED = 1 << 60  # above every rank that serial numbers give
-NEVER_NOTED = -1
-ONE_MOVE = 1 << 48  # more than any partition has records of one producer
+SCATTERED: Final = 1 << 60  # above every rank that serial numbers give
+NEVER_NOTED: Final = -1
+ONE_MOVE: Final = 1 << 48  # more than any partition has records of one producer
 
 
 class KeyOrder:

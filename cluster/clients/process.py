@@ -5,7 +5,7 @@ The threads are actors in one nursery. A kill cancels their scope: nothing is cl
 """
 
 from collections.abc import Awaitable, Callable
-from typing import Any
+from typing import Any, Final
 
 import trio
 
@@ -17,8 +17,8 @@ from cluster.protocol.messages import MetadataRequest, MetadataResponse, Partiti
 from cluster.virtual_time import TIMED_OUT, TimedOut, Timer, Waiter
 from cluster.virtual_time.waiting import NEVER_US
 
-MS = 1_000
-HIGHEST_NODE = 2_147_483_647  # Integer.MAX_VALUE
+MS: Final = 1_000
+HIGHEST_NODE: Final = 2_147_483_647  # Integer.MAX_VALUE
 
 Wait = Callable[[], Awaitable[object]]
 """What a thread must wait for before it goes on: it calls this, and awaits the result."""

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable
+from typing import Final
 
 import msgspec
 
@@ -11,7 +12,7 @@ from cluster.protocol.api import SentBy
 from cluster.protocol.api_table import names_sent_by
 from cluster.protocol.names import TopicPartition
 
-MOST_DIGITS = 100
+MOST_DIGITS: Final = 100
 
 _NAME = re.compile(r"[A-Za-z0-9._-]+")
 

@@ -6,7 +6,7 @@ writing, completing, the nemesis, the swarm and the console read the rows. Durat
 after that time.
 """
 
-from typing import Literal
+from typing import Final, Literal
 
 import msgspec
 
@@ -268,7 +268,7 @@ Command = (
 )  # fmt: skip
 """Any command."""
 
-_FOR = "[for <for_us:duration>]"
+_FOR: Final = "[for <for_us:duration>]"
 
 COMMANDS: tuple[Form, ...] = (
     Form(Kill, f"kill <target:process> {_FOR}", "end a process without a word (kill -9)", undo="start {0}",

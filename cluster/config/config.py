@@ -5,6 +5,7 @@ lists as tuples, None for a key that is not set). The table of keys is `cluster.
 """
 
 from collections.abc import Mapping
+from typing import Final
 
 from cluster.config.keys import CONFIG_KEYS, TOPIC_FALLBACK, ConfigKey, Scope, Value
 from cluster.config.suggestions import brief, nearest
@@ -32,7 +33,7 @@ _BY_SCOPE: dict[Scope, dict[str, ConfigKey]] = {"broker": {}, "topic": {}, "prod
 for _entry in CONFIG_KEYS:
     _BY_SCOPE[_entry.scope][_entry.name] = _entry
 
-MOST_DIGITS = 20
+MOST_DIGITS: Final = 20
 """Of a whole number in a text: no key of Kafka's takes one of more."""
 
 ELSEWHERE = {

@@ -6,7 +6,7 @@ consumer's timeouts reach the coordinator with its next JoinGroup). A client's o
 of brokers and topics are refused then.
 """
 
-from typing import Literal
+from typing import Final, Literal
 
 import msgspec
 
@@ -14,8 +14,8 @@ Scope = Literal["broker", "topic", "producer", "consumer"]
 Kind = Literal["int_ms", "int_bytes", "int", "bool", "string", "enum", "float", "list"]
 Value = int | float | bool | str | tuple[str, ...] | None
 
-INT_MAX = 2_147_483_647
-LONG_MAX = 9_223_372_036_854_775_807
+INT_MAX: Final = 2_147_483_647
+LONG_MAX: Final = 9_223_372_036_854_775_807
 
 
 class ConfigKey(msgspec.Struct, frozen=True):

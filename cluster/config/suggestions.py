@@ -3,10 +3,11 @@
 from collections.abc import Iterable
 from difflib import SequenceMatcher
 from itertools import islice
+from typing import Final
 
-LONGEST_SENTENCE = 400
-LONGEST_WORD = 100
-MOST_CANDIDATES = 1_000
+LONGEST_SENTENCE: Final = 400
+LONGEST_WORD: Final = 100
+MOST_CANDIDATES: Final = 1_000
 """No word is longer, and a comparison takes the product of both lengths."""
 
 

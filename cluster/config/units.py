@@ -8,6 +8,7 @@ import math
 import re
 from decimal import Decimal
 from fractions import Fraction
+from typing import Final
 
 MICROSECONDS = {"us": 1, "ms": 1_000, "s": 1_000_000, "m": 60_000_000, "h": 3_600_000_000}
 BYTES = {"B": 1, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}
@@ -16,11 +17,11 @@ PERIODS = {"s": 1, "m": 60, "h": 3_600}
 _ISO_DURATION = re.compile(r"P(?:([0-9]+)D)?(?:T(?:([0-9]+)H)?(?:([0-9]+)M)?(?:([0-9]+(?:\.[0-9]{1,9})?)S)?)?")
 _NUMBER = re.compile(r"([0-9]+(?:\.[0-9]+)?)(.*)", re.DOTALL)
 
-LONGEST_TEXT = 40
-LONGEST_DECIMALS = 400
+LONGEST_TEXT: Final = 40
+LONGEST_DECIMALS: Final = 400
 MOST_US = 1_000_000 * MICROSECONDS["h"]
-MOST_BYTES = (1 << 63) - 1
-MOST_PER_SECOND = 1_000_000  # virtual time is counted in microseconds
+MOST_BYTES: Final = (1 << 63) - 1
+MOST_PER_SECOND: Final = 1_000_000  # virtual time is counted in microseconds
 """Beyond these a number is a slip of the finger, and its arithmetic would leave 64 bits."""
 
 

@@ -8,14 +8,15 @@ Source: `ClusterControlManager`, `BrokerHeartbeatManager`, `ReplicationControlMa
 """
 
 from collections.abc import Callable, Iterable
+from typing import Final
 
 from cluster.controller.elections import NO_LEADER, ElectionKind, elect, isr_without
 from cluster.events import BrokerFenced, BrokerUnfenced, Event, IsrChanged, LeaderElected
 from cluster.protocol.messages import PartitionMetadata
 from cluster.protocol.names import topic_of
 
-PRODUCER_IDS_IN_BLOCK = 1_000
-CONTROLLED_SHUTDOWN = "controlled shutdown"
+PRODUCER_IDS_IN_BLOCK: Final = 1_000
+CONTROLLED_SHUTDOWN: Final = "controlled shutdown"
 
 
 class NotElected(Exception):  # noqa: N818 - a response of ElectLeaders, not a bug

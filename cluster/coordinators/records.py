@@ -5,6 +5,8 @@ replacement, and offsets. It keeps joins in memory only, as Kafka does: a failov
 Source: Kafka's `GroupMetadataValue`, `OffsetCommitValue`; a tombstone is the key with a null value.
 """
 
+from typing import Final
+
 import msgspec
 
 from cluster.protocol.messages import MemberMetadata
@@ -95,8 +97,8 @@ class OffsetTombstone(msgspec.Struct, frozen=True, gc=False):
 GroupRecord = GroupMetadataValue | GroupTombstone | CommittedOffset | OffsetTombstone
 
 
-LAST_EPOCH = 32_766  # Short.MaxValue - 1: the last epoch that a coordinator assigns to a producer
-FENCING_EPOCH = 32_767  # Short.MaxValue: for fences, and for an end that rotates the producer id
+LAST_EPOCH: Final = 32_766  # Short.MaxValue - 1: the last epoch that a coordinator assigns to a producer
+FENCING_EPOCH: Final = 32_767  # Short.MaxValue: for fences, and for an end that rotates the producer id
 
 
 class TransactionMetadata(KeyedRecord, frozen=True):

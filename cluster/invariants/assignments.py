@@ -4,6 +4,8 @@ The input is the members' own JoinGroups: their subscriptions and owned partitio
 that the coordinator in office has: each member id's last received one, or the one written with its loaded generation.
 """
 
+from typing import Final
+
 from cluster import events as e
 from cluster.invariants.handlers import Handlers
 from cluster.invariants.sentences import broken
@@ -12,8 +14,10 @@ from cluster.view import ClusterView
 
 BUILT_IN = ("range", "roundrobin", "sticky", "cooperative-sticky")
 """Kafka's assignors. A custom assignor may leave partitions unassigned."""
-COOPERATIVE = "cooperative-sticky"
-UNDER_WAY_US = 11_000_000  # twice offsets.commit.timeout.ms: an accepted request is written or has failed by then
+COOPERATIVE: Final = "cooperative-sticky"
+UNDER_WAY_US: Final = (
+    11_000_000  # twice offsets.commit.timeout.ms: an accepted request is written or has failed by then
+)
 
 
 class _JoinMetadata:

@@ -4,6 +4,8 @@ A duration is judged where nothing else explains it: not after the coordinator l
 process was paused, not while a fault delayed requests. The view's `members` have the configured values.
 """
 
+from typing import Final
+
 from cluster import events as e
 from cluster.invariants.handlers import Handlers
 from cluster.invariants.sentences import broken
@@ -12,12 +14,12 @@ from cluster.spec import ScenarioSpec
 from cluster.view import ClusterView
 from cluster.view.state import GroupView
 
-MS = 1_000
-TIMER_US = 5_000  # the precision of timers
-WRITTEN_US = 5_500_000  # offsets.commit.timeout.ms, and half a second for the network
-LATE_US = 1_000_000
-SETTLED_US = 3_000_000  # delayed messages have arrived by then
-NOT_WRITTEN = "COORDINATOR_NOT_AVAILABLE"
+MS: Final = 1_000
+TIMER_US: Final = 5_000  # the precision of timers
+WRITTEN_US: Final = 5_500_000  # offsets.commit.timeout.ms, and half a second for the network
+LATE_US: Final = 1_000_000
+SETTLED_US: Final = 3_000_000  # delayed messages have arrived by then
+NOT_WRITTEN: Final = "COORDINATOR_NOT_AVAILABLE"
 _OF_ONE_PROCESS = (
     "kill", "stop", "stall", "pause_heartbeats", "fill_disk", "slow_disk", "abandon_transaction"
 )  # fmt: skip

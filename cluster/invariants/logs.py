@@ -1,5 +1,7 @@
 """Invariants of partitions: leaderships, ISRs, watermarks, logs and producers' sequences (R, L, A, P)."""
 
+from typing import Final
+
 from cluster import events as e
 from cluster.invariants.handlers import Handlers
 from cluster.invariants.log_state import LogState
@@ -8,9 +10,9 @@ from cluster.invariants.transactions import TransactionInvariants
 from cluster.protocol.names import topic_of
 from cluster.view import ClusterView
 
-_SEQUENCES = 0x7FFFFFFF  # after the highest comes 0
-_ANY_START = 1 << 62
-PROPAGATED_US = 3_000_000  # every leader has the controller's records by then, over links without a fault
+_SEQUENCES: Final = 0x7FFFFFFF  # after the highest comes 0
+_ANY_START: Final = 1 << 62
+PROPAGATED_US: Final = 3_000_000  # every leader has the controller's records by then, over links without a fault
 _HARMLESS = (
     "kill", "stop", "crash", "abandon_transaction", "fill_disk", "lose_responses"
 )  # fmt: skip

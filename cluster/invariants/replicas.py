@@ -4,6 +4,7 @@ Events do not contain a follower's log end, so a flight gives access to its repl
 """
 
 from collections.abc import Callable
+from typing import Final
 
 from cluster import events as e
 from cluster.invariants.handlers import Handlers
@@ -14,7 +15,7 @@ from cluster.storage.partition_log import PartitionLog
 LogLookup = Callable[[int, str], PartitionLog | None]
 """(broker, partition) → the replica's log, or None if the broker has none."""
 
-ALL_BYTES = 1 << 62
+ALL_BYTES: Final = 1 << 62
 
 
 class ReplicaInvariants:

@@ -3,6 +3,8 @@
 And of a group's committed offsets: only an operator, a reset or a loss moves them back.
 """
 
+from typing import Final
+
 from cluster import events as e
 from cluster.invariants.handlers import Handlers
 from cluster.invariants.log_state import LogState
@@ -12,9 +14,9 @@ from cluster.protocol.record_batch import RecordBatch
 from cluster.spec import ScenarioSpec
 from cluster.view import ClusterView
 
-MS = 1_000
-ABANDONED_KEPT = 3  # closed connections whose parked commit may not have timed out yet
-SETTLED_US = 3_000_000  # delayed messages have arrived by then
+MS: Final = 1_000
+ABANDONED_KEPT: Final = 3  # closed connections whose parked commit may not have timed out yet
+SETTLED_US: Final = 3_000_000  # delayed messages have arrived by then
 _DELAYS_NO_REQUEST = ("kill", "crash", "scale", "subscribe", "set")
 """Kinds of faults after which every request still arrives in its usual time, or never."""
 

@@ -1,17 +1,19 @@
 """Invariants of the durations of transactions, brokers and batches, by the configuration alone (S5, S6, S7)."""
 
+from typing import Final
+
 from cluster import events as e
 from cluster.invariants.handlers import Handlers
 from cluster.invariants.sentences import broken
 from cluster.spec import ScenarioSpec
 from cluster.view import ClusterView
 
-MS = 1_000
-LATE_US = 1_000_000
-SETTLED_US = 3_000_000
+MS: Final = 1_000
+LATE_US: Final = 1_000_000
+SETTLED_US: Final = 3_000_000
 _OVER = {"Empty", "CompleteCommit", "CompleteAbort"}
-TIMED_OUT = "timeout"
-SESSION_EXPIRED = "session expired"
+TIMED_OUT: Final = "timeout"
+SESSION_EXPIRED: Final = "session expired"
 _OF_PROCESSES = (
     "kill", "stop", "crash", "pause", "pause_heartbeats", "stall", "fill_disk", "slow_disk", "abandon_transaction"
 )  # fmt: skip

@@ -1,5 +1,7 @@
 """Invariants of transactions: the last stable offset, markers, and offsets of groups (T)."""
 
+from typing import Final
+
 from cluster import events as e
 from cluster.invariants.log_state import LogState
 from cluster.invariants.sentences import broken
@@ -7,9 +9,9 @@ from cluster.protocol.names import coordinator_partition
 from cluster.protocol.record_batch import ABORT, COMMIT
 from cluster.view import ClusterView
 
-TRANSACTIONS_TOPIC = "__transaction_state"
-WITH_EPOCHS = 2  # the transaction.version from which on every end raises the epoch
-LAST_EPOCH = 32_766  # the last epoch of a producer id
+TRANSACTIONS_TOPIC: Final = "__transaction_state"
+WITH_EPOCHS: Final = 2  # the transaction.version from which on every end raises the epoch
+LAST_EPOCH: Final = 32_766  # the last epoch of a producer id
 _DECISIONS = {"PrepareCommit": COMMIT, "PrepareAbort": ABORT}
 
 

@@ -4,12 +4,13 @@ Source: `ClusterConnectionStates`, `ExponentialBackoff`.
 """
 
 from collections.abc import Callable
+from typing import Final
 
 from cluster.config import ConnectionConfig
 
-MS = 1_000
-JITTER = 0.2  # ClusterConnectionStates.RECONNECT_BACKOFF_JITTER and CONNECTION_SETUP_TIMEOUT_JITTER
-MOST_DOUBLINGS = 30
+MS: Final = 1_000
+JITTER: Final = 0.2  # ClusterConnectionStates.RECONNECT_BACKOFF_JITTER and CONNECTION_SETUP_TIMEOUT_JITTER
+MOST_DOUBLINGS: Final = 30
 
 
 class ConnectionAttempts:

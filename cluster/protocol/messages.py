@@ -5,14 +5,16 @@ A partition is named as Kafka prints it: `orders-0`. Produce and Fetch are model
 byte. Only those fields of Kafka's schemas are here on which a modelled rule depends.
 """
 
+from typing import Final
+
 import msgspec
 
 from cluster.protocol.api import Api, GroupRequest, Request, Response, SentBy, ServedBy, api
 from cluster.protocol.errors import ErrorCode
 from cluster.protocol.record_batch import RecordBatch
 
-NO_MEMBER = ""
-NO_GENERATION = -1
+NO_MEMBER: Final = ""
+NO_GENERATION: Final = -1
 
 
 class ProduceRequest(Request):

@@ -8,12 +8,12 @@ Confusing them is the classic mistake: it finds the wrong coordinator for every 
 from __future__ import annotations
 
 from struct import unpack_from
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
-_MASK_32 = 0xFFFF_FFFF
-_SIGN_32 = 0x8000_0000
-_MURMUR2_SEED = 0x9747_B28C
-_MURMUR2_M = 0x5BD1_E995
+_MASK_32: Final = 0xFFFF_FFFF
+_SIGN_32: Final = 0x8000_0000
+_MURMUR2_SEED: Final = 0x9747_B28C
+_MURMUR2_M: Final = 0x5BD1_E995
 
 
 class TopicPartition(NamedTuple):

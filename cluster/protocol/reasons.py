@@ -3,20 +3,22 @@
 A coordinator has no other information about it. Source: Kafka's `AbstractCoordinator`, `ConsumerCoordinator`.
 """
 
-METADATA_CHANGED = "cached metadata has changed"
-SUBSCRIPTION_CHANGED = "subscription has changed"
-ASSIGNMENT_DOES_NOT_MATCH = "received assignment does not match the current subscription"
-REVOKED = "need to revoke partitions and re-join"
-ALREADY_REBALANCING = "group is already rebalancing"
-COMMIT_FAILED = "offset commit failed since group is already rebalancing"
-REBALANCE_FAILED = "rebalance failed due to "
+from typing import Final
+
+METADATA_CHANGED: Final = "cached metadata has changed"
+SUBSCRIPTION_CHANGED: Final = "subscription has changed"
+ASSIGNMENT_DOES_NOT_MATCH: Final = "received assignment does not match the current subscription"
+REVOKED: Final = "need to revoke partitions and re-join"
+ALREADY_REBALANCING: Final = "group is already rebalancing"
+COMMIT_FAILED: Final = "offset commit failed since group is already rebalancing"
+REBALANCE_FAILED: Final = "rebalance failed due to "
 """Followed by the simple name of Kafka's exception: `rebalance failed due to NotCoordinatorException`."""
 
-LEAVING = "consumer pro-actively leaving the group"
-POLL_TIMEOUT = "consumer poll timeout has expired."
-CLOSED = "the consumer is being closed"
+LEAVING: Final = "consumer pro-actively leaving the group"
+POLL_TIMEOUT: Final = "consumer poll timeout has expired."
+CLOSED: Final = "the consumer is being closed"
 
-NOT_PROVIDED = "not provided"
+NOT_PROVIDED: Final = "not provided"
 """The text that a coordinator logs for a client without a reason."""
 
 

@@ -4,6 +4,7 @@ The values stand in recordings, scenarios and reports (`RebalanceStarted.cause`,
 """
 
 from enum import StrEnum
+from typing import Final
 
 
 class RebalanceCause(StrEnum):
@@ -22,7 +23,7 @@ class RebalanceCause(StrEnum):
     PARTITIONS_REVOKED = "partitions revoked"
 
 
-GROUP_FULL = "group full"
+GROUP_FULL: Final = "group full"
 """A reason only of removals: the member rejoined a group that already had `group.max.size` other members."""
 
 

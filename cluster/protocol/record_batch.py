@@ -6,18 +6,19 @@ Source: Kafka's `DefaultRecordBatch` (magic 2).
 """
 
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 import msgspec
 
-RECORD_BATCH_OVERHEAD_BYTES = 61  # DefaultRecordBatch.RECORD_BATCH_OVERHEAD
-RECORD_OVERHEAD_BYTES = 8  # a typical DefaultRecord header: length, attributes, deltas, key and value lengths
-LAST_SEQUENCE = 0x7FFFFFFF  # the next sequence is 0
+RECORD_BATCH_OVERHEAD_BYTES: Final = 61  # DefaultRecordBatch.RECORD_BATCH_OVERHEAD
+RECORD_OVERHEAD_BYTES: Final = 8  # a typical DefaultRecord header: length, attributes, deltas, key and value lengths
+LAST_SEQUENCE: Final = 0x7FFFFFFF  # the next sequence is 0
+NO_PRODUCER_ID: Final = -1
+NO_EPOCH: Final = -1
+NO_SEQUENCE: Final = -1
 
-
-NO_PRODUCER_ID = NO_EPOCH = NO_SEQUENCE = -1
-
-COMMIT, ABORT = "COMMIT", "ABORT"
+COMMIT: Final = "COMMIT"
+ABORT: Final = "ABORT"
 """How a marker ends its transaction."""
 
 Origin = tuple[str, str, int, int]

@@ -4,9 +4,9 @@ The simulator follows the release. The snapshot's rules are for the vectors only
 is tried again under the snapshot's rule. FIDELITY.md has the table of versions.
 """
 
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
-RELEASE = "4.3.1"
+RELEASE: Final = "4.3.1"
 
 
 class ReleaseRules(NamedTuple):

@@ -5,14 +5,14 @@ handler's: it passes the function that reverts the effect.
 """
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from cluster import events as e
 from cluster.commands import Command, kind_of, targets_of, text_of
 from cluster.events import Event
 from cluster.virtual_time import Timeline
 
-UNTIL_REVERTED = -1
+UNTIL_REVERTED: Final = -1
 FaultKey = tuple[str, ...]
 """What is faulty and how, e.g. ("pause", "broker-1"). Two faults with the same key are never in force at once."""
 

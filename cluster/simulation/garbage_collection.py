@@ -3,8 +3,9 @@
 import gc
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Final
 
-COLLECT_AFTER_ALLOCATIONS = 1_000_000
+COLLECT_AFTER_ALLOCATIONS: Final = 1_000_000
 _RARELY = (COLLECT_AFTER_ALLOCATIONS, 50, 100)
 
 

@@ -10,6 +10,7 @@ holds them for readers.
 """
 
 from random import Random
+from typing import Final
 
 import msgspec
 
@@ -29,7 +30,7 @@ CLASSES_OF_A_REIGN = (4, 8)
 FIRST_MS = (1_000, 20_000)  # from the start of a reign to the first fault of a class
 GAP_MS = (5_000, 45_000)  # between two faults of a class
 LASTS_MS = (500, 3_000, 10_000, 50_000)  # the last is longer than Kafka's session.timeout.ms of 45 s
-TRIES = 5  # draws for one fault: most brokers may be left alone at the moment
+TRIES: Final = 5  # draws for one fault: most brokers may be left alone at the moment
 KEY = ("nemesis",)
 NOT_OF_THE_LOCATION = ("for_us", "to_us", "count")
 

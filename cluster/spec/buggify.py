@@ -8,13 +8,14 @@ active sites; the swarm draws it.
 """
 
 from random import Random
+from typing import Final
 
 from cluster.random_streams import random_stream
 
 ACTIVE, FIRES = 0.25, 0.25
-SLOW_LOAD_US = 2_000_000
-EARLY_TIMEOUT_US = 3_000
-NEARLY_USED_UP = 32_763  # epochs that are given away before the last few
+SLOW_LOAD_US: Final = 2_000_000
+EARLY_TIMEOUT_US: Final = 3_000
+NEARLY_USED_UP: Final = 32_763  # epochs that are given away before the last few
 
 
 class Buggify:

@@ -5,24 +5,26 @@ Times are integer microseconds of virtual time. `config` dictionaries are keyed 
 overridden: `cluster.config.config.resolve` gives the full values.
 """
 
-from typing import Literal
+from typing import Final, Literal
 
 import msgspec
 
 from cluster.commands import AddPartitions, Command, Names, Scale
 from cluster.config import DEFAULT_ASSIGNORS, ClusterConfig, Value, resolve, resolve_topic
 
-MOST_BROKERS = 1_000
-MOST_PARTITIONS = 50_000  # of all topics together: three replicas of each take some 300 MB, and a second to build
-MOST_MEMBERS = 2_000  # of all groups together
-MOST_GROUPS = 500
-MOST_PRODUCERS = 2_000  # instances
-MOST_RECORDS_PER_SECOND = 10_000_000  # of all producers' instances together
-MOST_BATCHES = 1_000_000  # that may wait in an instance's `buffer.memory`
-MOST_KEYS = 10_000_000  # distinct ones of a producer
-START_JITTER_US = 100_000
-STARTUP_US = 6_000_000
-LONGEST_FLIGHT_US = 8_784 * 3_600_000_000  # a leap year
+MOST_BROKERS: Final = 1_000
+MOST_PARTITIONS: Final = (
+    50_000  # of all topics together: three replicas of each take some 300 MB, and a second to build
+)
+MOST_MEMBERS: Final = 2_000  # of all groups together
+MOST_GROUPS: Final = 500
+MOST_PRODUCERS: Final = 2_000  # instances
+MOST_RECORDS_PER_SECOND: Final = 10_000_000  # of all producers' instances together
+MOST_BATCHES: Final = 1_000_000  # that may wait in an instance's `buffer.memory`
+MOST_KEYS: Final = 10_000_000  # distinct ones of a producer
+START_JITTER_US: Final = 100_000
+STARTUP_US: Final = 6_000_000
+LONGEST_FLIGHT_US: Final = 8_784 * 3_600_000_000  # a leap year
 """The limits of a scenario: a larger one takes more memory or time than a machine has."""
 
 KeysKind = Literal["none", "uniform", "zipf", "hot"]

@@ -2,12 +2,12 @@
 
 from collections.abc import Mapping
 from functools import partial
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 import msgspec
 
-MS = 1_000
-FOREVER = -1
+MS: Final = 1_000
+FOREVER: Final = -1
 
 
 class Retention(NamedTuple):

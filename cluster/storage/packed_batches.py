@@ -11,13 +11,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from copy import copy
 from itertools import accumulate, repeat
 from operator import attrgetter, sub
-from typing import NamedTuple, TypeVar
+from typing import Final, NamedTuple, TypeVar
 
 import msgspec
 
 from cluster.protocol.record_batch import Origin, RecordBatch
 
-_LEVEL = 1
+_LEVEL: Final = 1
 
 _Value = TypeVar("_Value")
 _NUMBERS = attrgetter(

@@ -10,6 +10,7 @@ minute (`dirty_expire_centisecs`, `dirty_writeback_centisecs`). Only `flush.mess
 
 from bisect import bisect_right
 from collections.abc import Collection, Iterable
+from typing import Final
 
 from cluster.protocol.record_batch import NO_PRODUCER_ID, RecordBatch
 from cluster.storage.batch_list import BatchList
@@ -19,9 +20,9 @@ from cluster.storage.producer_memory import ProducerMemory
 from cluster.storage.producer_state import ProducerStates
 from cluster.storage.transaction_index import TransactionIndex
 
-WRITEBACK_EVERY_US = 5_000_000
-NEVER = 9_223_372_036_854_775_807
-_CHECKS_UNTIL_WRITTEN = 7  # six times five seconds lie between seven checks
+WRITEBACK_EVERY_US: Final = 5_000_000
+NEVER: Final = 9_223_372_036_854_775_807
+_CHECKS_UNTIL_WRITTEN: Final = 7  # six times five seconds lie between seven checks
 
 
 class PartitionLog:

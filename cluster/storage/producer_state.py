@@ -6,15 +6,15 @@ epoch. Followers never refuse.
 Source: `ProducerStateManager`, `ProducerStateEntry`, `ProducerAppendInfo`, `VerificationStateEntry`.
 """
 
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from cluster.protocol.errors import ErrorCode
 from cluster.protocol.record_batch import NO_PRODUCER_ID, NO_SEQUENCE, RecordBatch
 from cluster.protocol.release_rules import RELEASE_RULES, ReleaseRules
 from cluster.reach import reached
 
-BATCHES_REMEMBERED = 5
-LAST_MARKERS_EPOCH = 32_767  # Short.MaxValue
+BATCHES_REMEMBERED: Final = 5
+LAST_MARKERS_EPOCH: Final = 32_767  # Short.MaxValue
 
 
 class Appended(NamedTuple):

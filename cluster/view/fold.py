@@ -1,14 +1,16 @@
 """`fold(view, event)`: apply one event to the view. Live flights, playback, expectations and invariants all use it."""
 
+from typing import Final
+
 from cluster.events import Event
 from cluster.view import fold_clients, fold_cluster, fold_groups, fold_transactions
 from cluster.view.document import group_lag
 from cluster.view.fold_table import joined
 from cluster.view.state import ClusterView
 
-SECOND_US = 1_000_000
+SECOND_US: Final = 1_000_000
 
-HANDLERS = joined((fold_cluster.FOLD, fold_groups.FOLD, fold_clients.FOLD, fold_transactions.FOLD))
+HANDLERS: Final = joined((fold_cluster.FOLD, fold_groups.FOLD, fold_clients.FOLD, fold_transactions.FOLD))
 """Event class → the function that applies it; complete, or the import fails."""
 
 

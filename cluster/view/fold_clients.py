@@ -1,5 +1,7 @@
 """The fold of consumers' events: ownership, positions, processed records, phases of their processes."""
 
+from typing import Final
+
 from cluster import events as e
 from cluster.config import parse_rate
 from cluster.view import ledger
@@ -9,7 +11,7 @@ from cluster.view.state import ACTIVITY_US, NEVER, ActivitySpan, ClusterView, Gr
 
 FOLD = FoldTable()
 
-BUSY_US = 1_000_000  # a longer time between two polls becomes a span of its own
+BUSY_US: Final = 1_000_000  # a longer time between two polls becomes a span of its own
 
 
 def _lane(member: MemberView, at_us: int, phase: str) -> None:

@@ -1,5 +1,7 @@
 """The fold of the events of brokers, partitions, producers and faults."""
 
+from typing import Final
+
 from cluster import events as e
 from cluster.protocol.record_batch import COMMIT
 from cluster.view import ledger
@@ -19,9 +21,9 @@ from cluster.view.transactions import PartitionTransactions
 
 FOLD = FoldTable()
 
-LOG_ENTRIES_KEPT = 4_000
-MOST_PARTITIONS = 100_000  # of all topics, internal ones included: a foreign journal may claim more
-MOST_UNREAD_DATES = 100_000  # of a partition that no group may ever read
+LOG_ENTRIES_KEPT: Final = 4_000
+MOST_PARTITIONS: Final = 100_000  # of all topics, internal ones included: a foreign journal may claim more
+MOST_UNREAD_DATES: Final = 100_000  # of a partition that no group may ever read
 
 BROKER_ENDED = {
     "stop": "stopped cleanly",

@@ -1,5 +1,7 @@
 """The fold of the group coordinator's events: states, members, barriers, rebalances and their cost."""
 
+from typing import Final
+
 from cluster import events as e
 from cluster.protocol.rebalance_causes import RebalanceCause
 from cluster.view.fold_cluster import note_of
@@ -17,10 +19,10 @@ from cluster.view.state import (
 
 FOLD = FoldTable()
 
-REBALANCES_KEPT = 500
-NAMES_KEPT = 12  # of the last members to join, of new members, of removed members
-MOVES_KEPT = 24
-DATED_US = 180_000_000
+REBALANCES_KEPT: Final = 500
+NAMES_KEPT: Final = 12  # of the last members to join, of new members, of removed members
+MOVES_KEPT: Final = 24
+DATED_US: Final = 180_000_000
 
 
 @FOLD.handles(e.GroupDeclared)

@@ -6,6 +6,7 @@
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 from itertools import chain
+from typing import Final
 
 from cluster import events as e
 from cluster.storage.offset_ranges import IntervalSet
@@ -13,7 +14,7 @@ from cluster.view.placements import Run, Serials, note_run
 from cluster.view.state import NEVER, ClusterView, PartitionView, ReaderView
 from cluster.view.transactions import EndedTransaction
 
-SETTLED_US = 60_000_000  # within this time a failed leader's successor may have a lower log start
+SETTLED_US: Final = 60_000_000  # within this time a failed leader's successor may have a lower log start
 
 
 def note(serials: Serials, runs: Iterable[Run]) -> None:

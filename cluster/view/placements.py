@@ -10,6 +10,7 @@ A log keeps its records for days and a reader is near its end: older runs are pa
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
+from typing import Final
 
 import msgspec
 
@@ -30,8 +31,8 @@ def note_run(serials: Serials, producer: str, first: int, end: int) -> int:
     return known.add(first, end)
 
 
-PACKED_RUNS = 32
-LEAST_LOOSE_RUNS = 32  # below these, a cut or a reader near the end unpacks nothing
+PACKED_RUNS: Final = 32
+LEAST_LOOSE_RUNS: Final = 32  # below these, a cut or a reader near the end unpacks nothing
 
 
 class _PackedRuns(msgspec.Struct, array_like=True, gc=False):

@@ -4,6 +4,8 @@ Each reader has one mutable `ClusterView`, written by `fold` only. It stores ins
 no clock. Everything is plain data that msgspec can encode: a keyframe of a recording is this object.
 """
 
+from typing import Final
+
 import msgspec
 
 from cluster.storage.offset_ranges import IntervalSet
@@ -11,8 +13,8 @@ from cluster.view.brokers import BrokerView
 from cluster.view.placements import Placements, Run, Serials
 from cluster.view.transactions import PartitionTransactions, TransactionView
 
-NEVER = -1
-ACTIVITY_US = 120_000_000  # the kept history of a member's activity and heartbeats
+NEVER: Final = -1
+ACTIVITY_US: Final = 120_000_000  # the kept history of a member's activity and heartbeats
 
 
 class Series(msgspec.Struct, gc=False):

@@ -1,11 +1,13 @@
 """The read model of transactions: each transactional id, and the transactional records of a partition."""
 
+from typing import Final
+
 import msgspec
 
 from cluster.storage.offset_ranges import IntervalSet
 from cluster.storage.transaction_index import TransactionIndex
 
-SETTLED_US = 60_000_000  # after this time in every in-sync replica a record is on every disk
+SETTLED_US: Final = 60_000_000  # after this time in every in-sync replica a record is on every disk
 
 
 class EndedTransaction(msgspec.Struct, gc=False):

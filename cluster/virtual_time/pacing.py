@@ -10,10 +10,11 @@ The Timeline owns the only Pace of a flight and gives it the wall clock; this mo
 
 import math
 from collections.abc import Callable
+from typing import Final
 
-MICROSECONDS = 1_000_000
-SLIP_SECONDS = 0.25  # further behind than this and the base moves
-MEASURED_SECONDS = 0.5  # the shortest stretch of wall time from which an actual speed is computed
+MICROSECONDS: Final = 1_000_000
+SLIP_SECONDS: Final = 0.25  # further behind than this and the base moves
+MEASURED_SECONDS: Final = 0.5  # the shortest stretch of wall time from which an actual speed is computed
 
 
 class Pace:

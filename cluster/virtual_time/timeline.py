@@ -30,7 +30,7 @@ import time
 from collections import deque
 from collections.abc import Awaitable, Callable
 from heapq import heapify, heappop, heappush
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 import outcome
 import trio
@@ -42,10 +42,12 @@ from cluster.virtual_time.waiting import Continuation, Timer, Waiter
 
 Argument = TypeVar("Argument")
 
-CANCELLED_WORTH_COMPACTING = 64
+_PUSH: Final = heappush  # a compiled module looks an imported name up for each use, a Final of its own once
+
+CANCELLED_WORTH_COMPACTING: Final = 64
 TURNS_AT_ONE_INSTANT = 100_000
-TURNS_BETWEEN_LOOKS = 250  # flat out, trio looks at the outside world this often: well within 50 ms
-TURNS_BETWEEN_HOLDS = 50  # … and this often when a reader may fall behind
+TURNS_BETWEEN_LOOKS: Final = 250  # flat out, trio looks at the outside world this often: well within 50 ms
+TURNS_BETWEEN_HOLDS: Final = 50  # … and this often when a reader may fall behind
 
 
 class _Actor:
@@ -69,7 +71,7 @@ class _Actor:
         if timeline.closed:
             return Abort.SUCCEEDED
         timeline._busy, timeline._limit = True, 0
-        heappush(timeline._cancelled, (self.number, self, raise_cancel))
+        _PUSH(timeline._cancelled, (self.number, self, raise_cancel))
         return Abort.FAILED
 
     def describe(self) -> str:
@@ -147,7 +149,7 @@ class Timeline(trio.abc.Clock):
         now_us = self.now_us
         timer = Timer(self.entry_cancelled, at_us if at_us > now_us else now_us, action, args)  # noqa: FURB136 - max() costs more
         self._sequence = sequence = self._sequence + 1
-        heappush(self._heap, (timer.at_us, sequence, None, timer))
+        _PUSH(self._heap, (timer.at_us, sequence, None, timer))
         return timer
 
     def call_later(self, delay_us: int, action: Callable[..., object], *args: object) -> Timer:
@@ -158,7 +160,7 @@ class Timeline(trio.abc.Clock):
         """Run `action(argument)` at `at_us` (now, if that is past): cheaper than a Timer, and final."""
         self._sequence = sequence = self._sequence + 1
         now_us = self.now_us
-        heappush(self._heap, (at_us if at_us > now_us else now_us, sequence, action, argument))  # noqa: FURB136 - max() costs more
+        _PUSH(self._heap, (at_us if at_us > now_us else now_us, sequence, action, argument))  # noqa: FURB136 - max() costs more
 
     def entry_cancelled(self) -> None:
         """Count a cancelled entry of the heap. Only Timers and Waiters call this."""
@@ -339,7 +341,7 @@ class Timeline(trio.abc.Clock):
         """Let the next wait of a Continuation end at `at_us`, unless something ends it before."""
         continuation.pending = continuation.timed = True  # `_time`, without its call
         self._sequence = sequence = self._sequence + 1
-        heappush(self._heap, (max(at_us, self.now_us), sequence, None, continuation))
+        _PUSH(self._heap, (max(at_us, self.now_us), sequence, None, continuation))
 
     async def park(self, waiter: Waiter) -> Any:  # noqa: ANN401 - any value
         """Wait until the waiter is woken; returns the value. Raises RuntimeError if it was parked in before."""
@@ -566,7 +568,7 @@ class Timeline(trio.abc.Clock):
         waiter.timed = True
         self._sequence = sequence = self._sequence + 1
         now_us = self.now_us
-        heappush(self._heap, (at_us if at_us > now_us else now_us, sequence, None, waiter))  # noqa: FURB136
+        _PUSH(self._heap, (at_us if at_us > now_us else now_us, sequence, None, waiter))  # noqa: FURB136
 
     def _first_us(self) -> float:
         """When the first live entry is due; infinity when there is none."""

@@ -17,7 +17,7 @@ class TimedOut(Enum):
     TIMED_OUT = "timed out"
 
 
-NEVER_US = 1 << 62
+NEVER_US: Final = 1 << 62
 """An instant that no flight reaches."""
 
 TIMED_OUT: Final = TimedOut.TIMED_OUT

@@ -21,6 +21,28 @@ BY_NAME: Mapping[str, str] = {
 }
 
 
+# Constants that tests set to another value: constant → what for.
+SET_BY_TESTS: Mapping[str, str] = {
+    "cluster.broker.coordinator_runtime.LOAD_US": "coordinators that load slowly",
+    "cluster.storage.batch_list.PACK_AT": "logs that pack after a few batches",
+    "cluster.storage.batch_list.PACKED_TOGETHER": "logs that pack after a few batches",
+    "cluster.virtual_time.timeline.TURNS_AT_ONE_INSTANT": "a livelock without a hundred thousand turns",
+}
+
+
+def check_constants(project: Project, listed: Mapping[str, str] = SET_BY_TESTS) -> Iterator[Breach]:
+    """A number or text that is a constant of the cluster is Final: compiled code looks other names up for each use."""
+    for module in project.modules:
+        for node in module.tree.body if module.within("cluster") else ():
+            if not isinstance(node, ast.Assign) or not isinstance(node.targets[0], ast.Name):
+                continue
+            name, value = node.targets[0].id, node.value
+            if isinstance(value, ast.UnaryOp):
+                value = value.operand
+            if name.isupper() and isinstance(value, ast.Constant) and f"{module.name}.{name}" not in listed:
+                yield module.breach(node, f"{name} is no Final")
+
+
 def check_prose(project: Project) -> Iterator[Breach]:
     """The text of an event or a fault is shown, never parsed or searched: kind and targets are fields."""
     for module in project.modules:

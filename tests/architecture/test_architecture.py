@@ -41,6 +41,7 @@ CHECKERS: tuple[Checker, ...] = (
     classes.check_unique_names,
     classes.check_bases,
     classes.check_protocols,
+    data.check_constants,
     data.check_prose,
     data.check_handlers,
     states.check_states,
@@ -229,6 +230,7 @@ BREACHES: tuple[tuple[Checker, str, str], ...] = (
             x: int
         """,
     ),
+    (data.check_constants, "cluster/storage/log.py", "from typing import Final\nA: Final = 1\n_MOST = -2  # !"),
     (data.check_prose, "console/presenters/impact.py", "def f(fault):\n    return fault.text.split()[0]  # !"),
     (data.check_prose, "console/presenters/impact.py", "def f(fault, name):\n    return name in fault.text  # !"),
     (data.check_prose, "recordings/spark/lag.py", "def f(row):\n    return parse(row['text'])  # !"),
@@ -394,7 +396,7 @@ def test_every_listed_exception_names_what_is_there(project: Project) -> None:
     assert set(sizes.LARGE_PACKAGES) <= packages
     assert {*classes.SINGLE_BASES, *classes.SINGLE_PROTOCOLS} <= names
     listed = {*data.BORDERS, *states.REPEATERS, *printing.BORDER, *printing.DRAWING}
-    listed |= {name.rpartition(".")[0] for name in data.BY_NAME}
+    listed |= {name.rpartition(".")[0] for name in (*data.BY_NAME, *data.SET_BY_TESTS)}
     listed |= {f"{top}.{name}" for top, words in layers.TOP_LEVEL.items() for name in words.split()}
     assert listed <= project.names | {"recordings.library"}
 

@@ -11,6 +11,7 @@ that commits in transactions makes one transaction for each poll(), with its out
 
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
+from typing import Final
 
 import msgspec
 
@@ -24,8 +25,8 @@ from cluster.clients.producer.transaction_manager import TransactionError
 from cluster.protocol.record_batch import Slice
 from cluster.spec import ApplicationSpec, PoisonSpec
 
-CHUNK_US = 1_000_000
-WRITING_CHUNK_US = 10_000  # outputs are sent soon after their inputs are processed
+CHUNK_US: Final = 1_000_000
+WRITING_CHUNK_US: Final = 10_000  # outputs are sent soon after their inputs are processed
 
 
 class Application:

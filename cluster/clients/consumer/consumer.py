@@ -9,6 +9,7 @@ Source: `org.apache.kafka.clients.consumer.internals.ClassicKafkaConsumer`, `Con
 """
 
 from collections.abc import Callable, Iterator
+from typing import Final
 
 import trio
 
@@ -29,7 +30,7 @@ from cluster.protocol.record_batch import Slice
 from cluster.spec import GroupSpec
 from cluster.virtual_time import Continuation
 
-FOREVER = -1
+FOREVER: Final = -1
 
 
 class Consumer(ConsumerHost):

@@ -6,6 +6,8 @@ counts only for the identity that its request was sent with: after generation or
 Source: `AbstractCoordinator`, `ConsumerCoordinator`.
 """
 
+from typing import Final
+
 from cluster import events as e
 from cluster.clients.consumer.consumer_host import ConsumerHost, MemberIdentity
 from cluster.clients.consumer.coordinator_lookup import CoordinatorLookup
@@ -17,7 +19,7 @@ from cluster.protocol import reasons
 from cluster.protocol.client_states import MemberState
 from cluster.protocol.errors import ErrorCode
 
-CLOSE_TIMEOUT_US = 30_000_000  # KafkaConsumer.DEFAULT_CLOSE_TIMEOUT_MS
+CLOSE_TIMEOUT_US: Final = 30_000_000  # KafkaConsumer.DEFAULT_CLOSE_TIMEOUT_MS
 _COORDINATOR_MOVED = (ErrorCode.NOT_COORDINATOR, ErrorCode.COORDINATOR_NOT_AVAILABLE)
 _FATAL_TO_JOIN = (
     ErrorCode.INCONSISTENT_GROUP_PROTOCOL,

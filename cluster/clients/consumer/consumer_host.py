@@ -8,7 +8,7 @@ every part needs: identity, configuration, metadata, and the requests to the coo
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from cluster import events as e
 from cluster.assignors import Assignor, assignor_named, protocols_of
@@ -24,8 +24,8 @@ from cluster.protocol.errors import ErrorCode
 from cluster.spec import GroupSpec
 from cluster.virtual_time import Timer, Waiter
 
-MS = 1_000
-UNAVAILABLE = "coordinator unavailable"  # the cause of CoordinatorLost when no connection can be made
+MS: Final = 1_000
+UNAVAILABLE: Final = "coordinator unavailable"  # the cause of CoordinatorLost when no connection can be made
 
 
 class MemberIdentity(NamedTuple):

@@ -6,6 +6,7 @@ Source: `AbstractCoordinator.HeartbeatThread`, `Heartbeat`.
 """
 
 from functools import partial
+from typing import Final
 
 from cluster.clients.consumer.consumer_host import MS, ConsumerHost, MemberIdentity
 from cluster.protocol.errors import ErrorCode
@@ -14,7 +15,7 @@ from cluster.virtual_time import Waiter
 
 ALIVE = (ErrorCode.NONE, ErrorCode.REBALANCE_IN_PROGRESS)
 COORDINATOR_MOVED = (ErrorCode.NOT_COORDINATOR, ErrorCode.COORDINATOR_NOT_AVAILABLE)
-MOST_DOUBLINGS = 10
+MOST_DOUBLINGS: Final = 10
 
 
 class HeartbeatThread:

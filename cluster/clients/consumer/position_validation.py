@@ -14,6 +14,7 @@ Source: `SubscriptionState.maybeValidatePosition`, `maybeCompleteValidation`; `O
 
 from collections.abc import Callable, Mapping
 from functools import partial
+from typing import Final
 
 from cluster import events as e
 from cluster.clients.consumer.consumer_host import ConsumerHost
@@ -21,8 +22,8 @@ from cluster.clients.consumer.fetcher import FetchPosition
 from cluster.protocol import messages as m
 from cluster.protocol.errors import ErrorCode
 
-MS = 1_000
-UNDEFINED = -1
+MS: Final = 1_000
+UNDEFINED: Final = -1
 
 
 class PositionValidation:

@@ -20,8 +20,8 @@ from cluster.config import parse_iso_duration
 from cluster.protocol import messages as m
 from cluster.protocol.errors import ErrorCode
 
-MS = 1_000
-BY_DURATION = "by_duration:"
+MS: Final = 1_000
+BY_DURATION: Final = "by_duration:"
 NO_EPOCHS: Final[Mapping[str, int]] = MappingProxyType({})
 _NOT_THERE = (ErrorCode.NOT_COORDINATOR, ErrorCode.COORDINATOR_NOT_AVAILABLE)
 

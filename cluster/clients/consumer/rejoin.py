@@ -12,7 +12,7 @@ Source: `AbstractCoordinator.joinGroupIfNeeded`, `ConsumerCoordinator.onJoinPrep
 
 from collections.abc import Awaitable, Callable
 from functools import partial
-from typing import Any
+from typing import Any, Final
 
 from cluster import events as e
 from cluster.clients.consumer.consumer_host import MS, ConsumerHost, MemberIdentity
@@ -28,7 +28,7 @@ from cluster.protocol.client_states import MemberState
 from cluster.protocol.errors import ErrorCode
 from cluster.protocol.names import topic_of
 
-JOIN_GROUP_TIMEOUT_LAPSE_US = 5_000_000
+JOIN_GROUP_TIMEOUT_LAPSE_US: Final = 5_000_000
 
 OnError = Callable[[ErrorCode, MemberIdentity, str], None]
 """Called with the error of a response, the identity its request was sent with, and the API by Kafka's name."""

@@ -5,6 +5,7 @@ acknowledged or has failed. It is ready when it is full or `linger.ms` old. Sour
 """
 
 from collections import deque
+from typing import Final
 
 from cluster.clients.producer.compression import Compression, capacity
 from cluster.protocol.names import topic_of
@@ -18,7 +19,7 @@ from cluster.protocol.record_batch import (
 from cluster.reach import reached
 from cluster.virtual_time.waiting import NEVER_US
 
-UNSENT = -1
+UNSENT: Final = -1
 
 
 class ProducerBatch:

@@ -9,12 +9,12 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from itertools import accumulate
 from random import Random
-from typing import Protocol
+from typing import Final, Protocol
 
 from cluster.spec import KeysSpec, ProducerSpec
 from cluster.virtual_time.waiting import NEVER_US
 
-SECOND_US = 1_000_000
+SECOND_US: Final = 1_000_000
 
 
 class Arrivals(Protocol):

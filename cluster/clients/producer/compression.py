@@ -7,13 +7,14 @@ Source: `CompressionRatioEstimator`, `MemoryRecordsBuilder`.
 """
 
 import math
+from typing import Final
 
 from cluster.protocol.record_batch import RECORD_BATCH_OVERHEAD_BYTES
 
 RATIOS = {"none": 1.0, "gzip": 0.365, "snappy": 0.482, "lz4": 0.476, "zstd": 0.347}
 """`compression.type` → the size of compressed records as a share of their uncompressed size."""
 
-ESTIMATION_FACTOR = 1.05  # MemoryRecordsBuilder.COMPRESSION_RATE_ESTIMATION_FACTOR
+ESTIMATION_FACTOR: Final = 1.05  # MemoryRecordsBuilder.COMPRESSION_RATE_ESTIMATION_FACTOR
 IMPROVING_STEP, DETERIORATE_STEP = 0.005, 0.05  # CompressionRatioEstimator.COMPRESSION_RATIO_…
 
 

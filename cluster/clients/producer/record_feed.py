@@ -7,6 +7,7 @@ Source: `KafkaProducer.send`, `RecordAccumulator.append`.
 
 from collections.abc import Callable
 from functools import partial
+from typing import Final
 
 from cluster import events as e
 from cluster.clients.producer.accumulator import Accumulator, ProducerBatch
@@ -25,8 +26,8 @@ from cluster.spec import ProducerSpec
 from cluster.virtual_time import Timer
 from cluster.virtual_time.waiting import NEVER_US
 
-NOT_BLOCKED = -1
-MOST_STEPS = 50_000  # send() calls, or batches of them, in one turn; other records wait for the next turn
+NOT_BLOCKED: Final = -1
+MOST_STEPS: Final = 50_000  # send() calls, or batches of them, in one turn; other records wait for the next turn
 
 
 class RecordFeed:

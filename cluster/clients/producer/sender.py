@@ -14,6 +14,7 @@ Source: `Sender` (`completeBatch`, `failBatch`, `reenqueueBatch`, `getExpiredInf
 
 from collections import deque
 from functools import partial
+from typing import Final
 
 from cluster import events as e
 from cluster.clients.producer.accumulator import UNSENT, Accumulator, ProducerBatch
@@ -33,7 +34,7 @@ from cluster.protocol.messages import (
 from cluster.virtual_time import Timer, Waiter
 from cluster.virtual_time.waiting import NEVER_US
 
-MS = 1_000
+MS: Final = 1_000
 ACKS = {"all": -1, "-1": -1, "0": 0, "1": 1}
 METADATA_ERRORS = (
     ErrorCode.NETWORK_EXCEPTION,

@@ -8,7 +8,7 @@ transaction abortable; PRODUCER_FENCED from the coordinator ends the producer.
 Source: `TransactionManager` (KIP-98, KIP-360, KIP-890), `KafkaProducer`.
 """
 
-from typing import Any
+from typing import Any, Final
 
 from cluster import events as e
 from cluster.clients.producer.producer_host import ProducerHost
@@ -18,7 +18,7 @@ from cluster.protocol.api import Request
 from cluster.protocol.client_states import PRODUCER_TRANSACTION_STATES, ProducerTransactionState
 from cluster.protocol.errors import ErrorCode
 
-CONCURRENT_BACKOFF_US = 20_000  # TransactionManager.ADD_PARTITIONS_RETRY_BACKOFF_MS
+CONCURRENT_BACKOFF_US: Final = 20_000  # TransactionManager.ADD_PARTITIONS_RETRY_BACKOFF_MS
 _S = ProducerTransactionState
 _FIND_AGAIN = (ErrorCode.NOT_COORDINATOR, ErrorCode.COORDINATOR_NOT_AVAILABLE)
 _FATAL = (

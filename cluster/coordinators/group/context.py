@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, Final, NamedTuple, TypeVar
 
 from cluster.config import broker_number
 from cluster.coordinators.decision import Call, Deadlines, Decision, Draft
@@ -11,7 +11,7 @@ from cluster.events import MemberRemoved
 from cluster.protocol.api import Request, Response
 from cluster.protocol.messages import HeartbeatRequest, OffsetCommitRequest
 
-UUID_LENGTH = 36
+UUID_LENGTH: Final = 36
 
 ALREADY_ANSWERED: Call = object()
 """A placeholder for a parked call that already got an error, while its member stays at the barrier."""

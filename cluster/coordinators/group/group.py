@@ -14,6 +14,7 @@ Source: Kafka's `ClassicGroup` and `ClassicGroupMember`.
 """
 
 from collections import Counter, deque
+from typing import Final
 
 from cluster.coordinators.decision import Call, DeadlineName
 from cluster.coordinators.group.states import GROUP_STATES, GroupEvent, GroupState
@@ -25,7 +26,7 @@ from cluster.reach import reached
 SESSION, JOIN_BARRIER, SYNC, RETENTION = range(4)
 """Kinds of deadlines, in the order of their handling at equal instants."""
 
-NOT_ARMED = -1
+NOT_ARMED: Final = -1
 """The session deadline of a member with a parked JoinGroup or SyncGroup: it cannot expire before the answer."""
 
 

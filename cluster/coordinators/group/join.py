@@ -3,6 +3,8 @@
 Source: Kafka's `GroupMetadataManager` (classicGroupJoin…), KIP-394 (assigned member ids), KIP-345 (static membership).
 """
 
+from typing import Final
+
 from cluster.coordinators.decision import Call, Decision, Draft, coordinator_error
 from cluster.coordinators.group.context import ALREADY_ANSWERED, GroupContext
 from cluster.coordinators.group.group import SESSION, ClassicGroup, GroupMember, same_protocols
@@ -17,7 +19,7 @@ from cluster.protocol.messages import NO_MEMBER, JoinGroupRequest, JoinGroupResp
 from cluster.protocol.rebalance_causes import GROUP_FULL
 from cluster.reach import reached
 
-FIRST_VERSION_WITH_KNOWN_ID = 4  # JoinGroupRequest.requiresKnownMemberId
+FIRST_VERSION_WITH_KNOWN_ID: Final = 4  # JoinGroupRequest.requiresKnownMemberId
 
 
 def join(context: GroupContext, request: JoinGroupRequest, call: Call, now_us: int) -> Decision:

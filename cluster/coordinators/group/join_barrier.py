@@ -8,6 +8,8 @@ Source: Kafka's `GroupMetadataManager` (prepareRebalance, tryCompleteInitialReba
 completeClassicGroupJoin).
 """
 
+from typing import Final
+
 from cluster.coordinators.decision import Draft
 from cluster.coordinators.group.context import GroupContext, reply_parked
 from cluster.coordinators.group.group import JOIN_BARRIER, SYNC, ClassicGroup, GroupMember
@@ -19,7 +21,7 @@ from cluster.protocol.messages import JoinGroupResponse, SyncGroupResponse
 from cluster.protocol.rebalance_causes import BarrierExtension, RebalanceCause
 from cluster.reach import reached
 
-TIMER_TICK_US = 1_000  # Kafka's SystemTimer cannot wait for less than a millisecond
+TIMER_TICK_US: Final = 1_000  # Kafka's SystemTimer cannot wait for less than a millisecond
 
 
 def rebalance_or_close(

@@ -5,6 +5,8 @@ Source: Kafka's `GroupMetadataManager.updateStaticMemberThenRebalanceOrCompleteJ
 `ClassicGroup.replaceStaticMember`.
 """
 
+from typing import Final
+
 from cluster.coordinators.decision import Call, Draft, coordinator_error
 from cluster.coordinators.group.context import GroupContext, reply_parked
 from cluster.coordinators.group.group import ClassicGroup, GroupMember
@@ -16,7 +18,7 @@ from cluster.protocol.errors import ErrorCode
 from cluster.protocol.messages import NO_MEMBER, JoinGroupRequest, JoinGroupResponse, SyncGroupResponse
 from cluster.reach import reached
 
-FIRST_VERSION_WITH_SKIP_ASSIGNMENT = 9  # JoinGroupRequest.supportsSkippingAssignment
+FIRST_VERSION_WITH_SKIP_ASSIGNMENT: Final = 9  # JoinGroupRequest.supportsSkippingAssignment
 
 
 def replace_static_member(

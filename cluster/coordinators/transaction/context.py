@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from cluster.config import broker_number
 from cluster.coordinators.decision import DeadlineName, Deadlines, Draft, Markers
@@ -15,7 +15,7 @@ from cluster.protocol.release_rules import RELEASE_RULES
 from cluster.protocol.transaction_states import TransactionState
 
 TIMEOUT_SCAN, EXPIRATION_SCAN, COMPLETION = 0, 1, 2  # kinds of deadlines
-RETRY_COMPLETION_US = 100_000
+RETRY_COMPLETION_US: Final = 100_000
 PREPARED = (TransactionState.PREPARE_COMMIT, TransactionState.PREPARE_ABORT)
 
 Outcome = Callable[[ErrorCode, Draft], None]

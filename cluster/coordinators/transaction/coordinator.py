@@ -11,7 +11,7 @@ Source: `TransactionCoordinator`, `TransactionStateManager`, `TransactionMarkerC
 
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 from msgspec.structs import replace
 
@@ -48,7 +48,7 @@ from cluster.protocol.transaction_messages import (
 from cluster.protocol.transaction_states import TransactionState
 from cluster.reach import reached
 
-_ALL = ""
+_ALL: Final = ""
 
 RequestT = TypeVar("RequestT", bound=Request)
 Handler = Callable[[TransactionContext, RequestT, Call, Draft], None]

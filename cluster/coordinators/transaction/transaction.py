@@ -9,6 +9,8 @@ raises it, as any end does.
 Source: `TransactionMetadata` (`prepareTransitionTo`, `completeTransitionTo`).
 """
 
+from typing import Final
+
 from msgspec.structs import replace
 
 from cluster.coordinators.records import FENCING_EPOCH, TransactionMetadata
@@ -17,7 +19,7 @@ from cluster.protocol.record_batch import NO_EPOCH, NO_PRODUCER_ID
 from cluster.protocol.release_rules import ReleaseRules
 from cluster.protocol.transaction_states import TransactionState, check_transition
 
-WITH_EPOCHS = 2
+WITH_EPOCHS: Final = 2
 """The `transaction.version` from which on every end raises the epoch."""
 
 _S = TransactionState
