@@ -14,6 +14,7 @@ import sys
 import tempfile
 import tomllib
 from concurrent.futures import ThreadPoolExecutor
+from importlib import metadata
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ from setuptools import Distribution
 from setuptools.command.build_ext import build_ext
 
 LIBRARY = "flightdeck"
+COMPILED_MODULES = Path("cluster", "compiled_modules.txt")  # read by recordings/version.py
 
 
 class CompilationError(Exception):
@@ -93,6 +95,8 @@ def build(modules: list[str], into: Path) -> None:
         command.build_temp, command.build_lib = str(Path(scratch) / "objects"), str(into.resolve())
         command.ensure_finalized()
         command.run()
+    names = [module.removesuffix(".py").removesuffix("/__init__").replace("/", ".") for module in modules]
+    (into / COMPILED_MODULES).write_text("\n".join([f"mypyc {metadata.version('mypy')}", *names, ""]), encoding="utf-8")
 
 
 if __name__ == "__main__":

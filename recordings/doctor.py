@@ -12,7 +12,7 @@ from pathlib import Path
 
 import msgspec
 
-from recordings.version import VERSION
+from recordings.version import PARTLY, VERSION, build_kind, describe_build
 
 OK, NOTE, MISSING = "ok", "note", "missing"
 MARKS = {OK: "✔", NOTE: "·", MISSING: "✖"}
@@ -61,7 +61,7 @@ def diagnose(directory: Path | None = None) -> Diagnosis:
     """Check Python, packages, Java, this process's terminal, and the disk of `directory` (the current one)."""
     return Diagnosis(
         findings=[
-            Finding(name="flightdeck", state=OK, found=VERSION),
+            _flightdeck(),
             _python(),
             *_packages(),
             _java(),
@@ -84,6 +84,14 @@ def render(diagnosis: Diagnosis) -> str:
     lines.append("")
     lines.append(f"missing: {', '.join(missing)}" if missing else "nothing is missing")
     return "\n".join(lines)
+
+
+def _flightdeck() -> Finding:
+    found = f"{VERSION}, {describe_build()}"
+    if build_kind() != PARTLY:
+        return Finding(name="flightdeck", state=OK, found=found)
+    advice = "some of it is slower than it could be: install it again for this Python"
+    return Finding(name="flightdeck", state=NOTE, found=found, advice=advice)
 
 
 def _python() -> Finding:

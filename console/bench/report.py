@@ -63,7 +63,7 @@ class MeasuredLoad(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class BenchReport(msgspec.Struct, frozen=True, kw_only=True):
-    """The object that `flightdeck bench --json` prints. `build`: pure or compiled; `calibration`: steps per second."""
+    """The object that `flightdeck bench --json` prints. `build`: of `build_kind`; `calibration`: steps per second."""
 
     version: str
     build: str

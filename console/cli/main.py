@@ -55,12 +55,12 @@ from console.cli.streams import (
     write_line,
 )
 from recordings.flights import interruption
-from recordings.version import VERSION
+from recordings.version import VERSION, describe_build
 
 app = App(
     name="flightdeck",
     help="A flight simulator for people who run Apache Kafka.",
-    version=VERSION,
+    version=lambda: f"{VERSION} ({describe_build()})",
     version_flags=["--version"],
     help_format="plaintext",
     suppress_keyboard_interrupt=False,

@@ -13,7 +13,7 @@ import pytest
 
 from console.cli import main as cli
 from recordings.journal.reader import Recording
-from recordings.version import VERSION
+from recordings.version import VERSION, describe_build
 from tests.support.console.command_processes import Ended, Flightdeck, command, in_a_process
 from tests.support.repository import ROOT
 
@@ -307,7 +307,7 @@ def test_help_and_version_import_nothing_heavy() -> None:
     done = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=True)
     assert "heavy: []" in done.stderr
     assert "Fly a scenario without a console." in done.stdout
-    assert in_a_process("--version").out.strip() == VERSION
+    assert in_a_process("--version").out.strip() == f"{VERSION} ({describe_build()})"
 
 
 @pytest.mark.parametrize("how", [["--json"], ["--log"], []])
