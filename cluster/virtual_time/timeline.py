@@ -338,7 +338,7 @@ class Timeline(trio.abc.Clock):
         return Continuation(self.deliver, self.entry_cancelled, function, label)
 
     def wait_until(self, continuation: Continuation, at_us: int) -> None:
-        """Let the next wait of a Continuation end at `at_us`, unless something ends it before."""
+        """Let a Continuation wait until `at_us`; a wake does not end this wait, a kill does."""
         continuation.pending = continuation.timed = True  # `_time`, without its call
         self._sequence = sequence = self._sequence + 1
         _PUSH(self._heap, (max(at_us, self.now_us), sequence, None, continuation))

@@ -106,3 +106,7 @@ class Continuation(Waiter):
     def wait(self) -> None:
         """Wait until the next wake."""
         self.pending, self.timed = True, False
+
+    def wake(self, value: object = None) -> bool:
+        """End the wait, unless it is one for an instant: that one's entry in the heap would be found again."""
+        return not self.timed and super().wake(value)

@@ -79,7 +79,8 @@ class Consumer(ConsumerHost):
         self.heartbeats.reset()
         self._closing, self._failure, self._stalled_until_us = False, None, None
         self._seeks = {}
-        self._polling, self._work = self.timeline.continuation(self._poll, "records"), None
+        self._polling = self._waiter = self.timeline.continuation(self._poll, "records")
+        self._work = None
         self.change_state(MemberState.JOINING)
         self.emit(e.MemberStarted(group=self.group, member=self.name))
         self.timeline.start(nursery, self._run, name=self.name)
@@ -203,7 +204,6 @@ class Consumer(ConsumerHost):
         """
         if not self.running:
             return self.thawed
-        self._waiter = None
         timeline, fetcher, work = self.timeline, self.fetcher, self._work
         while True:
             if work is not None:
@@ -221,7 +221,6 @@ class Consumer(ConsumerHost):
                 self._auto_commit()
             if self.records_withheld or not (slices := fetcher.poll(self.max_poll_records)):
                 self._polling.wait()
-                self._waiter = self._polling
                 return None
             self._poll_returned(slices)
             self._work = work = self.application.work(self, slices)
@@ -335,8 +334,7 @@ class Consumer(ConsumerHost):
                 await self.park(waiter)
             else:
                 await self.park_until(waiter, self._stalled_until_us)
-            self._waiter = None
-        self._stalled_until_us = None
+        self._waiter, self._stalled_until_us = self._polling, None
         self._poll_called()
 
     # --- what the parts ask of each other -----------------------------------------------------------------------------

@@ -166,6 +166,32 @@ def test_trio_runs_no_task_for_the_wakes_of_a_continuation() -> None:
     assert steps.taken < 20
 
 
+def test_no_wake_ends_the_wait_for_an_instant() -> None:
+    timeline = Timeline(lambda _: None)
+    seen: list[tuple[int, bool]] = []
+
+    async def actor() -> None:
+        def go_on() -> None:
+            seen.append((timeline.now_us, True))
+            continuation.wait()
+
+        continuation: Continuation = timeline.continuation(go_on)
+        timeline.wait_until(continuation, 50)
+        for at_us in (10, 60):
+            timeline.call_at(at_us, lambda: seen.append((timeline.now_us, continuation.wake())))
+        await timeline.park(continuation)
+
+    async def main() -> None:
+        async with trio.open_nursery() as nursery:
+            timeline.start(nursery, actor)
+            await timeline.fly(100)
+            timeline.close()
+            nursery.cancel_scope.cancel()
+
+    trio.run(main, clock=timeline)
+    assert seen == [(10, False), (50, True), (60, True), (60, True)]
+
+
 def test_an_error_of_a_continuation_ends_the_flight() -> None:
     timeline = Timeline(lambda _: None)
 
