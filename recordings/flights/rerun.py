@@ -41,6 +41,8 @@ class RerunResult(msgspec.Struct, frozen=True, kw_only=True):
     def report(self) -> dict[str, Any]:
         """The object that `rerun --json` prints."""
         return self.flight.report() | {
+            "exact": self.exact,
+            "other_draws": self.other_draws,
             "matches": self.matches,
             "compared_events": self.compared_events,
             "first_divergence": msgspec.to_builtins(self.first_divergence),
@@ -74,16 +76,19 @@ def rerun(
         recording.warn(f"{path} holds no whole event: there is nothing to compare with")
         until_us = 0
     leave = None if leave is None else msgspec.structs.replace(leave, never=path)
-    plan = _plan(recording, settings, until_us, leave)
     other_draws = recording.header.format < SAME_DRAWS
+    cut_off = not survey.totals.complete and until_us is None
+    if cut_off and other_draws:  # the new flight has no such last event: it ends at that event's instant
+        until_us = survey.totals.virtual_us
+    plan = _plan(recording, settings, until_us, leave)
     if other_draws:
         recording.warn(
             f"{path} was flown by a version with other random draws (format {recording.header.format}, now {FORMAT}):"
             " its scenario and commands are flown anew, and events are expected to differ"
         )
     exact = not settings and not other_draws
-    cut_off = not survey.totals.complete and until_us is None and exact
-    replay = _replay(survey.commands, by_turn=exact, stop_at_seq=survey.totals.events if cut_off else None)
+    stop_at_seq = survey.totals.events if cut_off and exact else None
+    replay = _replay(survey.commands, by_turn=exact, stop_at_seq=stop_at_seq)
     comparison = Comparison(upgraded_lines(recording.event_lines(), recording.header.format))
     flight = fly(plan, record=record, replay=replay, progress=progress, on_lines=comparison)
     comparison.finish(

@@ -24,6 +24,7 @@ from recordings.tables.summary import summarize
 from tests.support.broker_flights import refusals
 from tests.support.completed_flight import flown
 from tests.support.older_format import as_format_1
+from tests.support.recording_files import uncompressed
 from tests.support.scenario_builders import spec
 
 OLD = Path(__file__).with_name("format_1")
@@ -94,6 +95,17 @@ def test_a_rerun_of_other_draws_is_another_flight_and_no_fault(tmp_path: Path) -
     assert (killed.command, killed.at_us) == ("kill billing-2", 4_000_000)
     again = rerun(tmp_path / "now.flight")
     assert (again.matches, again.exact, again.warnings) == (True, True, [])
+
+
+def test_a_flight_of_other_draws_that_was_killed_is_flown_anew_up_to_where_it_was(tmp_path: Path) -> None:
+    killed = shutil.copytree(OTHER_DRAWS, tmp_path / "killed.flight")
+    text = uncompressed(killed)
+    (killed / f"{SEGMENT}.part").write_bytes(text[: len(text) // 2])
+    totals = Recording(killed).survey().totals
+    assert not totals.complete
+    result = rerun(killed)
+    assert (result.flight.virtual_us, result.report()["other_draws"]) == (totals.virtual_us, True)
+    assert totals.virtual_us < Recording(OTHER_DRAWS).survey().totals.virtual_us
 
 
 def test_it_is_played(old: Path) -> None:
