@@ -4,7 +4,7 @@ from typing import Final
 
 from cluster import events as e
 from cluster.invariants.handlers import Handlers
-from cluster.invariants.log_state import LogState
+from cluster.invariants.log_state import LogState, ReplicaHistory
 from cluster.invariants.sentences import broken
 from cluster.invariants.transactions import TransactionInvariants
 from cluster.protocol.names import topic_of
@@ -17,6 +17,18 @@ _HARMLESS = (
     "kill", "stop", "crash", "abandon_transaction", "fill_disk", "lose_responses"
 )  # fmt: skip
 """Kinds of faults that delay nothing between brokers."""
+
+
+def _known(offset: int | None, otherwise: int) -> int:
+    return otherwise if offset is None else offset
+
+
+def _leave_fork(past: ReplicaHistory, log_end: int) -> int:
+    """The offset from which a new leader's log differs from its predecessor's; from now on it is what others fetch."""
+    if past.fork is None:
+        return log_end
+    forked, past.fork = min(log_end, past.fork), None
+    return forked
 
 
 class LogInvariants:
@@ -84,15 +96,15 @@ class LogInvariants:
             broken("R3", event, f"{name}: fenced {fenced} in the ISR {isr}")
         for broker in log.isr:
             if broker not in isr:
-                log.held_at_shrink[broker] = min(log.committed, log.crashed_ends.get(broker, log.committed))
-        for broker in isr:
-            log.held_at_shrink.pop(broker, None)
+                past = log.note(broker)
+                past.held_at_shrink = min(log.committed, _known(past.crashed_end, log.committed))
+        for broker in [each for each in isr if each in log.replicas]:
+            past = log.replicas[broker]
+            past.held_at_shrink = None
             if broker not in log.isr and brokers[broker].up and brokers[broker].registered:
-                log.crashed_ends.pop(broker, None)  # else it joins by what its former process had fetched
-            if broker not in log.isr and log.forgets.get(broker) == _ANY_START:
-                log.forgets[broker] = self._view.partitions[
-                    name
-                ].log_start  # it has caught up and will not rebuild its producers
+                past.crashed_end = None  # else it joins by what its former process had fetched
+            if broker not in log.isr and past.forgets == _ANY_START:  # it has caught up: it rebuilds no producers
+                past.forgets = self._view.partitions[name].log_start
         log.isr = isr
         enough = len(isr) >= min(self._view.topics[topic_of(name)].min_insync_replicas, len(replicas))
         log.shrunk_us = -1 if enough else log.shrunk_us if log.shrunk_us >= 0 else event.at_us
@@ -107,24 +119,26 @@ class LogInvariants:
         if elected != broker:
             broken("R1", event, f"{name}: broker-{broker} leads in epoch {epoch}, broker-{elected} was elected")
         if log.epoch in log.leaders:
-            log.led[log.leaders[log.epoch]] = log.watermark
-        known = min(log.led.get(broker, 0), event.log_end)
+            log.note(log.leaders[log.epoch]).led = log.watermark
+        past = log.replica(broker)
+        known = min(past.led, event.log_end)
         if event.high_watermark < known and not log.lossy:
             found = f"broker-{broker} leads with high watermark {event.high_watermark}, it had emitted {known}"
             broken("R4", event, f"{name}: {found}")
         if epoch == log.elected:
-            log.lossy = log.lossy or (event.log_end < log.committed and broker in log.crashed_ends)
+            log.lossy = log.lossy or (event.log_end < log.committed and past.crashed_end is not None)
             if log.lossy:
                 log.committed = min(log.committed, event.log_end)
             elif event.log_end < log.committed:
                 found = f"broker-{broker} leads with log end {event.log_end}, {log.committed} were committed"
                 broken("R5", event, f"{name}: {found}")
-            log.crashed_ends.pop(broker, None)
+            if past.crashed_end is not None:
+                past.crashed_end = None
         if event.log_start > max(event.high_watermark, log.highest_watermark) or event.high_watermark > event.log_end:
             found = f"log start {event.log_start}, high watermark {event.high_watermark}, log end {event.log_end}"
             broken("L1", event, f"{name}: {found}")
         if epoch >= log.taken:
-            forked = min(event.log_end, log.forks.pop(broker, event.log_end))
+            forked = _leave_fork(past, event.log_end)
             if forked < max(log.end, event.log_end):
                 self._fork(name, log, broker, forked)
             log.taken, log.forked_at = epoch, forked
@@ -132,7 +146,7 @@ class LogInvariants:
             if forked < event.log_end:  # records behind the fork were never judged: any sequence may follow
                 log.unobserved = True
                 log.producers.clear()
-            self._forgotten(log, min(event.log_start, log.forgets.get(broker, 0)))
+            self._forgotten(log, min(event.log_start, past.forgets))
             log.end = event.log_end
             self._transactions.decides(name, log, broker, event.high_watermark)
 
@@ -140,13 +154,15 @@ class LogInvariants:
         """Note that the other replicas' records may differ from this leader's from `offset` on."""
         for other in self._view.partitions[name].replicas:
             if other != broker:
-                log.forks[other] = min(offset, log.forks.get(other, offset))
+                past = log.note(other)
+                past.fork = min(offset, _known(past.fork, offset))
 
     def broker_started(self, event: e.BrokerStarted) -> None:
         """Note that a started broker rebuilds its producers from its disk."""
         if event.at_us:
             for log in self.logs.values():
-                log.reloaded[event.broker], log.forgets[event.broker] = log.end, _ANY_START
+                past = log.note(event.broker)
+                past.reloaded, past.forgets = log.end, _ANY_START
 
     def _forgotten(self, log: LogState, log_start: int) -> None:
         """Forget producers whose records are all deleted: a truncated or restarted replica may not know them."""
@@ -200,7 +216,7 @@ class LogInvariants:
                     broken("P1", event, f"{_writer(event)} begins epoch {epoch} with sequence {sequence}")
             elif next_sequence >= 0 and sequence != next_sequence:
                 broken("P1", event, f"{_writer(event)} appends sequence {sequence}, {next_sequence} was next")
-            if epoch > last_epoch and log.leaders.get(log.taken, -1) in log.reloaded:
+            if epoch > last_epoch and log.replica(log.leaders.get(log.taken, -1)).reloaded is not None:
                 log.repeats[producer_id] = None
         elif sequence > 0 and producer_id not in log.first_offsets:  # any is legal (`ProducerAppendInfo.checkSequence`)
             log.repeats[producer_id] = None
@@ -228,9 +244,10 @@ class LogInvariants:
         if epoch == log.elected:
             if offset > log.committed:
                 log.committed = offset
-            for broker in log.isr if log.forks else ():
-                if offset > log.forks.get(broker, offset):
-                    del log.forks[broker]  # it has fetched this leader's later records
+            for broker in log.isr if log.replicas else ():
+                past = log.replica(broker)
+                if past.fork is not None and offset > past.fork:
+                    past.fork = None  # it has fetched this leader's later records
         if log.transactional:
             self._transactions.decided(event, log)
 
@@ -240,16 +257,15 @@ class LogInvariants:
         """R9: a broker keeps the committed records that it had; only its host's crash may take them."""
         name, broker = event.partition, event.broker
         log = self.logs[name]
-        log.reloaded[broker], log.forgets[broker] = event.offset, _ANY_START
-        log.led[broker] = min(log.led.get(broker, 0), event.offset)
+        past = log.note(broker)
+        past.reloaded, past.forgets = event.offset, _ANY_START
+        past.led = min(past.led, event.offset)
+        held = _known(past.held_at_shrink, _known(past.crashed_end, log.committed))
         if event.reason == "crash":
-            log.crashed_ends[broker] = event.offset
-            if broker in log.held_at_shrink:
-                log.held_at_shrink[broker] = min(log.held_at_shrink[broker], event.offset)
-        elif not log.lossy and event.offset < log.held_at_shrink.get(
-            broker, log.crashed_ends.get(broker, log.committed)
-        ):
-            held = log.held_at_shrink.get(broker, log.committed)
+            past.crashed_end = event.offset
+            if past.held_at_shrink is not None:
+                past.held_at_shrink = min(past.held_at_shrink, event.offset)
+        elif not log.lossy and event.offset < held:
             broken("R9", event, f"{name}: broker-{broker} truncates to {event.offset}, {held} were committed")
         if broker == self._view.partitions[name].taken_by:
             self._fork(name, log, broker, event.offset)

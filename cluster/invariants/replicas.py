@@ -50,7 +50,7 @@ class ReplicaInvariants:
             logs = [(broker, seen) for broker in log.isr if (seen := self._log_of(broker, name)) is not None]
             self._in_sync[name] = log.isr, logs
         for broker, seen in logs:
-            if seen.log_end < event.offset and broker not in log.crashed_ends:
+            if seen.log_end < event.offset and log.replica(broker).crashed_end is None:
                 found = f"high watermark {event.offset}, broker-{broker} is in sync and has {seen.log_end}"
                 broken("R6", event, f"{name}: {found}")
 
@@ -61,7 +61,7 @@ class ReplicaInvariants:
             return
         for broker in event.isr:
             seen = self._log_of(broker, event.partition)
-            if seen is not None and seen.log_end < log.committed and broker not in log.crashed_ends:
+            if seen is not None and seen.log_end < log.committed and log.replica(broker).crashed_end is None:
                 found = f"broker-{broker} is in sync with log end {seen.log_end}, {log.committed} are committed"
                 broken("R6", event, f"{event.partition}: {found}")
         self._compare(event, event.partition)

@@ -136,7 +136,7 @@ class TransactionInvariants:
             return
         partition, first = self._view.partitions[name], None
         if partition.transactions is not None:
-            index, known = partition.transactions.index, max(watermark, log.reloaded.get(broker, 0))
+            index, known = partition.transactions.index, max(watermark, log.replica(broker).reloaded or 0)
             behind = [begun for marker, begun in index.undecided.items() if marker >= known]
             first = min((*index.open.values(), *behind), default=None)
         stable = watermark if first is None else min(watermark, max(first, partition.log_start))

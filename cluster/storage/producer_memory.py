@@ -27,7 +27,8 @@ class ProducerMemory:
         self.transactions = TransactionIndex()
         self.read_to = 0
         self._snapshots: dict[int, dict[int, ProducerEntry]] = {}  # by the offset where it was taken
-        self._rolled, self._rolled_to = ProducerStates(), 0  # snapshots of later segments are not taken yet
+        self._rolled: ProducerStates | None = None  # None: without any producer
+        self._rolled_to = 0  # snapshots of later segments are not taken yet
 
     def remember(self, batch: RecordBatch) -> None:
         """Update the state with a batch of the log that has a producer id; earlier batches are included already."""
@@ -49,6 +50,8 @@ class ProducerMemory:
         """A batch was deleted from the log's beginning: its producer stays known."""
         if batch.next_offset > self._rolled_to:
             if batch.producer_id != NO_PRODUCER_ID:
+                if self._rolled is None:
+                    self._rolled = ProducerStates()
                 self._rolled.update(batch)
             self._rolled_to = batch.next_offset
 
@@ -77,7 +80,7 @@ class ProducerMemory:
         self.states.load({})
         self.transactions.reset()
         self.read_to = self._rolled_to = offset
-        self._rolled = ProducerStates()
+        self._rolled = None
         self._snapshots.clear()
 
     def process_ended(self, segment_starts: Collection[int]) -> None:
@@ -97,7 +100,7 @@ class ProducerMemory:
             return
         for batch in _after(batches, self._rolled_to):
             while ahead and ahead[0] <= batch.base_offset:
-                self._snapshots[ahead.pop(0)] = self._rolled.snapshot()
+                self._snapshots[ahead.pop(0)] = self._rolled.snapshot() if self._rolled is not None else {}
             if not ahead:
                 return
             self.shed(batch)
