@@ -60,7 +60,7 @@ from recordings.version import VERSION, describe_build
 app = App(
     name="flightdeck",
     help="A flight simulator for people who run Apache Kafka.",
-    version=lambda: f"{VERSION} ({describe_build()})",
+    version=lambda: f"{VERSION}, {describe_build()}",
     version_flags=["--version"],
     help_format="plaintext",
     suppress_keyboard_interrupt=False,

@@ -307,7 +307,7 @@ def test_help_and_version_import_nothing_heavy() -> None:
     done = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=True)
     assert "heavy: []" in done.stderr
     assert "Fly a scenario without a console." in done.stdout
-    assert in_a_process("--version").out.strip() == f"{VERSION} ({describe_build()})"
+    assert in_a_process("--version").out.strip() == f"{VERSION}, {describe_build()}"
 
 
 @pytest.mark.parametrize("how", [["--json"], ["--log"], []])
