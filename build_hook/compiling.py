@@ -10,7 +10,10 @@ warnings is an error here. One example: a generator that is kept in a variable b
 import contextlib
 import io
 import os
+import shlex
+import shutil
 import sys
+import sysconfig
 import tempfile
 import tomllib
 from concurrent.futures import ThreadPoolExecutor
@@ -21,13 +24,14 @@ from typing import Any
 from mypyc.build import mypycify
 from setuptools import Distribution
 from setuptools.command.build_ext import build_ext
+from setuptools.errors import CompileError, LinkError
 
 LIBRARY = "flightdeck"
 COMPILED_MODULES = Path("cluster", "compiled_modules.txt")  # read by recordings/version.py
 
 
 class CompilationError(Exception):
-    """The message says which module cannot be compiled, and why."""
+    """The message says what cannot be compiled, and why."""
 
 
 class ParallelBuild(build_ext):
@@ -65,6 +69,16 @@ def modules_of(root: Path) -> list[str]:
     return sorted(modules)
 
 
+def require_c_compiler() -> None:
+    """Raise CompilationError without the C compiler that this Python builds extension modules with."""
+    program = shlex.split(os.environ.get("CC") or sysconfig.get_config_var("CC") or "cc")[0]
+    if shutil.which(program) is None:
+        raise CompilationError(
+            f"FLIGHTDECK_COMPILE=1 needs the C compiler {program}, which is not on PATH; without the variable the build"
+            " is pure Python and needs none"
+        )
+
+
 def translate(modules: list[str], scratch: Path) -> list[Any]:
     """Translate modules to C, as setuptools' extensions. Raises CompilationError for an error and for any warning."""
     said = io.StringIO()
@@ -94,13 +108,17 @@ def build(modules: list[str], into: Path) -> None:
         command = ParallelBuild(distribution)
         command.build_temp, command.build_lib = str(Path(scratch) / "objects"), str(into.resolve())
         command.ensure_finalized()
-        command.run()
+        try:
+            command.run()
+        except (CompileError, LinkError) as error:
+            raise CompilationError(f"the C compiler failed: {error}") from error
     names = [module.removesuffix(".py").removesuffix("/__init__").replace("/", ".") for module in modules]
     (into / COMPILED_MODULES).write_text("\n".join([f"mypyc {metadata.version('mypy')}", *names, ""]), encoding="utf-8")
 
 
 if __name__ == "__main__":
     try:
+        require_c_compiler()
         build(modules_of(Path.cwd()), Path(sys.argv[1]))
     except CompilationError as error:
-        sys.exit(f"mypyc:\n{error}")
+        sys.exit(f"flightdeck is not compiled:\n{error}")

@@ -21,7 +21,7 @@ class CompiledModules(BuildHookInterface):  # type: ignore[type-arg]
     """Adds extension modules to a wheel, beside the sources that they were compiled from."""
 
     def _wanted(self) -> bool:
-        return os.environ.get("FLIGHTDECK_COMPILE", "") not in {"", "0"}
+        return os.environ.get("FLIGHTDECK_COMPILE", "") not in {"", "0", "false", "no"}
 
     def dependencies(self) -> list[str]:
         """What compiling needs: mypyc, and the packages whose types it reads in the bounds of the project's own."""
@@ -33,12 +33,16 @@ class CompiledModules(BuildHookInterface):  # type: ignore[type-arg]
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         """Compile, and add what was compiled to the wheel."""
-        if version == "editable" or not self._wanted():
+        if not self._wanted():
+            return
+        if version == "editable":
+            self.app.display_warning("an editable installation runs its checkout, which is pure Python: not compiled")
             return
         made = Path(tempfile.mkdtemp(prefix="flightdeck-"))
         atexit.register(shutil.rmtree, made, ignore_errors=True)  # after the wheel is written
         program = Path(self.root) / "build_hook" / "compiling.py"
-        subprocess.run([sys.executable, program, made], cwd=self.root, check=True)
+        if subprocess.run([sys.executable, program, made], cwd=self.root, check=False).returncode:
+            sys.exit(1)  # the program has said why
         build_data["pure_python"], build_data["infer_tag"] = False, True
         for module in made.rglob("*.*"):
             build_data["force_include"][str(module)] = module.relative_to(made).as_posix()

@@ -48,7 +48,21 @@ def test_a_list_that_names_nothing_fails_the_build(modules: str, excluded: str, 
     for name in ("evens.py", "odds.py"):
         (tmp_path / name).touch()
     failed = compiling(tmp_path, modules=modules, excluded=excluded)
-    assert (failed.returncode, failed.stderr.strip()) == (1, f"mypyc:\npyproject.toml: {complaint}")
+    assert (failed.returncode, failed.stderr.strip()) == (
+        1,
+        f"flightdeck is not compiled:\npyproject.toml: {complaint}",
+    )
+
+
+def test_a_missing_c_compiler_is_named_before_anything_is_translated(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "evens.py").write_text(KEPT_GENERATOR)
+    monkeypatch.setenv("CC", "no-such-cc -O2")
+    failed = compiling(tmp_path, modules='"evens.py"')
+    assert failed.returncode == 1
+    assert "FLIGHTDECK_COMPILE=1 needs the C compiler no-such-cc" in failed.stderr
+    assert "Traceback" not in failed.stderr
 
 
 def test_the_files_left_out_on_a_compiled_build_are_there() -> None:
