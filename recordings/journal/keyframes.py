@@ -14,6 +14,7 @@ import hashlib
 from bisect import bisect_right, insort
 from functools import cache
 from pathlib import Path
+from types import ModuleType
 
 import msgspec
 import zstandard
@@ -201,5 +202,10 @@ def fold_files() -> list[Path]:
     """The files of the fold: cluster/view, the modules that it imports, and those that make old events new."""
     imported = (events, offset_ranges, rebalance_causes, record_batch, transaction_index, units)
     upgrading = (catalogue, command_kinds, upgrade)
-    files = [Path(str(module.__file__)) for module in (*imported, *upgrading)]
+    files = [_source_of(module) for module in (*imported, *upgrading)]
     return [*files, *sorted(Path(str(view.__file__)).parent.glob("*.py"))]
+
+
+def _source_of(module: ModuleType) -> Path:
+    """The source of a module, which a compiled build has beside the extension module that it loads."""
+    return Path(str(module.__file__)).with_name(f"{module.__name__.rpartition('.')[2]}.py")

@@ -188,6 +188,13 @@ def test_the_fingerprint_covers_every_module_that_the_fold_imports() -> None:
                     assert Path(str(sys.modules[home].__file__)) in files, f"{file.name} imports {home}"
 
 
+def test_the_fingerprint_reads_sources_where_compiled_modules_are_loaded(monkeypatch: pytest.MonkeyPatch) -> None:
+    files = keyframes.fold_files()
+    (units,) = [file for file in files if file.name == "units.py"]
+    monkeypatch.setattr("cluster.config.units.__file__", str(units.with_name("units.cpython-311-x86_64-linux-gnu.so")))
+    assert keyframes.fold_files() == files
+
+
 def test_keyframes_of_another_fold_or_damaged_ones_are_not_used(
     flight: Path, events: list[Event], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
