@@ -41,7 +41,7 @@ def healing(spec: ScenarioSpec, healed_us: int) -> list[StepSpec]:
     members = [member for group in spec.groups for member in group.instances()]
     producers = [name for producer in spec.producers for name in producer.instances()]
     brokers = [broker.name for broker in spec.brokers]
-    commands = {type(step.command) for step in spec.steps}
+    commands = {type(planned.command) for planned in spec.steps}
     texts = [(0, "heal")]
     texts += [(100, f"resume {name}") for name in (*brokers, *members, *producers)]
     if SlowDisk in commands:
