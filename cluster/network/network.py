@@ -3,9 +3,10 @@
 Theory of operation. A link is one direction between two named nodes (`broker-1`, `billing-2`). It delivers in order,
 after a latency with jitter. A client's links in both directions draw from one random stream, the client's own; a link
 between two brokers draws from the stream of the one that sends. So one more client changes the draws of no other link.
-A fault has a name. It acts on every link that its selectors
-match, also on links that are made later. A link may have several faults. Each is cleared by its name; the others stay:
-a link is blocked while any fault blocks it, and has the latency of the last fault that sets one.
+
+A fault has a name. It acts on every link that its selectors match, also on links that are made later. A link may have
+several faults. Each is cleared by its name; the others stay: a link is blocked while any fault blocks it, and has the
+latency of the last fault that sets one.
 
 A connection is TCP: a message that is sent over a blocked link is not lost. It is delivered, in order, when no fault
 blocks the link. Behind a *cut* the message is in its sender's socket buffer, and is lost with the sender's process. On

@@ -8,7 +8,7 @@ footer.json               totals and the journal's hash; absent after a crash
 
 Format 2 added `fault_kind` and `targets` to `fault_started`, and `kind` and `targets` to the line of a command.
 Format 1 is read as well (`recordings/journal/upgrade.py`).
-Format 3 changed no line: its flights draw from other random streams, one for each client instead of one for each link.
+Format 3 changed no line: its flights draw from other random streams, one for each process instead of one for each link.
 """
 
 import re
