@@ -86,7 +86,7 @@ def test_a_partition_whose_brokers_are_all_fenced_is_refused() -> None:
     assert not flight.all(e.PartitionsAdded)
 
 
-@pytest.mark.parametrize("to", [1, 20_000])
+@pytest.mark.parametrize("to", [1, 60_000])
 def test_only_more_partitions_can_be_had(to: int) -> None:
     flight = flown(cluster((10, f"add partitions orders to {to}"), until_s=12))
     assert len(refusals(flight)) == 1

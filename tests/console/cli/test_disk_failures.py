@@ -163,5 +163,5 @@ def test_a_directory_that_vanishes_under_a_flight(small: str, tmp_path: Path, ho
         Ended(process.returncode, out, error), f"to {path}: segment-000001.jsonl.part was removed or moved away"
     )
     if how == "moved":
-        assert whole(elsewhere) >= 20_000
+        assert whole(elsewhere) >= 14_000  # as many precede the first keyframe
         assert in_a_process("play", elsewhere, "--headless").code == 0

@@ -1,4 +1,4 @@
-"""Hashes of the flights of the swarm: `python -m tests.compiled.swarm_hashes --seeds 200` prints a line for each seed.
+"""Hashes of the flights of the swarm: `python -m tests.support.swarm_hashes --seeds 200` prints a line for each seed.
 
 Two builds of the same source must print the same. `.ci/run` compares a pure build with a compiled one.
 """
@@ -26,7 +26,7 @@ def journal_of(seed: int) -> str:
 
 def main() -> None:
     """Fly the seeds on every core."""
-    options = argparse.ArgumentParser(prog="python -m tests.compiled.swarm_hashes")
+    options = argparse.ArgumentParser(prog="python -m tests.support.swarm_hashes")
     options.add_argument("--seeds", type=int, default=200)
     options.add_argument("--expect", default="", help="end with an error if this build is of another kind")
     asked = options.parse_args()
