@@ -29,10 +29,14 @@ def one_message(ended: Ended, *words: str) -> None:
 
 
 def limited(kibibytes: int, *words: object) -> Ended:
-    """The command in a process whose files cannot grow beyond so many KiB: every longer write fails."""
+    """The command in a process whose files cannot grow beyond so many KiB: every longer write fails.
+
+    It writes no bytecode: a file of it that is cut short would break every later process.
+    """
     done = subprocess.run(
         ["bash", "-c", f'ulimit -f {kibibytes}; exec "$@"', "bash", *command(*words)],
         cwd=ROOT,
+        env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1"},
         capture_output=True,
         text=True,
         check=False,
