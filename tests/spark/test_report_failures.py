@@ -26,7 +26,10 @@ from tests.support.spark.java_homes import FLIGHTDECK, left_over, without_java
 pytestmark = pytest.mark.timeout(300)  # a machine that may be busy
 
 NO_JAVA_AT_ALL = "from recordings.spark import java; java.PIP_JAVA = 'no_such_java'"
-FULL_DISK = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))"
+# Bytecode that is cut at the limit would break every later process.
+FULL_DISK = (
+    "import resource, sys; sys.dont_write_bytecode = True; resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))"
+)
 MAIN = "from console.cli.main import main; main()"
 
 
