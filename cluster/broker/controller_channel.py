@@ -19,9 +19,8 @@ from cluster.spec import Buggify
 from cluster.virtual_time import Timeline, Timer
 
 NO_CONTROLLER: Final = -1
-QUORUM_FETCH_TIMEOUT_US: Final = (
-    2_000_000  # controller.quorum.fetch.timeout.ms: then the voters elect another controller
-)
+# controller.quorum.fetch.timeout.ms: then the voters elect another controller
+QUORUM_FETCH_TIMEOUT_US: Final = 2_000_000
 
 BrokerHeartbeat = tuple[BrokerHost[Replica], int, int]
 """(the broker, its broker epoch, the version of its metadata)"""

@@ -15,9 +15,8 @@ from cluster.view import ClusterView
 BUILT_IN = ("range", "roundrobin", "sticky", "cooperative-sticky")
 """Kafka's assignors. A custom assignor may leave partitions unassigned."""
 COOPERATIVE: Final = "cooperative-sticky"
-UNDER_WAY_US: Final = (
-    11_000_000  # twice offsets.commit.timeout.ms: an accepted request is written or has failed by then
-)
+# twice offsets.commit.timeout.ms: an accepted request is written or has failed by then
+UNDER_WAY_US: Final = 11_000_000
 
 
 class _JoinMetadata:

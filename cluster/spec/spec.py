@@ -13,9 +13,8 @@ from cluster.commands import AddPartitions, Command, Names, Scale
 from cluster.config import DEFAULT_ASSIGNORS, ClusterConfig, Value, resolve, resolve_topic
 
 MOST_BROKERS: Final = 1_000
-MOST_PARTITIONS: Final = (
-    50_000  # of all topics together: three replicas of each take some 300 MB, and a second to build
-)
+# of all topics together: three replicas of each take some 300 MB, and a second to build
+MOST_PARTITIONS: Final = 50_000
 MOST_MEMBERS: Final = 2_000  # of all groups together
 MOST_GROUPS: Final = 500
 MOST_PRODUCERS: Final = 2_000  # instances

@@ -52,12 +52,11 @@ def measure_flight(scenario: str, until: str, *, record: bool = True, checkout: 
     with tempfile.TemporaryDirectory() as folder:
         words = [scenario, "--until", until, "--json", *(("--record", f"{folder}/bench.flight") if record else ())]
         result, error = Path(folder, "result"), Path(folder, "error")
-        path = os.pathsep.join([str(checkout), *os.environ.get("PYTHONPATH", "").split(os.pathsep)]).rstrip(os.pathsep)
         with result.open("wb") as out, error.open("wb") as errors:
             began = time.perf_counter()
             process = subprocess.Popen(
                 [sys.executable, "-P", "-m", "console.cli", "run", *words],
-                env={**os.environ, "PYTHONPATH": path},
+                env=environment_of(checkout),
                 stdin=subprocess.DEVNULL,
                 stdout=out,
                 stderr=errors,
@@ -73,6 +72,18 @@ def measure_flight(scenario: str, until: str, *, record: bool = True, checkout: 
     unit_bytes = 1 if sys.platform == "darwin" else 1_024
     peak_rss_mb = usage.ru_maxrss * unit_bytes / 1e6
     return MeasuredFlight(process_s=process_s, user_s=usage.ru_utime, peak_rss_mb=peak_rss_mb, **named)
+
+
+def environment_of(checkout: Path) -> dict[str, str]:
+    """The environment in which Python imports the code of a checkout, or of this installation.
+
+    Python finds the installation without help; on PYTHONPATH all installed packages would precede the standard library.
+    """
+    environment = dict(os.environ)
+    if (checkout / "pyproject.toml").is_file():
+        inherited = os.environ.get("PYTHONPATH", "")
+        environment["PYTHONPATH"] = os.pathsep.join([str(checkout), inherited] if inherited else [str(checkout)])
+    return environment
 
 
 def _wait(process: "subprocess.Popen[bytes]") -> resource.struct_rusage:

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from console.bench import measurement
-from console.bench.measurement import FlightFailed, calibrate, measure_flight
+from console.bench.measurement import FlightFailed, calibrate, environment_of, measure_flight
 from recordings.flights.runner import fly, make_plan
 from recordings.scenarios.loader import load
 from tests.support.minimal_scenario import SMALL
@@ -22,6 +22,17 @@ def small(tmp_path: Path) -> Path:
     path = tmp_path / "small.toml"
     path.write_text(SMALL)
     return path
+
+
+def test_a_checkout_comes_first_on_the_path_and_an_installation_is_not_on_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PYTHONPATH", "mine")
+    assert environment_of(tmp_path)["PYTHONPATH"] == "mine"
+    (tmp_path / "pyproject.toml").touch()
+    assert environment_of(tmp_path)["PYTHONPATH"] == f"{tmp_path}{os.pathsep}mine"
+    monkeypatch.delenv("PYTHONPATH")
+    assert environment_of(tmp_path)["PYTHONPATH"] == str(tmp_path)
 
 
 def test_it_is_the_flight_of_run_and_leaves_nothing(small: Path, monkeypatch: pytest.MonkeyPatch) -> None:
