@@ -1,5 +1,6 @@
 """What a scenario declares: the cluster, its clients, its steps and expectations."""
 
+from cluster.spec.application_spec import ApplicationSpec, CommitPolicy, PoisonSpec
 from cluster.spec.buggify import Buggify
 from cluster.spec.overrides import FIELDS, Declared, SettingError, did_you_mean, put_back, why_not, write_over
 from cluster.spec.spec import (
@@ -14,17 +15,14 @@ from cluster.spec.spec import (
     MOST_RECORDS_PER_SECOND,
     START_JITTER_US,
     STARTUP_US,
-    ApplicationSpec,
     ArrivalsSpec,
     BrokerSpec,
-    CommitPolicy,
     ExpectationSpec,
     GroupSpec,
     KeysKind,
     KeysSpec,
     LinkSpec,
     NetworkSpec,
-    PoisonSpec,
     ProducerSpec,
     ScenarioSpec,
     StepSpec,

@@ -11,6 +11,7 @@ import msgspec
 
 from cluster.commands import AddPartitions, Command, Names, Scale
 from cluster.config import DEFAULT_ASSIGNORS, ClusterConfig, Value, resolve, resolve_topic
+from cluster.spec.application_spec import ApplicationSpec
 
 MOST_BROKERS: Final = 1_000
 # of all topics together: three replicas of each take some 300 MB, and a second to build
@@ -28,7 +29,6 @@ LONGEST_FLIGHT_US: Final = 8_784 * 3_600_000_000  # a leap year
 
 KeysKind = Literal["none", "uniform", "zipf", "hot"]
 ArrivalsKind = Literal["steady", "poisson", "profile"]
-CommitPolicy = Literal["auto", "after-each-poll", "before-processing", "async", "transaction", "never"]
 
 
 class BrokerSpec(msgspec.Struct, frozen=True):
@@ -129,29 +129,6 @@ class ProducerSpec(msgspec.Struct, frozen=True):
     def producer_config(self) -> dict[str, Value]:
         """Every producer key with its value, the same for all instances."""
         return resolve("producer", self.config)
-
-
-class PoisonSpec(msgspec.Struct, frozen=True):
-    """A record that its reader cannot process: the key that marks it, and whether it crashes the process."""
-
-    key: str
-    crashes: bool = True
-
-
-class ApplicationSpec(msgspec.Struct, frozen=True):
-    """What a group's members do with the records that poll() returned.
-
-    `per_record_us` ± `jitter` share of it for each; `commit` as in `scenario-format.md`; `writes` = a topic that gets
-    one record for each input; `sink` = an outside store; `restart_after_us` = a crashed member comes back by itself.
-    """
-
-    per_record_us: int = 0
-    jitter: float = 0.0
-    commit: CommitPolicy = "auto"
-    writes: str | None = None
-    sink: str | None = None
-    poison: PoisonSpec | None = None
-    restart_after_us: int | None = None
 
 
 class GroupSpec(msgspec.Struct, frozen=True):

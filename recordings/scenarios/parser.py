@@ -4,29 +4,22 @@ Every function takes one table of the contract `scenario-format.md`, in its orde
 here, so that reading goes on and one pass finds all problems.
 """
 
-from typing import Any, get_args
+from typing import Any
 
 from cluster.commands import Command, CommandError, Mark, parse, text_of
-from cluster.config import DEFAULT_ASSIGNORS, Value, is_dotted
 from cluster.spec import (
     START_JITTER_US,
     STARTUP_US,
-    ApplicationSpec,
-    ArrivalsSpec,
     BrokerSpec,
-    CommitPolicy,
     ExpectationSpec,
-    GroupSpec,
-    KeysSpec,
     LinkSpec,
     NetworkSpec,
-    PoisonSpec,
-    ProducerSpec,
     ScenarioSpec,
     StepSpec,
     TopicSpec,
-    TransactionsSpec,
 )
+from recordings.scenarios.group_parser import read_group
+from recordings.scenarios.producer_parser import read_producer
 from recordings.scenarios.toml_tables import (
     Problem,
     ReadError,
@@ -37,18 +30,10 @@ from recordings.scenarios.toml_tables import (
     filled_words,
     flag,
     number,
-    one_of,
-    positive_rate,
-    rate,
     scalar,
-    shown,
-    size,
     text,
     whole,
 )
-
-MOST_EXPONENT = 20.0
-"""Of a Zipf distribution; with it all but one record in a million have the first key."""
 
 
 def read_scenario(
@@ -73,8 +58,8 @@ def read_scenario(
         config=config,
         network=_network(top.table("network")),
         topics=tuple(_topic(table, min(3, len(brokers))) for table in top.tables("topic")),
-        producers=tuple(_producer(table) for table in top.tables("producer")),
-        groups=tuple(_group(table) for table in top.tables("group")),
+        producers=tuple(read_producer(table) for table in top.tables("producer")),
+        groups=tuple(read_group(table) for table in top.tables("group")),
         steps=tuple(_step(table) for table in top.tables("at")),
         expectations=tuple(_expectation(table, lines.get(table.place, 0)) for table in top.tables("expect")),
     )
@@ -136,152 +121,6 @@ def _topic(table: TomlTable, replication: int) -> TopicSpec:
     )
     table.close()
     return topic
-
-
-def _producer(table: TomlTable) -> ProducerSpec:
-    producer = ProducerSpec(
-        name=table.take("name", filled_text, "", required=True),
-        topics=table.take("topics", filled_words, (), required=True),
-        count=table.take("count", whole(1), 1),
-        rate_per_second=table.take("rate", positive_rate, 10.0),
-        limit=table.take("limit", whole(1), None),
-        arrivals=table.take("arrivals", _arrivals, ArrivalsSpec()),
-        keys=_keys(table.table("keys")),
-        size_bytes=table.take("size", size, 1_024),
-        start_us=table.take("start", duration, 0),
-        config=table.config("producer"),
-        transactions=_transactions(table.table("transactions")) if table.has("transactions") else None,
-    )
-    table.known.append("transactions")
-    table.close()
-    return producer
-
-
-def _arrivals(value: object) -> ArrivalsSpec:
-    if not isinstance(value, list):
-        kind = one_of("steady", "poisson")(value)
-        return ArrivalsSpec(kind)
-    steps: list[tuple[int, float]] = []
-    wrong: list[str] = []
-    for step in value:
-        if not isinstance(step, list) or len(step) != 2:
-            wrong.append(f'a step of a profile is written ["30s", "200/s"], not {shown(step)}')
-            continue
-        try:
-            at_us, per_second = duration(step[0]), rate(step[1])
-        except ValueError as error:
-            wrong.append(str(error))
-            continue
-        if steps and at_us <= steps[-1][0]:
-            wrong.append(f"the step at {step[0]} does not come after the one before it")
-        steps.append((at_us, per_second))
-    if wrong:
-        raise ReadError("; ".join(wrong))
-    if not steps:
-        raise ReadError("the profile is empty")
-    return ArrivalsSpec("profile", tuple(steps))
-
-
-def _keys(table: TomlTable) -> KeysSpec:
-    keys = KeysSpec(
-        kind=table.take("kind", one_of("none", "uniform", "zipf", "hot"), "none", required=bool(table.data)),
-        distinct=table.take("distinct", whole(1), 1_000),
-        exponent=table.take("exponent", number(0, MOST_EXPONENT), 1.0),
-        share=table.take("share", number(0, 1), 0.5),
-    )
-    table.close()
-    return keys
-
-
-def _transactions(table: TomlTable) -> TransactionsSpec:
-    transactions = TransactionsSpec(
-        id=table.take("id", filled_text, "", required=True),
-        records=table.take("records", whole(1), 100),
-        abort=table.take("abort", number(0, 1), 0.0),
-        on_abort=table.take("on_abort", one_of("drop", "retry"), "drop"),
-    )
-    table.close()
-    return transactions
-
-
-def _group(table: TomlTable) -> GroupSpec:
-    config = table.config("consumer")
-    if not table.has("topics") and not table.has("subscriptions"):
-        table.wrong("topics", "topics (or subscriptions) is missing")
-    group = GroupSpec(
-        name=table.take("name", filled_text, "", required=True),
-        topics=table.take("topics", filled_words, ()),
-        subscriptions=_subscriptions(table.table("subscriptions")),
-        members=table.take("members", whole(0), 1),
-        stagger_us=table.take("stagger", duration, 0),
-        start_us=table.take("start", duration, 0),
-        static=table.take("static", flag, False),
-        assignors=_said_twice(table, config, "assignors", "partition.assignment.strategy", DEFAULT_ASSIGNORS),
-        config=config,
-        application=_application(table.table("application"), config),
-    )
-    table.close()
-    return group
-
-
-def _said_twice(
-    table: TomlTable, config: dict[str, Value], field: str, key: str, default: tuple[str, ...]
-) -> tuple[str, ...]:
-    """A list that the file may give by its own field or by Kafka's key, but not differently by both."""
-    kafka = config.get(key)
-    said = table.take(field, assignors, default)
-    if not isinstance(kafka, tuple):
-        return said
-    if table.has(field) and said != kafka:
-        table.wrong(field, f"{field} and {key} say different things")
-    return kafka
-
-
-def assignors(value: object) -> tuple[str, ...]:
-    """A list of Kafka's names of assignors, or dotted names of custom ones, in the order of preference."""
-    for name in filled_words(value):
-        if not is_dotted(name):
-            one_of("range", "roundrobin", "sticky", "cooperative-sticky")(name)
-    return filled_words(value)
-
-
-def _subscriptions(table: TomlTable) -> dict[str, tuple[str, ...]]:
-    return {member: table.take(member, filled_words, ()) for member in table.data}
-
-
-def _application(table: TomlTable, config: dict[str, Value]) -> ApplicationSpec:
-    application = ApplicationSpec(
-        per_record_us=table.take("per_record", duration, 0),
-        jitter=table.take("jitter", number(0, 1), 0.0),
-        commit=_commit(table, config),
-        writes=table.take("writes", filled_text, None),
-        sink=table.take("sink", filled_text, None),
-        poison=_poison(table.table("poison")) if table.has("poison") else None,
-        restart_after_us=table.take("restart_after", duration, None),
-    )
-    table.known.append("poison")
-    table.close()
-    return application
-
-
-def _commit(table: TomlTable, config: dict[str, Value]) -> CommitPolicy:
-    """The commit policy; `enable.auto.commit` = false without one means that no member commits."""
-    commit: CommitPolicy = table.take("commit", one_of(*get_args(CommitPolicy)), "auto")
-    automatic = config.get("enable.auto.commit")
-    if automatic is None or table.data.get("commit", commit) != commit:  # not given, or not readable
-        return commit
-    if not table.has("commit"):
-        return "auto" if automatic else "never"
-    if (commit == "auto") is not automatic:
-        said = str(automatic).lower()
-        table.wrong("commit", f'commit = "{commit}" and enable.auto.commit = {said} say different things')
-    return commit
-
-
-def _poison(table: TomlTable) -> PoisonSpec:
-    poison = PoisonSpec(table.take("key", filled_text, "", required=True), table.take("crashes", flag, True))
-    table.close()
-    return poison
 
 
 def _step(table: TomlTable) -> StepSpec:

@@ -1,0 +1,88 @@
+"""`[[group]]` tables: a consumer group, its members and their application."""
+
+from typing import get_args
+
+from cluster.config import DEFAULT_ASSIGNORS, Value, is_dotted
+from cluster.spec import ApplicationSpec, CommitPolicy, GroupSpec, PoisonSpec
+from recordings.scenarios.toml_tables import TomlTable, duration, filled_text, filled_words, flag, number, one_of, whole
+
+
+def read_group(table: TomlTable) -> GroupSpec:
+    """Read a `[[group]]` table."""
+    config = table.config("consumer")
+    if not table.has("topics") and not table.has("subscriptions"):
+        table.wrong("topics", "topics (or subscriptions) is missing")
+    group = GroupSpec(
+        name=table.take("name", filled_text, "", required=True),
+        topics=table.take("topics", filled_words, ()),
+        subscriptions=_subscriptions(table.table("subscriptions")),
+        members=table.take("members", whole(0), 1),
+        stagger_us=table.take("stagger", duration, 0),
+        start_us=table.take("start", duration, 0),
+        static=table.take("static", flag, False),
+        assignors=_said_twice(table, config, "assignors", "partition.assignment.strategy", DEFAULT_ASSIGNORS),
+        config=config,
+        application=_application(table.table("application"), config),
+    )
+    table.close()
+    return group
+
+
+def _said_twice(
+    table: TomlTable, config: dict[str, Value], field: str, key: str, default: tuple[str, ...]
+) -> tuple[str, ...]:
+    """A list that the file may give by its own field or by Kafka's key, but not differently by both."""
+    kafka = config.get(key)
+    said = table.take(field, assignors, default)
+    if not isinstance(kafka, tuple):
+        return said
+    if table.has(field) and said != kafka:
+        table.wrong(field, f"{field} and {key} say different things")
+    return kafka
+
+
+def assignors(value: object) -> tuple[str, ...]:
+    """A list of Kafka's names of assignors, or dotted names of custom ones, in the order of preference."""
+    for name in filled_words(value):
+        if not is_dotted(name):
+            one_of("range", "roundrobin", "sticky", "cooperative-sticky")(name)
+    return filled_words(value)
+
+
+def _subscriptions(table: TomlTable) -> dict[str, tuple[str, ...]]:
+    return {member: table.take(member, filled_words, ()) for member in table.data}
+
+
+def _application(table: TomlTable, config: dict[str, Value]) -> ApplicationSpec:
+    application = ApplicationSpec(
+        per_record_us=table.take("per_record", duration, 0),
+        jitter=table.take("jitter", number(0, 1), 0.0),
+        commit=_commit(table, config),
+        writes=table.take("writes", filled_text, None),
+        sink=table.take("sink", filled_text, None),
+        poison=_poison(table.table("poison")) if table.has("poison") else None,
+        restart_after_us=table.take("restart_after", duration, None),
+    )
+    table.known.append("poison")
+    table.close()
+    return application
+
+
+def _commit(table: TomlTable, config: dict[str, Value]) -> CommitPolicy:
+    """The commit policy; `enable.auto.commit` = false without one means that no member commits."""
+    commit: CommitPolicy = table.take("commit", one_of(*get_args(CommitPolicy)), "auto")
+    automatic = config.get("enable.auto.commit")
+    if automatic is None or table.data.get("commit", commit) != commit:  # not given, or not readable
+        return commit
+    if not table.has("commit"):
+        return "auto" if automatic else "never"
+    if (commit == "auto") is not automatic:
+        said = str(automatic).lower()
+        table.wrong("commit", f'commit = "{commit}" and enable.auto.commit = {said} say different things')
+    return commit
+
+
+def _poison(table: TomlTable) -> PoisonSpec:
+    poison = PoisonSpec(table.take("key", filled_text, "", required=True), table.take("crashes", flag, True))
+    table.close()
+    return poison
