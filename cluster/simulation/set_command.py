@@ -81,14 +81,14 @@ def _in_flight(kind: Scope, key: str) -> bool:
     try:
         return find(kind, key).in_flight
     except ConfigError:
-        return FIELDS[key].in_flight
+        return FIELDS[key].effect == "at once"
 
 
 def _shown(spec: ScenarioSpec, scope: str, key: str) -> str:
     """The value of a key or field as text: the declared value, else the default."""
     if key in FIELDS:
         value: Any = _thing(spec, scope)
-        for name in FIELDS[key].place:
+        for name in FIELDS[key].places[type(value)]:
             value = getattr(value, name)
         return FIELDS[key].show(value)
     thing = _thing(spec, scope)

@@ -6,7 +6,7 @@ it, that of all of them, and a field is that of everything that has it. A group'
 """
 
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar, get_args
 
 import msgspec
 
@@ -21,13 +21,26 @@ from cluster.config import (
     cross_errors,
     format_duration,
     format_rate,
+    format_size,
     nearest,
     parse_duration,
     parse_rate,
+    parse_size,
     refused_config,
     scopes_of,
 )
-from cluster.spec.spec import MOST_MEMBERS, BrokerSpec, GroupSpec, ProducerSpec, ScenarioSpec, TopicSpec
+from cluster.spec.application_spec import CommitPolicy
+from cluster.spec.spec import (
+    MOST_BROKERS,
+    MOST_MEMBERS,
+    MOST_PARTITIONS,
+    MOST_PRODUCERS,
+    BrokerSpec,
+    GroupSpec,
+    ProducerSpec,
+    ScenarioSpec,
+    TopicSpec,
+)
 
 S = TypeVar("S", bound=msgspec.Struct)
 Declared = TopicSpec | GroupSpec | ProducerSpec | BrokerSpec
@@ -40,7 +53,7 @@ SCOPES: dict[type, Scope] = {
 }
 """Whose keys the thing of a scope has."""
 
-_NOUNS = {TopicSpec: "topic", GroupSpec: "group", ProducerSpec: "producer", BrokerSpec: "broker"}
+_NOUNS: dict[type, str] = {TopicSpec: "topic", GroupSpec: "group", ProducerSpec: "producer", BrokerSpec: "broker"}
 
 
 class SettingError(ValueError):
@@ -51,28 +64,34 @@ class SettingError(ValueError):
 
 
 class Field(msgspec.Struct, frozen=True):
-    """A scenario field that may be set: whose it is, how its value is read and shown, and where it stands in the spec.
+    """A scenario field that may be set: how its value is read and shown, and where it stands in each kind of thing.
 
-    `in_flight`: the command `set` changes it at once; else it waits for the next start of each process.
+    `effect`: the command `set` changes it at once or for the next start of each process. What is read only when the
+    flight begins it refuses; `instead` is the command that changes that in flight, where there is one.
     """
 
-    owner: type[GroupSpec] | type[ProducerSpec]
+    places: dict[type, tuple[str, ...]]
     read: Callable[[object], object]
     show: Callable[[Any], str]
-    place: tuple[str, ...]
-    in_flight: bool = False
+    effect: Literal["at once", "at the next start", "before the flight"] = "before the flight"
+    instead: str = ""
 
 
-def _members(value: object) -> int:
-    if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) <= MOST_DIGITS:
-        value = int(value)
-    if not isinstance(value, int) or isinstance(value, bool):
-        raise SettingError(f"{value!r} is not a whole number")
-    if value < 0:
-        raise SettingError(f"{value} is below 0")
-    if value > MOST_MEMBERS:
-        raise SettingError(f"{value} is above {MOST_MEMBERS}")
-    return value
+def _count(low: int, high: int) -> Callable[[object], int]:
+    """A whole number within bounds."""
+
+    def read(value: object) -> int:
+        if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) <= MOST_DIGITS:
+            value = int(value)
+        if not isinstance(value, int) or isinstance(value, bool):
+            raise SettingError(f"{value!r} is not a whole number")
+        if value < low:
+            raise SettingError(f"{value} is below {low}")
+        if value > high:
+            raise SettingError(f"{value} is above {high}")
+        return value
+
+    return read
 
 
 def _truth(value: object) -> bool:
@@ -101,23 +120,44 @@ def _rate(value: object) -> float:
     return per_second
 
 
+def _size(value: object) -> int:
+    if not isinstance(value, str):
+        raise SettingError(f'{value!r} needs a unit and quotation marks: "1KiB"')
+    return parse_size(value)
+
+
+def _commit(value: object) -> str:
+    choices = get_args(CommitPolicy)
+    if value not in choices:
+        near = nearest(value, choices) if isinstance(value, str) else None
+        raise SettingError(did_you_mean(f"{value!r} is none of {', '.join(choices)}", near))
+    return str(value)
+
+
 FIELDS: dict[str, Field] = {
-    "members": Field(GroupSpec, _members, str, ("members",)),
-    "assignors": Field(GroupSpec, _assignors, ",".join, ("assignors",)),
-    "static": Field(GroupSpec, _truth, lambda value: str(value).lower(), ("static",)),
-    "per_record": Field(GroupSpec, _duration, format_duration, ("application", "per_record_us"), in_flight=True),
-    "rate": Field(ProducerSpec, _rate, format_rate, ("rate_per_second",), in_flight=True),
+    "members": Field({GroupSpec: ("members",)}, _count(0, MOST_MEMBERS), str, "at the next start"),
+    "assignors": Field({GroupSpec: ("assignors",)}, _assignors, ",".join, "at the next start"),
+    "static": Field({GroupSpec: ("static",)}, _truth, lambda value: str(value).lower(), "at the next start"),
+    "per_record": Field({GroupSpec: ("application", "per_record_us")}, _duration, format_duration, "at once"),
+    "rate": Field({ProducerSpec: ("rate_per_second",)}, _rate, format_rate, "at once"),
+    "stagger": Field({GroupSpec: ("stagger_us",)}, _duration, format_duration),
+    "start": Field({GroupSpec: ("start_us",), ProducerSpec: ("start_us",)}, _duration, format_duration),
+    "commit": Field({GroupSpec: ("application", "commit")}, _commit, str),
+    "size": Field({ProducerSpec: ("size_bytes",)}, _size, format_size),
+    "count": Field({ProducerSpec: ("count",)}, _count(1, MOST_PRODUCERS), str),
+    "partitions": Field(
+        {TopicSpec: ("partitions",)}, _count(1, MOST_PARTITIONS), str, instead="add partitions TOPIC to N"
+    ),
+    "replication": Field({TopicSpec: ("replication",)}, _count(1, MOST_BROKERS), str),
 }
 """Every scenario field that a setting may write."""
 
 
 FILE_FIELDS = {
-    "partitions": "add partitions TOPIC to N",
     "topics": "subscribe MEMBER to TOPIC,…",
     "subscriptions": "subscribe MEMBER to TOPIC,…",
-    **dict.fromkeys(("brokers", "replication", "count", "limit", "arrivals", "keys", "size", "start", "stagger"), ""),
-    **dict.fromkeys(("transactions", "jitter", "commit", "writes", "sink", "poison", "restart_after"), ""),
-    **dict.fromkeys(("startup", "start_jitter"), ""),
+    **dict.fromkeys(("brokers", "limit", "arrivals", "keys", "until", "seed", "startup", "start_jitter"), ""),
+    **dict.fromkeys(("transactions", "jitter", "writes", "sink", "poison", "restart_after"), ""),
 }
 """Words of scenario files that no setting writes, and the command that does in flight, where there is one."""
 
@@ -157,7 +197,11 @@ def why_not(spec: ScenarioSpec, scope: str, key: str, value: object) -> str | No
 def _misfit(kind: Scope, key: str, config: dict[str, Value]) -> str | None:
     """What is not built yet, cannot change in a running cluster, or does not fit what is set beside it."""
     reason = refused_config(key, config.get(key))
-    if reason is None and kind in SET_IN_FLIGHT and key not in SET_IN_FLIGHT[kind]:
+    field = FIELDS.get(key)
+    if field is not None and field.effect == "before the flight":
+        instead = f" (in flight: {field.instead})" if field.instead else ""
+        reason = f"{key} is only read when the flight begins{instead}"
+    elif reason is None and kind in SET_IN_FLIGHT and key not in SET_IN_FLIGHT[kind]:
         reason = f"{key} is only read when the cluster is built: give it before the flight begins"
     for error in () if reason else cross_errors(kind, config):
         reason = error.reason
@@ -174,7 +218,7 @@ def put_back(spec: ScenarioSpec, before: ScenarioSpec, scope: str, key: str) -> 
     def restore(thing: Declared) -> Declared:
         old = earlier[thing.name]
         if key in FIELDS:
-            place = FIELDS[key].place
+            place = FIELDS[key].places[type(thing)]
             value: Any = old
             for name in place:
                 value = getattr(value, name)
@@ -210,8 +254,8 @@ def _having(key: str) -> Callable[[Declared], bool]:
         _refuse_file_field(key)
         near = nearest(key, (*FIELDS, *(entry.name for entry in CONFIG_KEYS)))
         raise SettingError(did_you_mean(f"there is no key or field {key}", near))
-    owner = FIELDS[key].owner if key in FIELDS else None
-    return lambda thing: SCOPES[type(thing)] in scopes or type(thing) is owner
+    owners = FIELDS[key].places if key in FIELDS else {}
+    return lambda thing: SCOPES[type(thing)] in scopes or type(thing) in owners
 
 
 def _replace(spec: ScenarioSpec, wanted: Callable[[Declared], bool], key: str, value: object) -> ScenarioSpec:
@@ -226,10 +270,11 @@ def _replace(spec: ScenarioSpec, wanted: Callable[[Declared], bool], key: str, v
 def _with(thing: Declared, key: str, value: object) -> Declared:
     if key in FIELDS:
         field = FIELDS[key]
-        if type(thing) is not field.owner:
-            noun = _NOUNS[type(thing)]
-            raise SettingError(f"{key} is a field of a {_NOUNS[field.owner]}, and {thing.name} is a {noun}")
-        return _placed(thing, field.place, field.read(value))
+        place = field.places.get(type(thing))
+        if place is None:
+            owners = " or a ".join(_NOUNS[owner] for owner in field.places)
+            raise SettingError(f"{key} is a field of a {owners}, and {thing.name} is a {_NOUNS[type(thing)]}")
+        return _placed(thing, place, field.read(value))
     _refuse_file_field(key)
     read = coerce(SCOPES[type(thing)], key, value)
     thing = _placed(thing, ("config",), thing.config | {key: read})

@@ -98,6 +98,16 @@ def test_scenario_fields_are_set_in_their_own_units() -> None:
     assert spec.groups[0].assignors == ("range",)
 
 
+def test_fields_that_a_flight_begins_with_are_set_before_it() -> None:
+    spec = after("stagger=2s", "start=5s", "orders:partitions=8", "checkout:count=3", "size=2KiB", "replication=2")
+    assert [(group.stagger_us, group.start_us) for group in spec.groups] == [(2_000_000, 5_000_000)] * 2
+    assert [producer.start_us for producer in spec.producers] == [5_000_000] * 2
+    assert [producer.count for producer in spec.producers] == [3, 1]
+    assert [producer.size_bytes for producer in spec.producers] == [2_048] * 2
+    assert [(topic.partitions, topic.replication) for topic in spec.topics] == [(8, 2), (1, 2)]
+    assert after("billing:commit=before-processing").groups[0].application.commit == "before-processing"
+
+
 def test_values_may_be_numbers_and_lists_as_a_sweep_gives_them() -> None:
     spec = apply_settings(
         SPEC, [("billing", "members", 4), ("billing", "assignors", ["range"]), (None, "linger.ms", 9)]
@@ -123,9 +133,17 @@ def test_a_key_that_the_scenario_says_in_other_words_changes_them_too() -> None:
         (["broker-1:rate=3/s"], "rate is a field of a producer, and broker-1 is a broker"),
         (["billing:linger.ms=3"], "linger.ms is a producer key, not a consumer key"),
         (["billing:members=three"], "'three' is not a whole number"),
-        (["orders:partitions=3"], "partitions is said in the scenario file (in flight: add partitions TOPIC to N)"),
-        (["partitions=3"], "settings write Kafka's keys and members, assignors, static, per_record, rate"),
-        (["checkout:count=3"], "count is said in the scenario file; settings write"),
+        (["billing:topics=orders"], "topics is said in the scenario file (in flight: subscribe MEMBER to TOPIC,…)"),
+        (["limit=3"], "settings write Kafka's keys and members, assignors, static, per_record, rate"),
+        (["checkout:arrivals=poisson"], "arrivals is said in the scenario file; settings write"),
+        (["orders:partitions=0"], "0 is below 1"),
+        (["orders:replication=4"], "4 replicas need as many brokers, there are 3"),
+        (["checkout:count=100000"], "100000 is above 2000"),
+        (["checkout:size=2KB"], "'2KB': unknown unit"),
+        (["billing:commit=sync"], "'sync' is none of auto, after-each-poll"),
+        (["billing:stagger=1"], "'1' has no unit"),
+        (["checkout:stagger=1s"], "stagger is a field of a group, and checkout is a producer"),
+        (["orders:start=1s"], "start is a field of a group or a producer, and orders is a topic"),
         (["billing:members=-1"], "'-1' is not a whole number"),
         (["billing:per_record=20"], "'20' has no unit"),
         (["checkout:rate=0/s"], "a rate is above 0"),
