@@ -25,6 +25,7 @@ from cluster.spec import LONGEST_FLIGHT_US, ScenarioSpec
 from cluster.view import ClusterView, document
 from cluster.virtual_time import RerunDivergedError
 from recordings.bounded_files import RecordingError
+from recordings.comparison.meter import BillMeter
 from recordings.flights import interruption
 from recordings.flights.interruptible_run import first_of, run_flight
 from recordings.journal.format import JournaledCommand, Settings, clock
@@ -151,12 +152,13 @@ def fly(
     log: Callable[[Event], object] | None = None,
     progress: Callable[[int], object] | None = None,
     on_lines: Callable[[bytes], None] | None = None,
+    meter: BillMeter | None = None,
 ) -> FlightResult:
     """Fly a plan to its end (or Ctrl-C) and return the result.
 
     `speed`: virtual seconds per wall second; `record`: the recording's directory. `log` gets each event, `progress`
-    each checkpoint's µs, `on_lines` the journal's lines, many at a time. Raises RecordingError if the recording cannot
-    be written, and FlightError for a bug of Flightdeck.
+    each checkpoint's µs, `on_lines` the journal's lines, many at a time; `meter` keeps the flight's bill. Raises
+    RecordingError if the recording cannot be written, and FlightError for a bug of Flightdeck.
     """
     listeners = (on_lines,) if on_lines is not None else ()
     with interruption.seen_to():
@@ -165,7 +167,7 @@ def fly(
         else:
             journal = Recorder(record, new_header(plan.scenario, plan.text, plan.settings), *listeners)
         flight = _Flight(plan, journal, speed, replay or Replay())
-        flight.watch(log, progress)
+        flight.watch(log, progress, meter)
         try:
             run_flight(flight.main, flight.simulation.timeline)
         except BaseException as error:  # noqa: BLE001 - whatever it is, the journal is closed first
@@ -194,7 +196,12 @@ class _Flight:
         self.end: BaseException | None = None
         self.refused: list[CommandRefused] = []
 
-    def watch(self, log: Callable[[Event], object] | None, progress: Callable[[int], object] | None) -> None:
+    def watch(
+        self,
+        log: Callable[[Event], object] | None,
+        progress: Callable[[int], object] | None,
+        meter: BillMeter | None = None,
+    ) -> None:
         """Connect the sinks; the last sink is the one that may end the flight."""
         self.progress = progress
         sinks = self.simulation.sinks
@@ -204,6 +211,9 @@ class _Flight:
             sinks.append(self.expectations.see)
         if log is not None:
             sinks.append(log)
+        if meter is not None:
+            meter.share(self.simulation.view)
+            sinks.append(meter)
         if self.invariants is not None:
             sinks.append(self.invariants)
         if self.replay.stop_at_seq is not None:
