@@ -20,7 +20,14 @@ from cluster.config.config import (
     resolve_topic,
     scopes_of,
 )
-from cluster.config.keys import DEFAULT_ASSIGNORS, LONG_MAX, ROUND_ROBIN, SET_IN_FLIGHT, TOPIC_FALLBACK
+from cluster.config.keys import (
+    DEFAULT_ASSIGNORS,
+    LIBRDKAFKA_PARTITIONERS,
+    LONG_MAX,
+    ROUND_ROBIN,
+    SET_IN_FLIGHT,
+    TOPIC_FALLBACK,
+)
 from cluster.config.suggestions import LONGEST_WORD, brief, nearest
 from cluster.config.units import (
     MICROSECONDS,
@@ -38,6 +45,7 @@ from cluster.config.unsupported import NOT_READ_YET, UNBUILT, refusal, refused_c
 __all__ = [
     "CONFIG_KEYS",
     "DEFAULT_ASSIGNORS",
+    "LIBRDKAFKA_PARTITIONERS",
     "LONGEST_WORD",
     "LONG_MAX",
     "MICROSECONDS",

@@ -84,6 +84,7 @@ class ProducerConfig(ClientConfig, frozen=True, rename=key_of_field):
     max_request_size: int
     compression_type: str
     partitioner_class: str | None
+    partitioner: str | None
     partitioner_ignore_keys: bool
     partitioner_adaptive_partitioning_enable: bool
     partitioner_availability_timeout_ms: int

@@ -278,6 +278,10 @@ def _producer_errors(values: Mapping[str, Value]) -> list[ConfigError]:
     if _int(values, "delivery.timeout.ms") < linger + request:
         reason = f"must be at least linger.ms + request.timeout.ms ({linger} + {request})"
         errors.append(ConfigError("delivery.timeout.ms", f"delivery.timeout.ms {reason}"))
+    if values["partitioner"] is not None:
+        java = [name for name in ("partitioner.class", "partitioner.ignore.keys") if values[name]]
+        reason = "is a key of Java's clients and partitioner one of librdkafka's: a producer is one of them"
+        errors += [ConfigError(name, f"{name} {reason}") for name in java]
     if values["enable.idempotence"]:
         if values["acks"] != "all":
             errors.append(ConfigError("acks", "enable.idempotence needs acks=all"))

@@ -65,6 +65,9 @@ SET_IN_FLIGHT: dict[str, tuple[str, ...]] = {
 ROUND_ROBIN = ("roundrobin", "RoundRobinPartitioner", "org.apache.kafka.clients.producer.RoundRobinPartitioner")
 """What `partitioner.class` may be; without it the built-in partitioner decides."""
 
+LIBRDKAFKA_PARTITIONERS = ("consistent_random", "murmur2_random")
+"""What `partitioner`, librdkafka's key, may be; a producer without it is Java's."""
+
 
 class _Keys(msgspec.Struct, frozen=True):
     """Makes the keys of one scope that one class of Kafka defines. `fixed`: a client reads it only when it starts."""
@@ -105,6 +108,9 @@ class _Keys(msgspec.Struct, frozen=True):
         return ConfigKey(
             name, self.scope, "enum", choices[0], None, None, "", self._changes(name, fixed), self.source, choices
         )
+
+    def choice(self, name: str, choices: tuple[str, ...]) -> ConfigKey:
+        return ConfigKey(name, self.scope, "enum", None, None, None, "", False, self.source, choices)
 
     def words(self, name: str, default: tuple[str, ...], choices: tuple[str, ...], *, fixed: bool = False) -> ConfigKey:
         return ConfigKey(
@@ -172,6 +178,7 @@ PRODUCER_KEYS = (
     _producer.size("max.request.size", 1_048_576),
     _producer.word("compression.type", ("none", "gzip", "snappy", "lz4", "zstd"), fixed=True),
     _producer.text("partitioner.class", None),
+    _Keys("producer", "librdkafka").choice("partitioner", LIBRDKAFKA_PARTITIONERS),
     _producer.flag("partitioner.ignore.keys", False, fixed=True),
     _producer.flag("partitioner.adaptive.partitioning.enable", True, fixed=True),
     _producer.ms("partitioner.availability.timeout.ms", 0, 0, LONG_MAX, fixed=True),

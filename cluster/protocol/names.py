@@ -1,14 +1,16 @@
-"""Partition names, and the two hashes that place record keys, group ids and transactional ids.
+"""Partition names, and the hashes that place record keys, group ids and transactional ids.
 
 Kafka has two unrelated hashes. Record keys go to partitions by murmur2 with the sign bit *masked*; group ids and
 transactional ids go to partitions of the internal topics by Java's `String.hashCode` with the sign *removed*.
-Confusing them is the classic mistake: it finds the wrong coordinator for every second id.
+Confusing them is the classic mistake: it finds the wrong coordinator for every second id. librdkafka places keys by
+CRC-32, unless it is told to use murmur2.
 """
 
 from __future__ import annotations
 
 from struct import unpack_from
 from typing import Final, NamedTuple
+from zlib import crc32
 
 _MASK_32: Final = 0xFFFF_FFFF
 _SIGN_32: Final = 0x8000_0000
@@ -70,6 +72,22 @@ def to_positive(number: int) -> int:
     Source: `Utils.toPositive`; used for keys, never for coordinators.
     """
     return number & 0x7FFF_FFFF
+
+
+def murmur2_place(key: bytes, partitions: int) -> int:
+    """The partition of a key by Java's clients, and by librdkafka's `murmur2_random`.
+
+    Source: `BuiltInPartitioner.partitionForKey`.
+    """
+    return to_positive(murmur2(key)) % partitions
+
+
+def crc32_place(key: bytes, partitions: int) -> int:
+    """The partition of a key by librdkafka's default, `consistent_random`.
+
+    Source: librdkafka's `rd_kafka_msg_partitioner_consistent`; `rd_crc32` is zlib's CRC-32.
+    """
+    return crc32(key) % partitions
 
 
 def java_string_hash(text: str) -> int:

@@ -30,6 +30,7 @@ from console.cli.bench import bench
 from console.cli.errors import BAD_INPUT, HELD, NOT_HELD, UsageError, explain, print_error, report_violation, warn
 from console.cli.impact import impact
 from console.cli.info import doctor, scenarios, show
+from console.cli.key import key
 from console.cli.options import (
     AllowCode,
     AllowCodeFrom,
@@ -318,12 +319,12 @@ HELP = frozenset({"--help", "-h", "--version"})
 
 BUILT = (
     *("run", "play", "rerun", "summary", "export", "scenarios", "show", "report", "check", "impact"),
-    *("bench", "doctor"),
+    *("key", "bench", "doctor"),
 )
 COMMANDS = (*BUILT, *PLANNED)
 
 
-for _command in (impact, bench, doctor, scenarios, show):
+for _command in (impact, key, bench, doctor, scenarios, show):
     app.command(_command)
 app.command(impact, name="blast", show=False)  # the name of earlier releases
 add_planned_commands(app)

@@ -171,6 +171,10 @@ BREAKS: dict[str, Break] = {
         "both stay on a partition",
         text=(', "partitioner.class" = "org.apache.kafka.clients.producer.RoundRobinPartitioner"', ""),
     ),
+    "two-partitioners": Break(
+        "the default is Java's hash",
+        text=('{ "partitioner" = "consistent_random" }', '{ "partitioner" = "murmur2_random" }'),
+    ),
     "below-min-isr": Break("too few in-sync replicas are enough", too_few_in_sync_replicas_are_enough),
     "commit-after-processing": Break(
         "the commit comes first", text=('commit = "after-each-poll"', 'commit = "before-processing"')

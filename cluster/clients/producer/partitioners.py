@@ -1,30 +1,31 @@
 """Choose the partition of a record.
 
-A key decides by murmur2 over all partitions. Without a key, the sticky partitioner stays on a partition until
-`batch.size` bytes went there. It then moves as soon as that leaves no half-filled batch behind; at twice the size it
-moves at once. With adaptive partitioning the draw prefers partitions with short queues of batches.
-Source: `BuiltInPartitioner` (KIP-480, KIP-794), `RoundRobinPartitioner`.
+A key decides by murmur2 over all partitions, in librdkafka by CRC-32. Without a key, the sticky partitioner stays on
+a partition until `batch.size` bytes went there. It then moves as soon as that leaves no half-filled batch behind; at
+twice the size it moves at once. With adaptive partitioning the draw prefers partitions with short queues of batches.
+Source: `BuiltInPartitioner` (KIP-480, KIP-794), `RoundRobinPartitioner`; librdkafka: `rd_kafka_msg_partitioner`.
 """
 
 from bisect import bisect_right
 from collections.abc import Callable, Mapping, Sequence
 from itertools import accumulate
 
-from cluster.protocol.names import murmur2
+from cluster.protocol.names import crc32_place, murmur2_place
 
 
 class KeyedPartitioner:
     """Caches the partition of each key; added partitions need a new instance."""
 
-    def __init__(self, partitions: Sequence[str]) -> None:
+    def __init__(self, partitions: Sequence[str], partitioner: str | None = None) -> None:
         self._partitions = partitions
+        self._place = crc32_place if partitioner == "consistent_random" else murmur2_place
         self._known: dict[int, str] = {}
 
     def partition(self, key: int) -> str:
-        """The partition of a key number: (murmur2 & 0x7fffffff) % all partitions, leaderless ones included."""
+        """The partition of a key number, whose bytes are its digits: of all partitions, leaderless ones included."""
         name = self._known.get(key)
         if name is None:
-            place = (murmur2(str(key).encode()) & 0x7FFFFFFF) % len(self._partitions)
+            place = self._place(str(key).encode(), len(self._partitions))
             name = self._known[key] = self._partitions[place]
         return name
 

@@ -43,7 +43,7 @@ class RecordFeed:
         self._keyed: dict[str, KeyedPartitioner] = {}
         self._sticky: dict[str, StickyPartitioner] = {}
         self._round_robin: dict[str, RoundRobinPartitioner] = {}
-        self._partitions: dict[str, int] = {}
+        self._mapping: dict[str, tuple[int, str | None]] = {}  # what decided where a topic's keys go
         self._metadata_seen = 0
         self._available: dict[str, tuple[int, tuple[str, ...]]] = {}
         self._timer: Timer | None = None
@@ -64,6 +64,7 @@ class RecordFeed:
         largest_bytes = min(config.max_request_size, config.buffer_memory)
         self._too_large = "RecordTooLargeException" if self._accumulator.largest_record_bytes > largest_bytes else ""
         self._adaptive = config.partitioner_adaptive_partitioning_enable
+        self._partitioner = config.partitioner
         self._uses_round_robin = config.partitioner_class in ROUND_ROBIN
         self._by_key = self._keyed_records and not self._uses_round_robin and not config.partitioner_ignore_keys
         self._scatters = self._scatters or (self._keyed_records and not self._by_key)
@@ -123,14 +124,13 @@ class RecordFeed:
         self._metadata_seen = host.metadata_version
         for topic in self._topics:
             partitions = host.topic_partitions[topic]
-            known = self._partitions.get(topic, len(partitions))
-            self._partitions[topic] = len(partitions)
-            if known != len(partitions):
+            mapping = len(partitions), self._partitioner
+            known = self._mapping.get(topic, mapping)
+            self._mapping[topic] = mapping
+            if known != mapping:
                 host.keys_moved({name: self._accumulator.next_serial(name) for name in partitions})
-            if known != len(partitions) or topic not in self._keyed:
-                self._keyed[topic] = KeyedPartitioner(
-                    partitions
-                )  # keys map to other partitions once partitions are added
+            if known != mapping or topic not in self._keyed:  # keys map to other partitions once some are added
+                self._keyed[topic] = KeyedPartitioner(partitions, self._partitioner)
             if topic not in self._sticky:
                 size = self._accumulator.batch_size
                 available, load = partial(self._available_partitions, topic), partial(self._load, topic)

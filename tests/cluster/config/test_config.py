@@ -62,6 +62,7 @@ KAFKA: dict[Scope, dict[str, Value]] = {
         "max.request.size": 1_048_576,
         "compression.type": "none",
         "partitioner.class": None,
+        "partitioner": None,
         "partitioner.ignore.keys": False,
         "partitioner.adaptive.partitioning.enable": True,
         "partitioner.availability.timeout.ms": 0,

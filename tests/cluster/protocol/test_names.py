@@ -7,6 +7,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from cluster.protocol import TopicPartition, coordinator_partition, java_string_hash, murmur2, to_positive
+from cluster.protocol.names import crc32_place, murmur2_place
 
 SIGNED_32 = range(-(2**31), 2**31)
 
@@ -69,6 +70,40 @@ def murmur2_byte_by_byte(key: bytes) -> int:
 def test_murmur2_is_the_textbook_hash(key: bytes) -> None:
     assert murmur2(key) == murmur2_byte_by_byte(key)
     assert murmur2(key) in SIGNED_32
+
+
+def crc32_bit_by_bit(key: bytes) -> int:
+    """CRC-32 by the parameters in librdkafka's `rdcrc32.h`: reflected, polynomial 0x04c11db7, all ones in and out."""
+    rest = 0xFFFFFFFF
+    for byte in key:
+        rest ^= byte
+        for _ in range(8):
+            rest = rest >> 1 ^ (0xEDB88320 if rest & 1 else 0)
+    return rest ^ 0xFFFFFFFF
+
+
+@given(st.binary(max_size=64), st.integers(1, 50_000))
+@example(b"", 3)
+@example(b"0", 4)
+def test_librdkafka_places_a_key_by_the_textbook_crc32(key: bytes, partitions: int) -> None:
+    assert crc32_place(key, partitions) == crc32_bit_by_bit(key) % partitions
+
+
+LIBRDKAFKA_VECTORS = {
+    b"23456": (0xB1B451D7, 0x058D780F),
+    b"this is another string with more length to it perhaps": (0xB0150DF7, 0x4F7703DA),
+    b"hejsan": (0xD077037E, 0x5EC19395),
+    b"": (0x0, 0x106E08D9),
+}
+"""Of librdkafka's own test `0048-partitioner.c`: keys, their CRC-32, and their murmur2 without its sign bit."""
+
+
+@pytest.mark.parametrize("partitions", [7, 17])
+@pytest.mark.parametrize(("key", "hashes"), LIBRDKAFKA_VECTORS.items())
+def test_both_hashes_pass_librdkafkas_own_test(key: bytes, hashes: tuple[int, int], partitions: int) -> None:
+    crc32, masked_murmur2 = hashes
+    assert crc32_place(key, partitions) == crc32 % partitions
+    assert murmur2_place(key, partitions) == masked_murmur2 % partitions
 
 
 @given(st.text())

@@ -130,6 +130,16 @@ def assert_error(errors: list[str], line: int, reason: str) -> None:
             "enable.idempotence needs acks=all",
         ),
         ('topics = ["orders"]\nconfig = { "partitioner.class" = "x" }', 15, "not built yet: a partitioner"),
+        (
+            'topics = ["orders"]\nconfig = { partitioner = "consistent-random" }',
+            15,
+            "is one of consistent_random, murmur2_random, not 'consistent-random' (did you mean consistent_random?)",
+        ),
+        (
+            'topics = ["orders"]\nconfig = { partitioner = "murmur2_random", "partitioner.class" = "roundrobin" }',
+            15,
+            "partitioner.class is a key of Java's clients and partitioner one of librdkafka's",
+        ),
     ],
 )
 def test_errors_of_producers(addition: str, line: int, reason: str) -> None:

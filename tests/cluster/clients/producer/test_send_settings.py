@@ -2,12 +2,14 @@
 
 from collections import Counter
 from itertools import pairwise
+from zlib import crc32
 
 import pytest
 
 from cluster import events as e
 from cluster.clients.producer.partitioners import StickyPartitioner
 from cluster.config import Value
+from cluster.protocol.names import murmur2_place
 from tests.support.broker_flights import MS, SECOND_US, cluster, flown
 from tests.support.completed_flight import Flown
 
@@ -62,6 +64,19 @@ def test_keys_that_take_turns_lose_their_order_and_the_truth_sees_it() -> None:
         cluster(until_s=10, partitions=3, keyed=True, producer={**config, "partitioner.class": "roundrobin"})
     )
     assert in_turn.document["delivery"]["out_of_order_keys"] > 0
+
+
+def test_a_producer_that_starts_again_with_another_hash_moves_its_keys() -> None:
+    steps = [(5.0, "set p partitioner consistent_random"), (10.0, "restart p-1")]
+    flight = flown(cluster(*steps, until_s=20, partitions=3, keyed=True, reads=False))
+    eras = set()
+    for place in range(3):
+        for batch in flight.simulation.brokers[1].replicas[f"orders-{place}"].log.batches:
+            new = batch.created_us > 10 * SECOND_US
+            eras.add(new)
+            keys = [str(key).encode() for key in batch.keys]
+            assert {crc32(key) % 3 if new else murmur2_place(key, 3) for key in keys} == {place}
+    assert eras == {False, True}
 
 
 def test_adaptive_partitioning_prefers_partitions_whose_batches_go() -> None:

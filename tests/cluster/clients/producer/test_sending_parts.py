@@ -64,6 +64,12 @@ def test_a_key_goes_where_kafka_sends_it() -> None:
         assert keyed.partition(key) == keyed.partition(key) == names[place]
 
 
+@pytest.mark.parametrize(("partitioner", "place"), [("consistent_random", 1), ("murmur2_random", 0), (None, 0)])
+def test_librdkafkas_default_has_another_hash(partitioner: str | None, place: int) -> None:
+    names = tuple(f"t-{number}" for number in range(4))
+    assert KeyedPartitioner(names, partitioner).partition(0) == names[place]
+
+
 class FirstChoice(Random):
     """Draws 0, ½, 0, ½ …"""
 
