@@ -4,12 +4,9 @@ The finding of a seed depends on the seed alone, and findings come in the order 
 processes.
 """
 
-import multiprocessing
-import signal
 import time
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import ExitStack, contextmanager
-from multiprocessing.pool import IMapIterator
+from contextlib import contextmanager
 from typing import Any
 
 import msgspec
@@ -18,13 +15,13 @@ from cluster.reach import counting
 from cluster.simulation import garbage_collection
 from cluster.spec import ScenarioSpec
 from recordings.flights import interruption
+from recordings.flights.processes import ProcessEnded, flown_in
 from recordings.flights.runner import FlightError, FlightResult, Plan, fly
 from recordings.journal.comparison import Comparison
 from recordings.journal.format import Settings
 from recordings.swarm.generator import draw
 
 SECOND_US = 1_000_000
-ASKED_EVERY_S = 0.2  # whether the user asked to end, while other processes fly
 TWICE_EVERY = 10  # one in so many seeds is flown again
 CONVERGED, DETERMINED, BUG = "V1", "D1", "B1"
 NAMES = {
@@ -85,34 +82,28 @@ def flown(orders: Iterable[Order], jobs: int) -> Iterator[Iterator[Seen]]:
         with garbage_collection.few_collections():
             yield map(fly_seed, orders)
         return
-    pool = multiprocessing.get_context("spawn").Pool(jobs, _begin_process)
-    try:
-        yield _until_interrupted(pool.imap(fly_seed, orders))
-    finally:
-        pool.terminate()
-        pool.join()
+    with flown_in(jobs, fly_seed, orders) as results:
+        yield _in_order(results)
 
 
-_process = ExitStack()
-"""What holds until the end of a process that flies seeds for another one."""
+def _in_order(results: Iterator[tuple[int, Order, Seen | ProcessEnded]]) -> Iterator[Seen]:
+    """The findings in the order of the seeds; the last one says if the user has asked to end."""
+    early: dict[int, Seen] = {}
+    due = 0
+    for number, order, found in results:
+        if isinstance(found, ProcessEnded):
+            early[number] = Seen(order.seed, _of_bug(found.reason), twice=False, reach={}, busy_s=0.0)
+        else:
+            early[number] = found
+        while due in early:
+            yield early.pop(due)
+            due += 1
+    if interruption.was_asked():
+        yield Seen(-1, Outcome(interrupted=True), twice=False, reach={}, busy_s=0.0)
 
 
-def _begin_process() -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    _process.enter_context(garbage_collection.few_collections())
-
-
-def _until_interrupted(flights: "IMapIterator[Seen]") -> Iterator[Seen]:
-    while not interruption.was_asked():
-        try:
-            yield flights.next(timeout=ASKED_EVERY_S)
-        except multiprocessing.TimeoutError:
-            continue
-        except StopIteration:
-            return
-        except KeyboardInterrupt:
-            break
-    yield Seen(-1, Outcome(interrupted=True), twice=False, reach={}, busy_s=0.0)
+def _of_bug(found: str, at_us: int = 0) -> Outcome:
+    return Outcome(invariant=BUG, name=NAMES[BUG], found=found, at_s=at_us / SECOND_US)
 
 
 def _again(spec: ScenarioSpec, first: Outcome, lines: list[bytes]) -> Outcome:
@@ -140,8 +131,7 @@ def fly_once(spec: ScenarioSpec, on_lines: Callable[[bytes], None] | None = None
     try:
         result = fly(plan, on_lines=on_lines)
     except FlightError as error:
-        where = type(error.cause).__name__
-        return Outcome(invariant=BUG, name=NAMES[BUG], found=f"{where}: {error.cause}", at_s=error.at_us / SECOND_US)
+        return _of_bug(f"{type(error.cause).__name__}: {error.cause}", error.at_us)
     return _judged(result)
 
 
