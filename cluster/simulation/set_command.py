@@ -28,6 +28,7 @@ from cluster.spec import (
     ProducerSpec,
     ScenarioSpec,
     TopicSpec,
+    keys_at,
     put_back,
     why_not,
     write_over,
@@ -92,14 +93,14 @@ def _shown(spec: ScenarioSpec, scope: str, key: str) -> str:
             value = getattr(value, name)
         return FIELDS[key].show(value)
     thing = _thing(spec, scope)
-    value = _config_of(spec, None if scope == "cluster" else thing)[key]
+    value = _config_of(spec, None if scope == "cluster" else thing, key)[key]
     if isinstance(value, bool):
         return str(value).lower()
     return "" if value is None else ",".join(value) if isinstance(value, tuple) else str(value)
 
 
-def _config_of(spec: ScenarioSpec, thing: Declared | None) -> Mapping[str, Value]:
-    """Every key of a spec with its value: its own, the cluster's, or the default; None: the cluster's keys."""
+def _config_of(spec: ScenarioSpec, thing: Declared | None, key: str) -> Mapping[str, Value]:
+    """This key of a spec and those beside it: its own values, the cluster's, or defaults; None: the cluster's keys."""
     match thing:
         case None:
             return resolve("broker", spec.config)
@@ -110,6 +111,8 @@ def _config_of(spec: ScenarioSpec, thing: Declared | None) -> Mapping[str, Value
         case ProducerSpec():
             return thing.producer_config()
         case GroupSpec():
+            if keys_at(thing, key)[0] == "producer":
+                return resolve("producer", thing.application.producer)
             return thing.consumer_config(thing.name)
 
 
@@ -228,7 +231,7 @@ def _set_group(cluster: RunningCluster, after: ScenarioSpec, group: Any, key: st
     members = [consumer for consumer in cluster.consumers.values() if consumer.group == group.name]
     for member in members:
         member.configure(group)
-    return tuple(member.name for member in members), NOW if _in_flight("consumer", key) else AT_NEXT_START
+    return tuple(member.name for member in members), NOW if _in_flight(keys_at(group, key)[0], key) else AT_NEXT_START
 
 
 def _set_producer(cluster: RunningCluster, after: ScenarioSpec, spec: Any, key: str) -> tuple[tuple[str, ...], str]:  # noqa: ANN401

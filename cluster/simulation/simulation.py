@@ -350,13 +350,9 @@ class Simulation:
         consumer.on_crashed = partial(self._executor.crashed, name)
         self.consumers[name] = consumer
         consumer.declare()
-        transactional = group.application.commit == "transaction"
-        if transactional or group.application.writes is not None:
-            environment, topic = self._client_environment(), group.application.writes
-            if transactional:
-                output: OutputProducer = TransactionalOutputProducer(environment, topic, name, self._clients)
-            else:
-                output = OutputProducer(environment, topic, name, self._clients)
+        if group.application.has_producer:
+            kind = TransactionalOutputProducer if group.application.commit == "transaction" else OutputProducer
+            output: OutputProducer = kind(self._client_environment(), group.application, name, self._clients)
             application.output_producer = self.producers[name] = output
             self._emit_producer(name, output.spec)
 

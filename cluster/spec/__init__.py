@@ -2,7 +2,7 @@
 
 from cluster.spec.application_spec import ApplicationSpec, CommitPolicy, PoisonSpec
 from cluster.spec.buggify import Buggify
-from cluster.spec.overrides import FIELDS, Declared, SettingError, did_you_mean, put_back, why_not, write_over
+from cluster.spec.overrides import FIELDS, Declared, SettingError, did_you_mean, keys_at, put_back, why_not, write_over
 from cluster.spec.spec import (
     LONGEST_FLIGHT_US,
     MOST_BATCHES,
@@ -63,6 +63,7 @@ __all__ = [
     "TopicSpec",
     "TransactionsSpec",
     "did_you_mean",
+    "keys_at",
     "put_back",
     "why_not",
     "write_over",

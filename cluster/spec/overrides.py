@@ -2,7 +2,8 @@
 
 KEY is a Kafka key or a scenario field; SCOPE is a topic, group or producer name, `broker-2` or `cluster`. Without one,
 `NAME.KEY` names its scope when NAME is declared; else a Kafka key is the cluster's or, if only clients or topics have
-it, that of all of them, and a field is that of everything that has it. A group's scope writes consumer keys.
+it, that of all of them, and a field is that of everything that has it. A group's scope writes consumer keys, and keys
+that only producers have if its application has a producer.
 """
 
 from collections.abc import Callable
@@ -190,8 +191,9 @@ def why_not(spec: ScenarioSpec, scope: str, key: str, value: object) -> str | No
         return _misfit("broker", key, after.config)
     things: list[Declared] = [*after.brokers, *after.topics, *after.producers, *after.groups]
     thing = next(thing for thing in things if thing.name == scope)
-    config = after.config | thing.config if isinstance(thing, BrokerSpec) else thing.config
-    return _misfit(SCOPES[type(thing)], key, config)
+    kind, place = keys_at(thing, key)
+    config: dict[str, Value] = _at(thing, place)
+    return _misfit(kind, key, after.config | config if isinstance(thing, BrokerSpec) else config)
 
 
 def _misfit(kind: Scope, key: str, config: dict[str, Value]) -> str | None:
@@ -219,11 +221,9 @@ def put_back(spec: ScenarioSpec, before: ScenarioSpec, scope: str, key: str) -> 
         old = earlier[thing.name]
         if key in FIELDS:
             place = FIELDS[key].places[type(thing)]
-            value: Any = old
-            for name in place:
-                value = getattr(value, name)
-            return _placed(thing, place, value)
-        thing = _placed(thing, ("config",), _restored(thing.config, old.config, key))
+            return _placed(thing, place, _at(old, place))
+        _, place = keys_at(thing, key)
+        thing = _placed(thing, place, _restored(_at(thing, place), _at(old, place), key))
         if isinstance(thing, GroupSpec) and isinstance(old, GroupSpec):
             if key == "partition.assignment.strategy":
                 thing = msgspec.structs.replace(thing, assignors=old.assignors)
@@ -276,8 +276,9 @@ def _with(thing: Declared, key: str, value: object) -> Declared:
             raise SettingError(f"{key} is a field of a {owners}, and {thing.name} is a {_NOUNS[type(thing)]}")
         return _placed(thing, place, field.read(value))
     _refuse_file_field(key)
-    read = coerce(SCOPES[type(thing)], key, value)
-    thing = _placed(thing, ("config",), thing.config | {key: read})
+    kind, place = keys_at(thing, key)
+    read = coerce(kind, key, value)
+    thing = _placed(thing, place, _at(thing, place) | {key: read})
     return _said_again(thing, key, read) if isinstance(thing, GroupSpec) else thing
 
 
@@ -287,6 +288,25 @@ def _refuse_file_field(key: str) -> None:
         instead = f" (in flight: {FILE_FIELDS[key]})" if FILE_FIELDS[key] else ""
         others = ", ".join(FIELDS)
         raise SettingError(f"{key} is said in the scenario file{instead}; settings write Kafka's keys and {others}")
+
+
+def keys_at(thing: Declared, key: str) -> tuple[Scope, tuple[str, ...]]:
+    """Whose key this is in the scope of a thing, and where its value stands in the spec.
+
+    In a group's scope it is a consumer key, unless only producers have it and the application has a producer.
+    """
+    scopes = scopes_of(key)
+    only_producers = "producer" in scopes and "consumer" not in scopes
+    if only_producers and isinstance(thing, GroupSpec) and thing.application.has_producer:
+        return "producer", ("application", "producer")
+    return SCOPES[type(thing)], ("config",)
+
+
+def _at(struct: msgspec.Struct, place: tuple[str, ...]) -> Any:  # noqa: ANN401 - whatever stands there
+    value: Any = struct
+    for name in place:
+        value = getattr(value, name)
+    return value
 
 
 def _placed(struct: S, place: tuple[str, ...], value: object) -> S:

@@ -69,11 +69,7 @@ class KnownNames:
 
     def __init__(self, spec: ScenarioSpec) -> None:
         names = spec.names()
-        writing = self._writing = [
-            group.name
-            for group in spec.groups
-            if group.application.writes is not None or group.application.commit == "transaction"
-        ]
+        writing = self._writing = [group.name for group in spec.groups if group.application.has_producer]
         self.known: dict[str, tuple[str, ...]] = {
             "group": tuple(names.groups),
             "member": names.members(),

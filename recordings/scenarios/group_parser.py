@@ -62,6 +62,7 @@ def _application(table: TomlTable, config: dict[str, Value]) -> ApplicationSpec:
         sink=table.take("sink", filled_text, None),
         poison=_poison(table.table("poison")) if table.has("poison") else None,
         restart_after_us=table.take("restart_after", duration, None),
+        producer=table.config("producer", "producer"),
     )
     table.known.append("poison")
     table.close()

@@ -94,15 +94,15 @@ class TomlTable:
             return []
         return [TomlTable(each, (*self.place, key, index), self.problems) for index, each in enumerate(found)]
 
-    def config(self, scope: Scope) -> dict[str, Value]:
-        """The `config` table: Kafka's keys, quoted or not, each value in its own type and unit."""
-        self.known.append("config")
-        found = self.data.get("config", {})
+    def config(self, scope: Scope, key: str = "config") -> dict[str, Value]:
+        """The `config` table, or that at another key: Kafka's keys, quoted or not, in their own types and units."""
+        self.known.append(key)
+        found = self.data.get(key, {})
         if not isinstance(found, dict):
-            self.wrong("config", f"config: {shown(found)} is not a table")
+            self.wrong(key, f"{key}: {shown(found)} is not a table")
             return {}
         values: dict[str, Value] = {}
-        for place, name, raw in _flat(found, (*self.place, "config")):
+        for place, name, raw in _flat(found, (*self.place, key)):
             try:
                 values[name] = coerce(scope, name, raw)
             except ConfigError as error:

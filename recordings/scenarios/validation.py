@@ -10,7 +10,7 @@ from typing import cast
 import msgspec
 
 from cluster.commands import AddPartitions, CommandError, Scale, Set, check
-from cluster.config import LONG_MAX, Value, cross_errors, defaults, format_duration, nearest, refused_config
+from cluster.config import LONG_MAX, cross_errors, defaults, format_duration, nearest
 from cluster.events import EVENT_KINDS
 from cluster.protocol.record_batch import RECORD_BATCH_OVERHEAD_BYTES, RECORD_OVERHEAD_BYTES
 from cluster.spec import (
@@ -30,6 +30,7 @@ from cluster.spec import (
     why_not,
 )
 from recordings.scenarios import custom_assignors
+from recordings.scenarios.application_rules import check_application, refused_keys
 from recordings.scenarios.document_schema import KnownNames
 from recordings.scenarios.predicates import Predicate, PredicateError
 from recordings.scenarios.toml_lines import Place
@@ -165,10 +166,10 @@ def _cluster(spec: ScenarioSpec) -> Iterator[Problem]:
         for error in cross_errors("broker", spec.config | broker.config):
             if error.reason not in reasons:
                 yield Problem(("cluster", "brokers"), f"{broker.name}: {error.reason}")
-        yield from _refused_config(broker.config, ("cluster", "brokers"))
-    yield from _refused_config(spec.config, ("cluster", "config"))
+        yield from refused_keys(broker.config, ("cluster", "brokers"))
+    yield from refused_keys(spec.config, ("cluster", "config"))
     for index, topic in enumerate(spec.topics):
-        yield from _refused_config(topic.config, ("topic", index, "config"))
+        yield from refused_keys(topic.config, ("topic", index, "config"))
         if topic.replication > len(spec.brokers):
             reason = f"replication: {topic.replication} replicas need as many brokers, there are {len(spec.brokers)}"
             yield Problem(("topic", index, "replication"), reason)
@@ -192,7 +193,7 @@ def _producer(spec: ScenarioSpec, producer: ProducerSpec, place: Place) -> Itera
     misfits = cross_errors("producer", producer.config)
     for error in misfits:
         yield Problem((*place, "config", error.key), error.reason)
-    yield from _refused_config(producer.config, (*place, "config"))
+    yield from refused_keys(producer.config, (*place, "config"))
     if producer.transactions is not None and not misfits and not producer.producer_config()["enable.idempotence"]:
         reason = "transactions need enable.idempotence (and so acks=all, and retries above 0)"
         yield Problem((*place, "transactions"), reason)
@@ -211,48 +212,14 @@ def _group(spec: ScenarioSpec, group: GroupSpec, place: Place) -> Iterator[Probl
         yield Problem((*place, "subscriptions"), f"subscriptions: {missing[0]} has none, and the group has no topics")
     for error in cross_errors("consumer", group.config):
         yield Problem((*place, "config", error.key), error.reason)
-    yield from _refused_config(group.config, (*place, "config"))
+    yield from refused_keys(group.config, (*place, "config"))
     for index, assignor in enumerate(group.assignors):
         unloadable = custom_assignors.load_error(assignor)
         if unloadable is not None:
             yield Problem((*place, "assignors", index), f"assignors: {unloadable}")
     if group.static and group.config.get("group.instance.id") is not None:
         yield Problem((*place, "static"), "static: group.instance.id in config says another id than the member's name")
-    yield from _application(spec, group, (*place, "application"))
-
-
-def _application(spec: ScenarioSpec, group: GroupSpec, place: Place) -> Iterator[Problem]:
-    application = group.application
-    if application.poison is not None and application.poison.key:
-        yield from _refused(_no_such_key(spec, application.poison.key), (*place, "poison"))
-    topics = [topic.name for topic in spec.topics]
-    if application.writes is not None and application.writes not in topics:
-        reason = f"writes: no topic is named {application.writes}"
-        yield Problem((*place, "writes"), reason, nearest(application.writes, topics))
-    elif application.writes in (*group.topics, *(topic for mine in group.subscriptions.values() for topic in mine)):
-        yield Problem((*place, "writes"), f"writes: {group.name} reads {application.writes} itself, without an end")
-
-
-def _no_such_key(spec: ScenarioSpec, key: str) -> str | None:
-    """The reason why no record can have a key; None if one can."""
-    if not (key.isascii() and key.isdigit() and len(key) <= len(str(MOST_KEYS))):
-        return f"poison: no record has the key {key}: keys are the numbers 0 … distinct - 1"
-    distinct = [producer.keys.distinct for producer in spec.producers if producer.keys.kind != "none"]
-    if not distinct:
-        return f"poison: no record has the key {key}: no producer has `keys`"
-    if int(key) >= max(distinct):
-        return f"poison: no record has the key {key}: the highest is {max(distinct) - 1} (`distinct`)"
-    return None
-
-
-def _refused_config(config: Mapping[str, Value], place: Place) -> Iterator[Problem]:
-    for name, value in config.items():
-        yield from _refused(refused_config(name, value), (*place, name))
-
-
-def _refused(reason: str | None, place: Place) -> Iterator[Problem]:
-    if reason is not None:
-        yield Problem(place, reason)
+    yield from check_application(spec, group, (*place, "application"))
 
 
 def _steps(spec: ScenarioSpec) -> Iterator[Problem]:

@@ -154,6 +154,7 @@ def _application(application: ApplicationSpec) -> list[Row]:
         ("sink", application.sink, None),
         ("poison", None if poison is None else {"key": poison.key, "crashes": poison.crashes}, None),
         ("restart_after", None if restart_us is None else _duration(restart_us), None),
+        ("producer", application.producer, {}),
     ]
 
 

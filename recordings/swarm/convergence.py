@@ -262,7 +262,9 @@ def may_be_cut(spec: ScenarioSpec, group: GroupSpec) -> bool:
     topics = _topics(spec, group)
     if any(_unclean(spec, topic) for topic in spec.topics if topic.name in topics):
         return True
-    return any(str(each.config.get("acks", "all")) in ("0", "1") for each in _producers(spec, group))
+    configs = [each.config for each in _producers(spec, group)]
+    configs += [each.application.producer for each in spec.groups if each.application.writes in topics]
+    return any(str(config.get("acks", "all")) in ("0", "1") for config in configs)
 
 
 def _unclean(spec: ScenarioSpec, topic: TopicSpec) -> bool:

@@ -8,6 +8,7 @@ from random import Random
 
 import msgspec
 
+from cluster.config import Value
 from cluster.spec import GroupSpec, ProducerSpec, ScenarioSpec, TopicSpec
 
 UNTOUCHED = ("out", "audit")
@@ -85,6 +86,32 @@ def buggify(spec: ScenarioSpec, stream: Random) -> ScenarioSpec:
     return msgspec.structs.replace(spec, buggify=True)
 
 
+def writers_of_their_own(spec: ScenarioSpec, stream: Random) -> ScenarioSpec:
+    """Applications that write configure the producer inside their members."""
+
+    def configured(group: GroupSpec) -> GroupSpec:
+        request_ms = stream.choice((1_000, 2_500))
+        config: dict[str, Value] = {
+            "linger.ms": stream.choice((0, 20, 200)),
+            "batch.size": stream.choice((1_500, 16_384)),
+            "max.in.flight.requests.per.connection": stream.choice((1, 5)),
+            "request.timeout.ms": request_ms,
+            "delivery.timeout.ms": request_ms + stream.choice((1_000, 9_000)),
+            "partitioner.ignore.keys": stream.random() < 0.2,
+        }
+        timeout_ms, acks = stream.choice((6_000, 20_000)), stream.choice(("0", "1", "all", "all"))
+        if group.application.commit == "transaction":
+            config["transaction.timeout.ms"] = timeout_ms
+        elif acks != "all":
+            config["acks"] = acks
+        if not group.application.has_producer:
+            return group
+        application = msgspec.structs.replace(group.application, producer=config)
+        return msgspec.structs.replace(group, application=application)
+
+    return msgspec.structs.replace(spec, groups=tuple(configured(group) for group in spec.groups))
+
+
 RARE: dict[str, Callable[[ScenarioSpec, Random], ScenarioSpec]] = {
     "unequal_topics": unequal_topics,
     "static_twins": static_twins,
@@ -92,4 +119,5 @@ RARE: dict[str, Callable[[ScenarioSpec, Random], ScenarioSpec]] = {
     "full_groups": full_groups,
     "short_lived_ids": short_lived_ids,
     "buggify": buggify,
+    "writers_of_their_own": writers_of_their_own,
 }

@@ -201,6 +201,7 @@ BREAKS: dict[str, Break] = {
     ),
     "order-per-key": Break("a key does not choose its partition", keys_choose_no_partition),
     "order-per-partition": Break("poll() returns the last records first", poll_returns_the_last_records_first),
+    "output-acks": Break("its producer keeps Kafka's defaults", text=('"acks" = "1", ', "")),
     "poison-pill": Break("the application survives it", text=("crashes = true", "crashes = false")),
     "slow-follower": Break("no replica falls out of the in-sync set", no_replica_falls_out_of_the_isr),
     "broker-down": Break(

@@ -45,11 +45,17 @@ class Application:
         """Process records at the scenario's speed again."""
         self.per_record_us = self.spec.per_record_us
 
-    def change_speed(self, per_record_us: int) -> None:
-        """Process records at this speed from now on; a slowed member does so when its fault ends."""
+    def configure(self, declared: ApplicationSpec) -> None:
+        """Process records at the declared speed from now on; a slowed member does so when its fault ends.
+
+        The producer takes its changed keys.
+        """
         if self.per_record_us == self.spec.per_record_us:
-            self.per_record_us = per_record_us
-        self.spec = msgspec.structs.replace(self.spec, per_record_us=per_record_us)
+            self.per_record_us = declared.per_record_us
+        self.spec = msgspec.structs.replace(self.spec, per_record_us=declared.per_record_us)
+        writer = self.output_producer
+        if writer is not None and declared.producer != writer.declared.config:
+            writer.configure(msgspec.structs.replace(writer.declared, config=declared.producer))
 
     def work(self, consumer: ConsumerHost, slices: list[Slice]) -> Iterator[int | Wait]:
         """Process the records of one poll(), and commit as the scenario says.

@@ -108,7 +108,7 @@ class Consumer(ConsumerHost):
         values = declared.consumer_config(self.name)
         self._values |= {key: values[key] for key in in_flight_keys("consumer")}
         self.read_config()
-        self.application.change_speed(declared.application.per_record_us)
+        self.application.configure(declared.application)
         self.heartbeats.wake()
 
     def _reload_spec(self) -> None:

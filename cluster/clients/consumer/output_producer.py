@@ -1,7 +1,7 @@
 """The producer inside a member's process: the application writes one output record for each processed record.
 
 An output record has the key of its input and the input's identity (`RecordBatch.origins`). So the delivery ledger
-recognizes a second copy. The configuration is Kafka's default for producers. send() waits for metadata and for
+recognizes a second copy. Its configuration is `producer` of the application. send() waits for metadata and for
 `buffer.memory`. flush() sends buffered records without `linger.ms`, and waits until all of them are settled.
 Source: `KafkaProducer.send`, `flush`.
 """
@@ -14,15 +14,17 @@ from cluster.clients.delivery_ledger import origins_of
 from cluster.clients.process import Process, Wait
 from cluster.clients.producer.producer import Producer
 from cluster.protocol.record_batch import Slice
-from cluster.spec import ProducerSpec
+from cluster.spec import ApplicationSpec, ProducerSpec
 from cluster.virtual_time import Waiter
 
 
 class OutputProducer(Producer):
     """A producer without arrivals of its own. `failure`: the error of the first record that could not be written."""
 
-    def __init__(self, environment: ClientEnvironment, topic: str | None, name: str, number: int) -> None:
-        spec = ProducerSpec(name, () if topic is None else (topic,), rate_per_second=0.0)
+    def __init__(self, environment: ClientEnvironment, application: ApplicationSpec, name: str, number: int) -> None:
+        topic = application.writes
+        topics = () if topic is None else (topic,)
+        spec = ProducerSpec(name, topics, rate_per_second=0.0, config=application.producer)
         super().__init__(environment, spec, name, number)
         self._topic = topic
         self._application: Waiter | None = None
@@ -62,6 +64,9 @@ class OutputProducer(Producer):
         assert self._topic is not None
         while not self.feed.begun:
             yield self._wait_for(member, "the metadata of its outputs")
+        if self.feed.refusal:
+            self._refuse(self._topic, sum(end - first for _, first, end in slices))
+            return
         for batch, first, end in slices:
             at = first
             while at < end:
@@ -71,6 +76,12 @@ class OutputProducer(Producer):
                 if not taken:
                     yield self._wait_for(member, "buffer.memory for its outputs")
                 at += taken
+
+    def _refuse(self, topic: str, records: int) -> None:
+        """Fail the send() of records that are too large. Source: `KafkaProducer.ensureValidRecordSize`."""
+        for _ in range(records):
+            self.send_refused(topic, "", self.feed.refusal)
+        self.memory_released()
 
     async def flush(self, member: Process) -> None:
         """Wait until every sent record is acknowledged or has failed; `linger.ms` is not waited for."""

@@ -18,6 +18,7 @@ from cluster.clients.producer.transaction_offsets import ConsumerGroupMetadata, 
 from cluster.protocol.client_states import ProducerTransactionState
 from cluster.protocol.errors import ErrorCode
 from cluster.protocol.record_batch import Slice
+from cluster.spec import ApplicationSpec
 from cluster.virtual_time import Waiter
 
 _S = ProducerTransactionState
@@ -26,8 +27,8 @@ _S = ProducerTransactionState
 class TransactionalOutputProducer(OutputProducer):
     """An output producer whose transactional id is its member's name. Without a topic it only sends offsets."""
 
-    def __init__(self, environment: ClientEnvironment, topic: str | None, name: str, number: int) -> None:
-        super().__init__(environment, topic, name, number)
+    def __init__(self, environment: ClientEnvironment, application: ApplicationSpec, name: str, number: int) -> None:
+        super().__init__(environment, application, name, number)
         self._offsets = TransactionOffsets(self, self.transaction_manager)
         self._forget()
 

@@ -48,6 +48,7 @@ class RecordFeed:
         self._available: dict[str, tuple[int, tuple[str, ...]]] = {}
         self._timer: Timer | None = None
         self._next: tuple[str, int | None] | None = None  # partition and key of a record that waits for memory
+        self._put_in = ""  # the round-robin partition of an output that waits for memory
         self._blocked_us = NOT_BLOCKED  # since when a send() waits for memory
         self._deadline: Timer | None = None  # when the waiting send() fails
         self._scheduled: dict[str, None] = {}  # partitions that have had a batch in this process
@@ -66,13 +67,15 @@ class RecordFeed:
         self._adaptive = config.partitioner_adaptive_partitioning_enable
         self._partitioner = config.partitioner
         self._uses_round_robin = config.partitioner_class in ROUND_ROBIN
-        self._by_key = self._keyed_records and not self._uses_round_robin and not config.partitioner_ignore_keys
+        self._ignores_keys = config.partitioner_ignore_keys
+        self._by_key = self._keyed_records and not self._uses_round_robin and not self._ignores_keys
         self._scatters = self._scatters or (self._keyed_records and not self._by_key)
         self._one_by_one = self._keyed_records or self._uses_round_robin
 
     def restart(self) -> None:
         """Begin a new process: records that would have arrived before it never arrive."""
         self.closing = False
+        self._put_in = ""
         self._scheduled = {}
         self._blocked_us = NOT_BLOCKED
         if self.allowance is not None:
@@ -367,26 +370,35 @@ class RecordFeed:
         """Whether the topics' partitions are known."""
         return bool(self._sticky)
 
+    @property
+    def refusal(self) -> str:
+        """The error of each send() of a record that is too large, without which send() is tried."""
+        return self._too_large
+
     def put(self, topic: str, key: int | None, run: Origin) -> int:
         """send() the outputs of a run of input records; returns how many were taken, 0 when there is no memory.
 
         With a key the run has one record.
         """
         now_us, accumulator, filled = self._host.timeline.now_us, self._accumulator, self._filled
-        sticky = self._sticky[topic]
-        name = sticky.current if key is None else self._keyed[topic].partition(key)
-        batch = accumulator.open_batch(name)
+        sticky, name = self._sticky[topic], self._put_in
+        if not name and self._uses_round_robin:
+            name = self._put_in = self._round_robin[topic].next()
+        elif key is not None and not name and not self._ignores_keys:
+            name = self._keyed[topic].partition(key)
+        batch = accumulator.open_batch(name or sticky.current)
         if batch is None or accumulator.room(batch) <= 0:
-            batch = self._batch_with_room(batch, "" if key is None else name, sticky, now_us)
+            batch = self._batch_with_room(batch, name, sticky, now_us)
             if batch is None:
                 return 0
+        self._put_in = ""
         opened = batch.count == 0
-        count = run[3] if key is not None else max(1, min(run[3], accumulator.room(batch)))
+        count = 1 if name or key is not None else max(1, min(run[3], accumulator.room(batch)))
         if key is not None or batch.keys:
             batch.keys += [-1] * (batch.count - len(batch.keys)) + [-1 if key is None else key] * count
         batch.add_origin((*run[:3], count))
         sticky_bytes = accumulator.add(batch, count)
-        if key is None:
+        if not name:
             sticky.produced(sticky_bytes)
         if opened or self._filled != filled:
             self._host.batch_ready(now_us if self._filled != filled else now_us + accumulator.linger_us)

@@ -1,0 +1,73 @@
+"""Check what must fit together in `[group.application]`: topics, keys of records, and the producer's configuration."""
+
+from collections.abc import Iterator, Mapping
+from typing import cast
+
+from cluster.config import Value, cross_errors, defaults, nearest, refused_config, resolve
+from cluster.spec import MOST_BATCHES, MOST_KEYS, ApplicationSpec, GroupSpec, ProducerSpec, ScenarioSpec
+from recordings.scenarios.toml_lines import Place
+from recordings.scenarios.toml_tables import Problem
+
+
+def check_application(spec: ScenarioSpec, group: GroupSpec, place: Place) -> Iterator[Problem]:
+    """Errors of one group's application."""
+    application = group.application
+    if application.poison is not None and application.poison.key:
+        yield from refused(_no_such_key(spec, application.poison.key), (*place, "poison"))
+    topics = [topic.name for topic in spec.topics]
+    if application.writes is not None and application.writes not in topics:
+        reason = f"writes: no topic is named {application.writes}"
+        yield Problem((*place, "writes"), reason, nearest(application.writes, topics))
+    elif application.writes in (*group.topics, *(topic for mine in group.subscriptions.values() for topic in mine)):
+        yield Problem((*place, "writes"), f"writes: {group.name} reads {application.writes} itself, without an end")
+    if application.producer:
+        yield from _producer(group.name, application, (*place, "producer"))
+
+
+def _producer(name: str, application: ApplicationSpec, place: Place) -> Iterator[Problem]:
+    """Errors of the configuration of the producer inside each member."""
+    config = application.producer
+    if not application.has_producer:
+        reason = f"producer: {name} has no producer: it writes to no topic, and commits outside transactions"
+        yield Problem(place, reason, 'writes = "TOPIC"')
+        return
+    misfits = cross_errors("producer", config)
+    for error in misfits:
+        yield Problem((*place, error.key), error.reason)
+    yield from refused_keys(config, place)
+    if misfits:
+        return
+    if application.commit == "transaction" and not resolve("producer", config)["enable.idempotence"]:
+        key = next((key for key in ("enable.idempotence", "acks", "retries") if key in config), "")
+        reason = 'commit = "transaction" needs enable.idempotence (and so acks=all, and retries above 0)'
+        yield Problem((*place, key), f"producer: {reason}")
+    values = defaults("producer") | config
+    reserve = max(cast(int, values["batch.size"]), ProducerSpec("", ()).size_bytes)
+    waiting = cast(int, values["buffer.memory"]) // reserve
+    if waiting > MOST_BATCHES:
+        reason = f"buffer.memory: {waiting:,} batches of {reserve} bytes can wait in it: at most {MOST_BATCHES:,}"
+        yield Problem((*place, "buffer.memory"), reason, str(MOST_BATCHES * reserve))
+
+
+def _no_such_key(spec: ScenarioSpec, key: str) -> str | None:
+    """The reason why no record can have a key; None if one can."""
+    if not (key.isascii() and key.isdigit() and len(key) <= len(str(MOST_KEYS))):
+        return f"poison: no record has the key {key}: keys are the numbers 0 … distinct - 1"
+    distinct = [producer.keys.distinct for producer in spec.producers if producer.keys.kind != "none"]
+    if not distinct:
+        return f"poison: no record has the key {key}: no producer has `keys`"
+    if int(key) >= max(distinct):
+        return f"poison: no record has the key {key}: the highest is {max(distinct) - 1} (`distinct`)"
+    return None
+
+
+def refused_keys(config: Mapping[str, Value], place: Place) -> Iterator[Problem]:
+    """Keys with values that nothing obeys yet."""
+    for name, value in config.items():
+        yield from refused(refused_config(name, value), (*place, name))
+
+
+def refused(reason: str | None, place: Place) -> Iterator[Problem]:
+    """A problem at this place, if there is a reason for one."""
+    if reason is not None:
+        yield Problem(place, reason)

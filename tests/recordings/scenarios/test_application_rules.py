@@ -1,0 +1,89 @@
+"""`[group.application]`: what is wrong with it, with its line and a suggestion; what is right is written back."""
+
+import pytest
+
+from cluster.spec import ApplicationSpec, SettingError
+from recordings.scenarios.loader import ScenarioErrors, apply_settings, parse_scenario, parse_setting
+from recordings.scenarios.writer import write_scenario
+from tests.support.minimal_scenario import DECLARED
+
+HEAD = 'title = "t"\n[[topic]]\nname = "out"\n'
+READER = f"{HEAD}{DECLARED}[group.application]\n"
+WRITER = f'{READER}writes = "out"\n'
+
+
+def application(text: str) -> ApplicationSpec:
+    """What this text says of the group's application, after being written and read again."""
+    spec = parse_scenario(text, "f.toml").spec
+    again = parse_scenario(write_scenario(spec), "again.toml").spec
+    assert again == spec
+    return spec.groups[0].application
+
+
+def line_of(text: str) -> int:
+    """The number of its last line."""
+    return len(text.rstrip("\n").split("\n"))
+
+
+PRODUCER_MISTAKES = [
+    (READER, 'producer = { "acks" = "1" }', "producer: billing has no producer: it writes to no topic"),
+    (WRITER, 'producer = { "aks" = "1" }', "unknown producer configuration key aks (did you mean acks?)"),
+    (WRITER, 'producer = { "session.timeout.ms" = 9000 }', "session.timeout.ms is a consumer key, not a producer key"),
+    (WRITER, 'producer = { "acks" = "2" }', "acks is one of all, -1, 1, 0, not '2'"),
+    (WRITER, "producer = 3", "producer: 3 is not a table"),
+    (WRITER, 'producer = { "delivery.timeout.ms" = 1000 }', "delivery.timeout.ms"),
+    (WRITER, 'producer = { "transactional.id" = "x" }', 'or a group\'s `commit = "transaction"`'),
+    (WRITER, 'producer = { "interceptor.classes" = "x" }', "interceptor.classes"),
+    (WRITER, 'producer = { "batch.size" = 1, "buffer.memory" = 9000000000 }', "can wait in it: at most 1,000,000"),
+    (
+        f'{WRITER}commit = "transaction"\n',
+        'producer = { "acks" = "1" }',
+        'commit = "transaction" needs enable.idempotence (and so acks=all',
+    ),
+]
+
+
+@pytest.mark.parametrize(("text", "addition", "reason"), PRODUCER_MISTAKES)
+def test_a_mistake_has_its_line_and_its_reason(text: str, addition: str, reason: str) -> None:
+    with pytest.raises(ScenarioErrors) as caught:
+        parse_scenario(text + addition, "f.toml")
+    (error,) = caught.value.errors
+    assert error.line == line_of(text + addition)
+    assert reason in str(error)
+
+
+def test_producer_settings_are_read_and_written() -> None:
+    made = application(f'{WRITER}producer = {{ "linger.ms" = 20, acks = "1" }}')
+    assert made.producer == {"linger.ms": 20, "acks": "1"}
+
+
+# --- settings ---------------------------------------------------------------------------------------------------------
+
+
+def test_a_groups_scope_writes_keys_that_only_producers_have() -> None:
+    spec = parse_scenario(WRITER, "f.toml").spec
+    (group,) = apply_settings(spec, [parse_setting("billing:linger.ms=20"), parse_setting("billing.acks=1")]).groups
+    assert (group.application.producer, group.config) == ({"linger.ms": 20, "acks": "1"}, {})
+
+
+def test_a_key_that_consumers_have_too_is_the_consumers() -> None:
+    spec = parse_scenario(WRITER, "f.toml").spec
+    (group,) = apply_settings(spec, [parse_setting("billing:request.timeout.ms=9000")]).groups
+    assert (group.application.producer, group.config) == ({}, {"request.timeout.ms": 9_000})
+
+
+def test_without_a_scope_a_producer_key_is_that_of_the_declared_producers() -> None:
+    spec = apply_settings(parse_scenario(WRITER, "f.toml").spec, [parse_setting("linger.ms=20")])
+    assert (spec.producers[0].config, spec.groups[0].application.producer) == ({"linger.ms": 20}, {})
+
+
+@pytest.mark.parametrize(
+    ("text", "setting", "reason"),
+    [
+        (READER, "billing:linger.ms=20", "linger.ms is a producer key, not a consumer key"),
+        (f'{WRITER}commit = "transaction"', "billing:acks=1", "needs enable.idempotence"),
+    ],
+)
+def test_a_setting_that_does_not_fit_is_refused(text: str, setting: str, reason: str) -> None:
+    with pytest.raises(SettingError, match=reason):
+        apply_settings(parse_scenario(text, "f.toml").spec, [parse_setting(setting)])
