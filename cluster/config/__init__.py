@@ -9,6 +9,7 @@ from cluster.config.config import (
     ConfigKey,
     Scope,
     Value,
+    assignor_of,
     broker_number,
     coerce,
     cross_errors,
@@ -19,6 +20,7 @@ from cluster.config.config import (
     resolve,
     resolve_topic,
     scopes_of,
+    skipped,
 )
 from cluster.config.keys import (
     DEFAULT_ASSIGNORS,
@@ -28,6 +30,7 @@ from cluster.config.keys import (
     SET_IN_FLIGHT,
     TOPIC_FALLBACK,
 )
+from cluster.config.other_keys import without_effect
 from cluster.config.suggestions import LONGEST_WORD, brief, nearest
 from cluster.config.units import (
     MICROSECONDS,
@@ -65,6 +68,7 @@ __all__ = [
     "Scope",
     "TypedConfig",
     "Value",
+    "assignor_of",
     "brief",
     "broker_number",
     "coerce",
@@ -86,5 +90,7 @@ __all__ = [
     "resolve",
     "resolve_topic",
     "scopes_of",
+    "skipped",
     "spoken_duration",
+    "without_effect",
 ]

@@ -8,8 +8,9 @@ from collections.abc import Mapping
 from typing import Final
 
 from cluster.config.keys import CONFIG_KEYS, TOPIC_FALLBACK, ConfigKey, Scope, Value
+from cluster.config.other_keys import default_of_unbuilt, other_names, without_effect
 from cluster.config.suggestions import brief, nearest
-from cluster.config.units import parse_iso_duration
+from cluster.config.units import MICROSECONDS, parse_duration, parse_iso_duration, parse_size
 
 __all__ = [
     "CONFIG_KEYS",
@@ -17,6 +18,7 @@ __all__ = [
     "ConfigKey",
     "Scope",
     "Value",
+    "assignor_of",
     "broker_number",
     "coerce",
     "cross_errors",
@@ -27,6 +29,7 @@ __all__ = [
     "resolve",
     "resolve_topic",
     "scopes_of",
+    "skipped",
 ]
 
 _BY_SCOPE: dict[Scope, dict[str, ConfigKey]] = {"broker": {}, "topic": {}, "producer": {}, "consumer": {}}
@@ -41,7 +44,8 @@ ELSEWHERE = {
     "group.id": "it is the group's name",
     "client.id": "it is the instance's name",
     "broker.id": "it is the broker's place in [cluster] brokers",
-    "bootstrap.servers": "every client knows every broker",
+    "node.id": "it is the broker's place in [cluster] brokers",
+    "broker.rack": "it is `rack` of the broker in [cluster] brokers",
 }
 """Keys that a scenario says in another way."""
 
@@ -64,10 +68,24 @@ def find(scope: Scope, name: str) -> ConfigKey:
         raise ConfigError(name, f"{name} is not configured here: {ELSEWHERE[name]}")
     if scope == "broker" and name in TOPIC_FALLBACK:
         raise ConfigError(name, f"{name} is a topic key, not a broker key", TOPIC_FALLBACK[name])
+    reason = without_effect(scope, name)
+    if reason is not None:
+        raise ConfigError(name, f"{name} has no effect: {reason}")
+    if default_of_unbuilt(scope, name) is not None:
+        raise ConfigError(name, f"not built yet: {name} other than Kafka's default")
     others = [other for other in scopes_of(name) if other != scope]
     if others:
         raise ConfigError(name, f"{name} is a {' and '.join(others)} key, not a {scope} key")
-    raise ConfigError(name, f"unknown {scope} configuration key {name}", nearest(name, _BY_SCOPE[scope]))
+    known = (*_BY_SCOPE[scope], *other_names(scope))
+    raise ConfigError(name, f"unknown {scope} configuration key {name}", nearest(name, known))
+
+
+def skipped(scope: Scope, name: str, raw: object) -> bool:
+    """Whether a file may give this key, and nothing reads it: it has no effect, or is not built and has its default."""
+    if name in _BY_SCOPE[scope]:
+        return False
+    text = str(raw).lower() if isinstance(raw, bool) else str(raw)
+    return without_effect(scope, name) is not None or default_of_unbuilt(scope, name) == text
 
 
 def scopes_of(name: str) -> tuple[Scope, ...]:
@@ -164,11 +182,36 @@ def _integer(key: ConfigKey, raw: object) -> int:
     digits = raw.removeprefix("-") if isinstance(raw, str) else ""
     if isinstance(raw, str) and digits.isascii() and digits.isdigit() and len(digits) <= MOST_DIGITS:
         raw = int(raw)
+    elif isinstance(raw, str) and key.unit in _TEXTS:
+        raw = _in_unit(key, raw)
     if not isinstance(raw, int) or isinstance(raw, bool):
         unit = f" of {key.unit}" if key.unit else ""
-        raise ConfigError(key.name, f"{key.name} is a whole number{unit}, not {_shown(raw)}")
+        raise ConfigError(key.name, f"{key.name} is a whole number{unit}, not {_shown(raw)}{_or_text(key)}")
     _within(key, raw)
     return raw
+
+
+_US_OF = {"ms": MICROSECONDS["ms"], "s": MICROSECONDS["s"], "min": MICROSECONDS["m"], "h": MICROSECONDS["h"]}
+_TEXTS = {"bytes": "64KiB", **dict.fromkeys(_US_OF, "30s"), "h": "12h", "min": "30m"}
+"""How a value with a unit is written, for the unit of each kind of key: a number is in the unit of its key."""
+
+
+def _in_unit(key: ConfigKey, text: str) -> int | str:
+    """A size or duration as a number in the key's unit; the text itself when it is neither."""
+    try:
+        if key.unit == "bytes":
+            return parse_size(text)
+        count, rest = divmod(parse_duration(text), _US_OF[key.unit])
+    except ValueError:
+        return text
+    if rest:
+        raise ConfigError(key.name, f"{key.name}: {_shown(text)} is not a whole number of {key.unit}")
+    return count
+
+
+def _or_text(key: ConfigKey) -> str:
+    """The other way to write a value of this key, if there is one."""
+    return f' (or text like "{_TEXTS[key.unit]}")' if key.unit in _TEXTS else ""
 
 
 def _number(key: ConfigKey, raw: object) -> float:
@@ -215,8 +258,38 @@ def _list(key: ConfigKey, raw: object) -> tuple[str, ...]:
     if not isinstance(words, list | tuple) or not all(isinstance(word, str) for word in words) or not words:
         raise ConfigError(key.name, f"{key.name} is a list of words, not {_shown(raw)}")
     if key.name == "partition.assignment.strategy":
-        return tuple(word.strip() if is_dotted(word.strip()) else _choice(key, word.strip()) for word in words)
+        return tuple(_assignor(key, word.strip()) for word in words)
     return tuple(_choice(key, word.strip()) for word in words)
+
+
+def _assignor(key: ConfigKey, word: str) -> str:
+    """An assignor by the name of its protocol, by Kafka's class, or by the dotted path of a class of one's own."""
+    try:
+        return assignor_of(word)
+    except ValueError:
+        short, known = word.removeprefix(_KAFKA_PACKAGE), ", ".join(key.choices)
+        suggestion = nearest(short, _KAFKA_ASSIGNORS if short[:1].isupper() else key.choices)
+        raise ConfigError(key.name, f"{key.name} is one of {known}, not {_shown(word)}", suggestion) from None
+
+
+_KAFKA_PACKAGE: Final = "org.apache.kafka.clients.consumer."
+_KAFKA_ASSIGNORS: Final = {
+    "RangeAssignor": "range",
+    "RoundRobinAssignor": "roundrobin",
+    "StickyAssignor": "sticky",
+    "CooperativeStickyAssignor": "cooperative-sticky",
+}
+"""The assignors' classes and the names of their protocols (`ConsumerPartitionAssignor.name`)."""
+
+
+def assignor_of(name: str) -> str:
+    """The assignor's name in the group protocol; a dotted path of a class of one's own stays. Raises ValueError."""
+    short = name.removeprefix(_KAFKA_PACKAGE)
+    if short in _KAFKA_ASSIGNORS:
+        return _KAFKA_ASSIGNORS[short]
+    if name in _KAFKA_ASSIGNORS.values() or (is_dotted(name) and not name.startswith(_KAFKA_PACKAGE)):
+        return name
+    raise ValueError(name)
 
 
 def is_dotted(name: str) -> bool:

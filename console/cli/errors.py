@@ -18,6 +18,7 @@ from recordings.bounded_files import RecordingError
 if TYPE_CHECKING:
     from cluster.events import Event
     from recordings.flights.runner import FlightResult, Plan
+    from recordings.scenarios.loader import ScenarioError
 
 HELD, NOT_HELD, BAD_INPUT = 0, 1, 2
 
@@ -96,3 +97,10 @@ def warn(warnings: Sequence[str]) -> None:
     """Print warnings; the command continues."""
     for warning in warnings:
         print_error(f"warning: {warning}")
+
+
+def note(notes: "Sequence[ScenarioError]") -> dict[str, list[str]]:
+    """Print what a scenario says without an effect, and return it as `--json` shows it; the command continues."""
+    for each in notes:
+        print_error(f"note: {each}")
+    return {"notes": [str(each) for each in notes]} if notes else {}

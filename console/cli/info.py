@@ -8,7 +8,7 @@ import msgspec
 from cyclopts import Parameter
 
 from console.cli.arguments import Json
-from console.cli.errors import HELD, NOT_HELD
+from console.cli.errors import HELD, NOT_HELD, note
 from console.cli.streams import print_text
 
 
@@ -26,7 +26,9 @@ def show(scenario: Annotated[str, Parameter(help="A scenario of the library, or 
     """Print a scenario's text: its cluster, its steps, its expectations, and its lesson."""
     from recordings.scenarios.loader import load
 
-    print_text(load(scenario).text.rstrip("\n"))
+    loaded = load(scenario)
+    note(loaded.notes)
+    print_text(loaded.text.rstrip("\n"))
     return HELD
 
 

@@ -27,7 +27,7 @@ from cyclopts import App, Parameter
 
 from console.cli.arguments import Invariants, Json, Record, Salvage, Strict
 from console.cli.bench import bench
-from console.cli.errors import BAD_INPUT, HELD, NOT_HELD, UsageError, explain, print_error, report_violation, warn
+from console.cli.errors import BAD_INPUT, HELD, NOT_HELD, UsageError, explain, note, print_error, report_violation, warn
 from console.cli.impact import impact
 from console.cli.info import doctor, scenarios, show
 from console.cli.key import key
@@ -139,8 +139,10 @@ def run(  # noqa: PLR0913 - options
     from recordings.kafka_log.renderer import KafkaLog
     from recordings.scenarios.loader import load
 
+    loaded = load(scenario)
+    notes = note(loaded.notes)
     plan = make_plan(
-        load(scenario),
+        loaded,
         seed=seed,
         until_us=until_us,
         settings=changes,
@@ -156,7 +158,7 @@ def run(  # noqa: PLR0913 - options
         if progress is not None:
             progress.clear()
     report_violation(plan, result, record)
-    print_text(_json(result.report()) if json else output.of_flight(result, record, strict=strict))
+    print_text(_json(result.report() | notes) if json else output.of_flight(result, record, strict=strict))
     return HELD if result.held and not (strict and result.accidental) else NOT_HELD
 
 

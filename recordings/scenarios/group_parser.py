@@ -1,10 +1,21 @@
 """`[[group]]` tables: a consumer group, its members and their application."""
 
-from typing import get_args
+from typing import Final, get_args
 
-from cluster.config import DEFAULT_ASSIGNORS, Value, is_dotted
+from cluster.config import DEFAULT_ASSIGNORS, ConfigError, Value, coerce
 from cluster.spec import ApplicationSpec, CommitPolicy, GroupSpec, PoisonSpec
-from recordings.scenarios.toml_tables import TomlTable, duration, filled_text, filled_words, flag, number, one_of, whole
+from recordings.scenarios.toml_tables import (
+    ReadError,
+    TomlTable,
+    duration,
+    filled_text,
+    filled_words,
+    flag,
+    number,
+    one_of,
+    shown,
+    whole,
+)
 
 
 def read_group(table: TomlTable) -> GroupSpec:
@@ -42,11 +53,16 @@ def _said_twice(
 
 
 def assignors(value: object) -> tuple[str, ...]:
-    """A list of Kafka's names of assignors, or dotted names of custom ones, in the order of preference."""
-    for name in filled_words(value):
-        if not is_dotted(name):
-            one_of("range", "roundrobin", "sticky", "cooperative-sticky")(name)
-    return filled_words(value)
+    """A list of Kafka's assignors by name or class, or dotted names of custom ones, in the order of preference."""
+    written = filled_words(value)
+    try:
+        named = coerce("consumer", "partition.assignment.strategy", list(written))
+    except ConfigError as error:
+        raise ReadError(
+            error.reason.replace("partition.assignment.strategy", "an assignor"), error.suggestion
+        ) from None
+    assert isinstance(named, tuple)
+    return filled_words(list(named))
 
 
 def _subscriptions(table: TomlTable) -> dict[str, tuple[str, ...]]:
@@ -69,9 +85,32 @@ def _application(table: TomlTable, config: dict[str, Value]) -> ApplicationSpec:
     return application
 
 
+_MEANT: Final[dict[str, CommitPolicy]] = {
+    **dict.fromkeys(
+        ("sync", "commitsync", "manual", "manualimmediate", "batch", "ack", "atleastonce"), "after-each-poll"
+    ),
+    **dict.fromkeys(("commitasync", "asynchronous", "nonblocking"), "async"),
+    **dict.fromkeys(("before", "first", "atmostonce"), "before-processing"),
+    **dict.fromkeys(("exactlyonce", "exactlyoncev2", "eos", "transactional", "transactions", "tx"), "transaction"),
+    **dict.fromkeys(("none", "off", "no", "false", "disabled"), "never"),
+    **dict.fromkeys(("automatic", "periodic", "on", "true", "default"), "auto"),
+}
+"""Words of clients and frameworks for a commit policy, without marks between their letters."""
+
+
+def _policy(value: object) -> CommitPolicy:
+    """A commit policy; another word for one is refused with the one that it means."""
+    policies = get_args(CommitPolicy)
+    word = "".join(letter for letter in str(value).lower() if letter.isalnum())
+    if value not in policies and word in _MEANT:
+        raise ReadError(f"{shown(value)} is none of {', '.join(policies)}", _MEANT[word])
+    policy: CommitPolicy = one_of(*policies)(value)
+    return policy
+
+
 def _commit(table: TomlTable, config: dict[str, Value]) -> CommitPolicy:
     """The commit policy; `enable.auto.commit` = false without one means that no member commits."""
-    commit: CommitPolicy = table.take("commit", one_of(*get_args(CommitPolicy)), "auto")
+    commit: CommitPolicy = table.take("commit", _policy, "auto")
     automatic = config.get("enable.auto.commit")
     if automatic is None or table.data.get("commit", commit) != commit:  # not given, or not readable
         return commit

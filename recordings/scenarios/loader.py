@@ -13,6 +13,7 @@ import msgspec
 from cluster.config import LONG_MAX, LONGEST_WORD, brief, format_duration, nearest
 from cluster.spec import ScenarioSpec
 from recordings.scenarios.custom_assignors import SHIPPED
+from recordings.scenarios.defaults import line_of, put_defaults
 from recordings.scenarios.overrides import SettingError, apply_settings, parse_setting
 from recordings.scenarios.parser import read_scenario
 from recordings.scenarios.toml_lines import Place, locate
@@ -32,7 +33,8 @@ LIBRARY = SHIPPED
 class Scenario(msgspec.Struct, frozen=True):
     """A scenario as loaded: its spec, its name (the file's, without `.toml`) and its text.
 
-    `file` is its name in errors; `folder`: the file's directory, None for a text without one (a recording's).
+    `file` is its name in errors; `folder`: the file's directory, None for a text without one (a recording's). `notes`:
+    what the file says without an effect.
     """
 
     spec: ScenarioSpec
@@ -40,6 +42,7 @@ class Scenario(msgspec.Struct, frozen=True):
     text: str
     file: str = ""
     folder: Path | None = None
+    notes: "tuple[ScenarioError, ...]" = ()
 
 
 class ScenarioError(msgspec.Struct, frozen=True):
@@ -106,23 +109,27 @@ def parse_scenario(text: str, file: str, folder: Path | None = None, *, recorded
     try:
         data = read_toml(text)
         lines = locate(text)
-        spec = read_scenario(data, problems, lines)
+        spec = read_scenario(put_defaults(data, problems), problems, lines)
     except TomlError as error:
         raise ScenarioErrors([ScenarioError(file, error.line, str(error))]) from None
     except TooManyProblemsError:
-        raise _errors_of(problems, lines, file) from None
+        raise _errors_of([each for each in problems if not each.is_note], lines, file) from None
     if any(problem.place == ("until",) for problem in problems):
         spec = msgspec.structs.replace(spec, until_us=LONG_MAX)  # with an unknown end, no instant is after it
+    notes = [each for each in problems if each.is_note]
+    problems = [each for each in problems if not each.is_note]
     checks = check_scenario(spec) if recorded else chain(check_scenario(spec), check_deadlines(spec))
     problems += islice(checks, MOST_PROBLEMS)
     if problems:
         raise _errors_of(problems, lines, file)
-    return Scenario(spec, Path(file).name.removesuffix(".toml"), text, file, folder)
+    name = Path(file).name.removesuffix(".toml")
+    return Scenario(spec, name, text, file, folder, tuple(_errors_of(notes, lines, file).errors))
 
 
 def _errors_of(problems: list[Problem], lines: dict[Place, int], file: str) -> ScenarioErrors:
     errors = [
-        ScenarioError(file, _line(lines, each.place), brief(each.reason), _short(each.suggestion)) for each in problems
+        ScenarioError(file, line_of(lines, each.place), brief(each.reason), _short(each.suggestion))
+        for each in problems
     ]
     return ScenarioErrors(sorted(dict.fromkeys(errors), key=lambda error: error.line)[:MOST_PROBLEMS])
 
@@ -130,13 +137,6 @@ def _errors_of(problems: list[Problem], lines: dict[Place, int], file: str) -> S
 def _short(suggestion: str | None) -> str | None:
     """A suggestion that is short enough to type: no longer than a few words."""
     return suggestion if suggestion is None or len(suggestion) <= 2 * LONGEST_WORD else None
-
-
-def _line(lines: dict[Place, int], place: Place) -> int:
-    """The line of a place, or of the nearest table around it that the file has."""
-    while place not in lines:
-        place = place[:-1]
-    return lines[place]
 
 
 def library() -> list[str]:

@@ -64,6 +64,7 @@ def read_scenario(
         expectations=tuple(_expectation(table, lines.get(table.place, 0)) for table in top.tables("expect")),
     )
     cluster.close(top, "at the top of the file")
+    top.known.append("defaults")
     top.close(cluster, "in [cluster]")
     return spec
 

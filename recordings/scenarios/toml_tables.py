@@ -8,7 +8,19 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from cluster.config import LONG_MAX, ConfigError, Scope, Value, coerce, nearest, parse_duration, parse_rate, parse_size
+from cluster.config import (
+    LONG_MAX,
+    ConfigError,
+    Scope,
+    Value,
+    coerce,
+    nearest,
+    parse_duration,
+    parse_rate,
+    parse_size,
+    skipped,
+    without_effect,
+)
 from recordings.scenarios.toml_lines import Place
 
 T = TypeVar("T")
@@ -37,11 +49,12 @@ class TooManyProblemsError(Exception):
 
 
 class Problem(msgspec.Struct, frozen=True):
-    """An error at a place of the file: the reason, and a suggestion if there is one."""
+    """An error at a place of the file: the reason, and a suggestion if there is one; a note refuses nothing."""
 
     place: Place
     reason: str
     suggestion: str | None = None
+    is_note: bool = False
 
 
 class TomlTable:
@@ -57,9 +70,9 @@ class TomlTable:
         self.note(Problem(place, reason, suggestion))
 
     def note(self, problem: Problem) -> None:
-        """Add an error. Raises TooManyProblemsError when there are enough."""
+        """Add an error or a note. Raises TooManyProblemsError when there are enough errors."""
         self.problems.append(problem)
-        if len(self.problems) >= MOST_PROBLEMS:
+        if not problem.is_note and sum(not each.is_note for each in self.problems) >= MOST_PROBLEMS:
             raise TooManyProblemsError
 
     def has(self, key: str) -> bool:
@@ -102,7 +115,12 @@ class TomlTable:
             self.wrong(key, f"{key}: {shown(found)} is not a table")
             return {}
         values: dict[str, Value] = {}
-        for place, name, raw in _flat(found, (*self.place, key)):
+        for place, name, raw in flat_config(found, (*self.place, key)):
+            reason = without_effect(scope, name)
+            if reason is not None:
+                self.note(Problem(place, f"{name} has no effect: {reason}", is_note=True))
+            if skipped(scope, name, raw):
+                continue
             try:
                 values[name] = coerce(scope, name, raw)
             except ConfigError as error:
@@ -122,12 +140,14 @@ class TomlTable:
                 self.wrong(key, f"unknown key {cut(key)}", nearest(key, self.known))
 
 
-def _flat(table: Mapping[str, Any], place: Place, prefix: str = "") -> list[tuple[Place, str, object]]:
+def flat_config(table: Mapping[str, Any], place: Place, prefix: str = "") -> list[tuple[Place, str, object]]:
     """Kafka's keys hold dots, and unquoted TOML makes tables of them: `a.b = 1` is the key `a.b` all the same."""
     flat: list[tuple[Place, str, object]] = []
     for key, value in table.items():
         here = (*place, key)
-        flat += _flat(value, here, f"{prefix}{key}.") if isinstance(value, dict) else [(here, prefix + key, value)]
+        flat += (
+            flat_config(value, here, f"{prefix}{key}.") if isinstance(value, dict) else [(here, prefix + key, value)]
+        )
     return flat
 
 
@@ -206,8 +226,8 @@ def duration(value: object) -> int:
 
 
 def size(value: object) -> int:
-    """A size in bytes."""
-    return parse_size(_quoted(value, "1KiB"))
+    """A size in bytes: a number of them, or text with a unit."""
+    return whole(0)(value) if isinstance(value, int) else parse_size(_quoted(value, "1KiB"))
 
 
 def rate(value: object) -> float:

@@ -22,6 +22,7 @@ from cluster.config import (
     resolve,
     resolve_topic,
     scopes_of,
+    without_effect,
 )
 
 # What stands in kafka-behaviours.md §1.1-1.3, with the mistakes of §0 put right.
@@ -148,6 +149,7 @@ def test_a_key_is_obeyed_or_refused() -> None:
         typed = re.search(rf"\.{key.name.replace('.', '_')}\b", source) is not None  # a field of a typed struct
         read = f'"{key.name}"' in source or typed or key.name in read_for_topics
         refused = key.name in NOT_READ_YET or f"{key.name}=consumer" in UNBUILT
+        refused |= without_effect(key.scope, key.name) is not None  # a note says so
         assert read or refused, f"{key.scope} key {key.name}"
 
 
@@ -166,6 +168,17 @@ def test_a_key_stands_once_in_a_scope_and_names_its_unit_and_source() -> None:
     [
         ("consumer", "session.timeout.ms", 10_000, 10_000),
         ("consumer", "session.timeout.ms", "10000", 10_000),
+        ("consumer", "session.timeout.ms", "1.5s", 1_500),
+        ("producer", "batch.size", "64KiB", 65_536),
+        ("broker", "log.retention.hours", "2h", 2),
+        ("broker", "leader.imbalance.check.interval.seconds", "5m", 300),
+        ("broker", "offsets.retention.minutes", "24h", 1_440),
+        (
+            *("consumer", "partition.assignment.strategy"),
+            "org.apache.kafka.clients.consumer.CooperativeStickyAssignor, RangeAssignor,mine.Assignor",
+            ("cooperative-sticky", "range", "mine.Assignor"),
+        ),
+        ("consumer", "partition.assignment.strategy", ["RoundRobinAssignor", "sticky"], ("roundrobin", "sticky")),
         ("consumer", "enable.auto.commit", "false", False),
         ("consumer", "partition.assignment.strategy", ["range"], ("range",)),
         ("consumer", "partition.assignment.strategy", "range, sticky", ("range", "sticky")),
@@ -191,7 +204,17 @@ def test_values_are_read_from_files_and_from_text(scope: Scope, name: str, raw: 
         ("producer", "min.insync.replicas", 1, "is a broker and topic key, not a producer key", None),
         ("broker", "delete.retention.ms", 1, "is a topic key, not a broker key", "log.cleaner.delete.retention.ms"),
         ("producer", "transactional.id", "a", "it is `transactions", None),
-        ("consumer", "session.timeout.ms", "10s", "is a whole number of ms, not '10s'", None),
+        ("consumer", "session.timeout.ms", "10x", "is a whole number of ms, not '10x' (or text like \"30s\")", None),
+        ("consumer", "session.timeout.ms", "1500us", "'1500us' is not a whole number of ms", None),
+        ("broker", "log.retention.hours", "90m", "'90m' is not a whole number of h", None),
+        ("producer", "batch.size", "64KB", "is a whole number of bytes, not '64KB' (or text like \"64KiB\")", None),
+        ("producer", "batch.size", "16s", "is a whole number of bytes, not '16s'", None),
+        ("consumer", "max.poll.records", "30s", "is a whole number, not '30s'", None),
+        ("consumer", "partition.assignment.strategy", "RangeAsignor", "is one of range", "RangeAssignor"),
+        (
+            *("consumer", "partition.assignment.strategy"),
+            *("org.apache.kafka.clients.consumer.Cooperative", "is one of range", "CooperativeStickyAssignor"),
+        ),
         ("consumer", "session.timeout.ms", 1.5, "is a whole number of ms, not 1.5", None),
         ("consumer", "session.timeout.ms", True, "is a whole number of ms, not true", None),
         ("consumer", "max.poll.records", 0, "is at least 1, not 0", None),

@@ -33,7 +33,11 @@ PRODUCER_MISTAKES = [
     (WRITER, "producer = 3", "producer: 3 is not a table"),
     (WRITER, 'producer = { "delivery.timeout.ms" = 1000 }', "delivery.timeout.ms"),
     (WRITER, 'producer = { "transactional.id" = "x" }', 'or a group\'s `commit = "transaction"`'),
-    (WRITER, 'producer = { "interceptor.classes" = "x" }', "interceptor.classes"),
+    (
+        WRITER,
+        'producer = { "metadata.max.idle.ms" = 9 }',
+        "not built yet: metadata.max.idle.ms other than Kafka's default",
+    ),
     (WRITER, 'producer = { "batch.size" = 1, "buffer.memory" = 9000000000 }', "can wait in it: at most 1,000,000"),
     (
         f'{WRITER}commit = "transaction"\n',

@@ -10,8 +10,8 @@ from recordings.scenarios.loader import ScenarioErrors, parse_scenario
 from tests.support.repository import ROOT
 
 PAGE = (ROOT / "docs" / "scenario-format.md").read_text()
-(EXAMPLE,) = re.findall(r"```toml\n(.*?)```", PAGE, re.DOTALL)
-PRINTED, MISTAKE = re.findall(r"```text\n(.*?)```", PAGE, re.DOTALL)
+EXAMPLE, *FRAGMENTS = re.findall(r"```toml\n(.*?)```", PAGE, re.DOTALL)
+PRINTED, MISTAKE = re.findall(r"```text\n(.*?)```", PAGE, re.DOTALL)[:2]
 
 
 def test_the_example_is_judged_as_the_page_says() -> None:
@@ -25,6 +25,13 @@ def test_the_mistake_is_reported_as_the_page_says() -> None:
     with pytest.raises(ScenarioErrors) as caught:
         parse_scenario(EXAMPLE.replace('after = "kill billing-2"', 'after = "kill billing-3"', 1), "scenario.toml")
     assert str(caught.value) == MISTAKE.strip()
+
+
+@pytest.mark.parametrize("fragment", FRAGMENTS)
+def test_what_the_page_shows_of_a_file_is_read(fragment: str) -> None:
+    """Each fragment stands in the example, before its tables."""
+    head, tables = EXAMPLE.split("\n\n", 1)
+    parse_scenario(f"{head}\n{fragment}\n{tables}", "fragment.toml")
 
 
 def test_the_scenario_of_the_readme_holds_and_not_by_accident() -> None:

@@ -121,7 +121,8 @@ def assert_error(errors: list[str], line: int, reason: str) -> None:
             "is none of none, uniform, zipf, hot (did you mean zipf?)",
         ),
         ('topics = ["orders"]\nkeys = { kind = "hot", share = 2 }', 15, "share: 2 is above 1"),
-        ('topics = ["orders"]\nconfig = { "linger.ms" = "5ms" }', 15, "linger.ms is a whole number of ms, not '5ms'"),
+        ('topics = ["orders"]\nconfig = { "linger.ms" = "5" }\nsize = -1', 16, "size: -1 is below 0"),
+        ('topics = ["orders"]\nconfig = { "linger.ms" = "5x" }', 15, "linger.ms is a whole number of ms, not '5x'"),
         ('topics = ["orders"]\nconfig = { "session.timeout.ms" = 5 }', 15, "is a consumer key, not a producer key"),
         ('topics = ["orders"]\nconfig = { "delivery.timeout.ms" = 5 }', 15, "must be at least linger.ms"),
         (
