@@ -44,6 +44,7 @@ from console.cli.options import (
     whole_number,
 )
 from console.cli.planned import PLANNED, add_planned_commands
+from console.cli.recorded import diff, summary
 from console.cli.streams import (
     OutputError,
     discard_stdout,
@@ -225,24 +226,6 @@ def rerun(
 
 
 @app.command
-def summary(
-    recording: Annotated[Path, Parameter(help="The recording's directory.")],
-    /,
-    *,
-    salvage: Salvage = False,
-    json: Json = False,
-) -> int:
-    """Print a recording's main tables, without Spark."""
-    from console.cli import output
-    from recordings.tables.summary import summarize
-
-    found = summarize(recording, salvage=salvage)
-    warn(found.warnings)
-    print_text(_json(found) if json else output.of_recording(found))
-    return HELD
-
-
-@app.command
 def export(
     recordings: Annotated[list[Path], Parameter(help="The recordings' directories.", negative="")],
     /,
@@ -321,12 +304,12 @@ HELP = frozenset({"--help", "-h", "--version"})
 
 BUILT = (
     *("run", "play", "rerun", "summary", "export", "scenarios", "show", "report", "check", "impact"),
-    *("key", "bench", "doctor"),
+    *("diff", "key", "bench", "doctor"),
 )
 COMMANDS = (*BUILT, *PLANNED)
 
 
-for _command in (impact, key, bench, doctor, scenarios, show):
+for _command in (summary, diff, impact, key, bench, doctor, scenarios, show):
     app.command(_command)
 app.command(impact, name="blast", show=False)  # the name of earlier releases
 add_planned_commands(app)

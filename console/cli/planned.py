@@ -8,7 +8,6 @@ from console.cli.errors import UsageError
 from recordings.version import VERSION
 
 PLANNED = {
-    "diff": "Compare two recordings.",
     "compare": "Analyse two flights side by side with Spark.",
     "sweep": "Fly a grid of settings and seeds with Spark.",
 }

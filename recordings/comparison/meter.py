@@ -16,7 +16,7 @@ from cluster.view import ClusterView, fold
 from cluster.view.delivery import fates
 from cluster.view.document import group_partitions, group_time_lag_us
 from cluster.view.fold_groups import stopped_partition_us
-from cluster.view.state import GroupView, RebalanceView
+from cluster.view.state import GroupView, LogEntry, RebalanceView
 from recordings.comparison.availability import AvailabilityMeter
 from recordings.comparison.bill import CAUGHT_UP_US, LATE_US, Bill, ClusterBill, GroupBill, ProducerBill
 
@@ -28,13 +28,15 @@ ANSWERS: Final = frozenset(code.name for code in ErrorCode)
 class BillMeter:
     """A listener to a flight's events that knows its bill at any moment.
 
-    It folds the events into a view of its own; with `view` it reads that one, which another fold keeps: give it each
-    event after it was folded.
+    It folds the events into a view of its own, or shares one that another fold keeps. With `keep_log` it keeps the
+    lines of the view's log of events in `log`; the view drops old ones.
     """
 
-    def __init__(self, view: ClusterView | None = None) -> None:
-        self._folds = view is None
-        self.view = ClusterView() if view is None else view
+    def __init__(self, *, keep_log: bool = False) -> None:
+        self._folds = True
+        self.view = ClusterView()
+        self.log: list[LogEntry] = []
+        self._keeps_log = keep_log
         self._groups: dict[str, _GroupMeter] = {}
         self._members: dict[str, _MemberMeter] = {}
         self._late: dict[str, int] = {}
@@ -44,7 +46,7 @@ class BillMeter:
         self._handlers = self._table()
 
     def share(self, view: ClusterView) -> None:
-        """Read a view that another fold keeps, from the flight's first event on."""
+        """Read a view that another fold keeps, from the flight's first event on: take each event after it."""
         self._folds, self.view = False, view
         self._availability = AvailabilityMeter(view)
         self._handlers = self._table()
@@ -58,6 +60,8 @@ class BillMeter:
             handle(event)
         if event.at_us >= self._next_sample_us:
             self._sample(event.at_us)
+        if self._keeps_log:
+            self._note_log()
 
     def bill(self, now_us: int | None = None) -> Bill:
         """The bill up to `now_us`, by default the last event's instant."""
@@ -116,6 +120,16 @@ class BillMeter:
             e.BatchSplit: self._batch_split,
             **self._availability.handlers(),
         }
+
+    def _note_log(self) -> None:
+        """Keep the lines that the last event has added."""
+        entries, known = self.view.log_entries, self.log
+        if not entries or (known and entries[-1] is known[-1]):
+            return
+        news = len(entries) - 1
+        while news and not (known and entries[news - 1] is known[-1]):
+            news -= 1
+        known += entries[news:]
 
     def _sample(self, at_us: int) -> None:
         """Sample the time lags after the first event of a virtual second."""

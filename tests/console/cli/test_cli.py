@@ -230,7 +230,7 @@ MISTAKES: list[tuple[tuple[str, ...], str]] = [
     (("export", "console"), "parameter --to requires an argument"),
     (("show", "firs-flight"), "did you mean first-flight?"),
     (("play", "a.flight", "--headless"), "a.flight does not exist, so it is no recording"),
-    (("diff", "a.flight", "b.flight"), "`flightdeck diff` comes with a later release"),
+    (("compare", "a.flight", "b.flight"), "`flightdeck compare` comes with a later release"),
     (("sweep", "file", "--out", "dir", "--master", "local[2]"), "`flightdeck sweep` comes with a later release"),
     ((), "the console needs a terminal; `flightdeck run SCENARIO` flies without one"),
     (("--web",), "--web comes with a later release"),

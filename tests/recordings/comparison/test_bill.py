@@ -2,6 +2,9 @@
 
 from pathlib import Path
 
+import msgspec
+import pytest
+
 from recordings.comparison.bill import MEASURES, Bill, payers
 from recordings.comparison.meter import BillMeter
 from recordings.flights.runner import FlightResult, Plan, fly
@@ -15,10 +18,18 @@ def bill_of(path: Path) -> Bill:
     return meter.bill(recording.survey().totals.virtual_us)
 
 
-def test_a_live_flight_and_its_recording_have_one_bill(eventful: Plan, tmp_path: Path) -> None:
-    meter, path = BillMeter(), tmp_path / "a.flight"
+@pytest.fixture(scope="module")
+def metered(eventful: Plan, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Bill]:
+    """A recording of an eventful flight, and the bill that its meter had at the end."""
+    meter, path = BillMeter(), tmp_path_factory.mktemp("metered") / "a.flight"
     flown = fly(eventful, record=path, meter=meter)
-    assert meter.bill(flown.virtual_us) == bill_of(path)
+    return path, meter.bill(flown.virtual_us)
+
+
+def test_a_live_flight_and_its_recording_have_one_bill(metered: tuple[Path, Bill]) -> None:
+    path, bill = metered
+    assert bill == bill_of(path)
+    assert msgspec.json.decode(msgspec.json.encode(bill), type=Bill) == bill
 
 
 def test_the_bill_is_what_the_view_says(recorded: tuple[Path, FlightResult]) -> None:
@@ -37,10 +48,8 @@ def test_the_bill_is_what_the_view_says(recorded: tuple[Path, FlightResult]) -> 
         assert (producer.failed, producer.retries) == (seen["failed"], seen["retries"])
 
 
-def test_a_flight_with_faults_costs_something(eventful: Plan) -> None:
-    meter = BillMeter()
-    fly(eventful, meter=meter)
-    bill = meter.bill()
+def test_a_flight_with_faults_costs_something(metered: tuple[Path, Bill]) -> None:
+    bill = metered[1]
     billing = bill.groups["billing"]
     assert billing.unread_partition_us > 0 < billing.stopped_member_us
     assert sum(billing.by_cause.values()) == billing.rebalances > 0

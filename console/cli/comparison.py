@@ -1,0 +1,138 @@
+"""The readable output of compared flights: verdict, divergence, bills and rankings."""
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from cluster.config import spoken_duration
+from console.presenters.event_log import merged_entries
+from console.presenters.formatting import clock
+from recordings.comparison.amounts import amount
+from recordings.comparison.bill import MEASURES, Scope
+from recordings.comparison.pairing import DifferingAmount, shows
+
+if TYPE_CHECKING:
+    from cluster.view.state import LogEntry
+    from recordings.comparison.diff import FlightDiff, Side
+    from recordings.journal.comparison import Divergence
+
+SECOND_US = 1_000_000
+GIVEN_SHOWN = 5
+_BY_FIELD = {(measure.scope, measure.field): measure for measure in MEASURES}
+
+
+def of_diff(found: "FlightDiff") -> str:
+    """The verdict first; then what differs at the start, where the flights part, and what each costs."""
+    if found.equal:
+        length = spoken_duration(found.until_us // 1_000 * 1_000)
+        events = min(found.a.course.events, found.b.course.events)
+        return "\n".join([f"The flights are equal: {events:,} events in {length} of virtual time.", *_ends(found)])
+    lines = [found.verdict, "", *_sides(found.a, found.b), *_ends(found), *_started(found)]
+    return "\n".join([*lines, *_divergence(found), *_bill(found)])
+
+
+def _sides(*sides: "Side") -> Iterable[str]:
+    width = max(len(side.label) for side in sides)
+    for side in sides:
+        course = side.course
+        length = spoken_duration(course.virtual_us // 1_000 * 1_000)
+        yield f"  {side.label:<{width}}  {course.recording}  ({course.scenario}, seed {course.settings.seed}, {length})"
+
+
+def _ends(found: "FlightDiff") -> list[str]:
+    """The end of the comparison, where one flight is longer."""
+    if found.a.course.virtual_us == found.b.course.virtual_us:
+        return []
+    shorter, longer = sorted((found.a, found.b), key=lambda side: side.course.virtual_us)
+    end = spoken_duration(found.until_us // 1_000 * 1_000)
+    return [f"  compared up to {end}, where {shorter.label} ends; {longer.label} is longer"]
+
+
+def _started(found: "FlightDiff") -> Iterable[str]:
+    for side, settings, given in (
+        (found.a, found.settings_a, found.logs.given_a),
+        (found.b, found.settings_b, found.logs.given_b),
+    ):
+        said = [*settings, *(f"{entry.text} at {clock(entry.at_us)}" for entry in given[:GIVEN_SHOWN])]
+        if len(given) > GIVEN_SHOWN:
+            said.append(f"{len(given) - GIVEN_SHOWN} more")
+        if said:
+            yield f"  only {side.label}: {', '.join(said)}"
+
+
+def _divergence(found: "FlightDiff") -> list[str]:
+    parting = found.logs.divergence
+    if parting is None:
+        return ["", *_first_difference(found, found.first_difference)]
+    lines = ["", f"The first divergence that matters is at {clock(parting.at_us, 3)}."]
+    if parting.before:
+        lines += ["  in both, before it", *_entries(parting.before)]
+    for side, entries in ((found.a, parting.a), (found.b, parting.b)):
+        lines += [f"  {side.label}, from then on", *(_entries(entries) or ["    nothing more"])]
+    return lines
+
+
+def _first_difference(found: "FlightDiff", difference: "Divergence | None") -> list[str]:
+    if difference is None:
+        return ["No event differs by more than the settings that it names."]
+    lines = [
+        f"Nothing that the log of events tells is different. The first event that differs is at {difference.at_s} s."
+    ]
+    for side, event in ((found.a, difference.recorded), (found.b, difference.rerun)):
+        lines.append(f"    {side.label}: {event_text(event)}")
+    return lines
+
+
+def event_text(event: dict[str, Any] | None) -> str:
+    """An event as its kind and fields."""
+    if event is None:
+        return "(nothing)"
+    fields = ", ".join(f"{key}={value}" for key, value in event.items() if key not in {"kind", "seq", "at_us"})
+    return f"{event['kind']}  {fields}"
+
+
+def _entries(entries: "Sequence[LogEntry]") -> list[str]:
+    return [f"    {clock(entry.at_us, 3)}  {entry.text}" for entry in merged_entries(entries)]
+
+
+# --- the bill ---------------------------------------------------------------------------------------------------------
+
+
+def _bill(found: "FlightDiff") -> Iterable[str]:
+    rows = [row for row in found.bills.differing if shows(row)]
+    yield ""
+    if rows:
+        yield from _table(rows, found.a.label, found.b.label)
+    same = [name for name in found.bills.equal if name not in {row.measure for row in rows}]
+    if same:
+        yield f"the same: {', '.join(same)}"
+    for side, alone in ((found.a, found.bills.only_a), (found.b, found.bills.only_b)):
+        if alone:
+            yield f"only in {side.label}: {', '.join(f'{scope} {name}' for scope, name in alone)}"
+    if found.balance:
+        yield found.balance
+
+
+def _table(rows: Sequence[DifferingAmount], a: str, b: str) -> Iterable[str]:
+    measures = [_BY_FIELD[row.scope, row.field] for row in rows]
+    texts = [(row, amount(each, row.a), amount(each, row.b)) for row, each in zip(rows, measures, strict=True)]
+    wide_a = max(len(a), *(len(left) for _, left, _ in texts))
+    wide_b = max(len(b), *(len(right) for _, _, right in texts))
+    named = max(len(row.measure) for row in rows)
+    units = max(len(row.unit) for row in rows)
+    payer: tuple[Scope, str] | None = None
+    yield f"  {'':<{named}}  {a:>{wide_a}}  {b:>{wide_b}}"
+    for row, left, right in texts:
+        if payer != (row.scope, row.name):
+            payer = row.scope, row.name
+            yield _payer(row)
+        mark = f"{b} better" if row.b_is_better else f"{b} worse"
+        line = f"  {row.measure:<{named}}  {left:>{wide_a}}  {right:>{wide_b}}  {row.unit:<{units}}  {mark}"
+        causes = ", ".join(f"{cause} {more:+}" for cause, more in row.by_cause.items())
+        yield line + (f" ({causes})" if causes else "")
+
+
+def _payer(row: DifferingAmount) -> str:
+    if row.scope is Scope.CLUSTER:
+        return "cluster"
+    other = f" and {row.name_b}" if row.name_b != row.name else ""
+    return f"{row.scope} {row.name}{other}"

@@ -1,0 +1,152 @@
+"""Two recorded flights compared: the verdict, the first divergence that matters, and both bills."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from recordings.bounded_files import RecordingError
+from recordings.comparison.course import Course, CourseOrder, course_of, course_or_reason
+from recordings.comparison.divergence import ComparedLogs, compared_logs
+from recordings.comparison.event_differences import first_difference
+from recordings.comparison.pairing import PairedBills, paired
+from recordings.comparison.verdict import balance, costs, verdict
+from recordings.flights.processes import ProcessEnded, flown_in
+from recordings.journal.comparison import Divergence
+from recordings.journal.reader import Recording
+from recordings.journal.upgrade import upgraded_lines
+
+ALONE_BELOW_BYTES = 1_000_000
+"""Recordings smaller than this are read in this process: another one takes longer to start."""
+
+
+class Side(msgspec.Struct, frozen=True, kw_only=True):
+    """One of two flights: its name in sentences, its recording, and its course."""
+
+    label: str
+    course: Course
+
+
+class FlightDiff(msgspec.Struct, frozen=True, kw_only=True):
+    """Two flights compared up to `until_us`.
+
+    `equal`: every event is the same. `settings_a` and `settings_b`: what only one flight was started with.
+    `first_difference`: where the logs of events do not differ, the first event that does, by more than its settings.
+    """
+
+    a: Side
+    b: Side
+    until_us: int
+    equal: bool
+    verdict: str
+    balance: str
+    bills: PairedBills
+    logs: ComparedLogs
+    settings_a: list[str]
+    settings_b: list[str]
+    first_difference: Divergence | None = None
+
+    def report(self) -> dict[str, Any]:
+        """The object that `flightdeck diff --json` prints."""
+        structs = msgspec.structs.asdict(self)
+        fields: dict[str, Any] = msgspec.to_builtins(
+            {name: value for name, value in structs.items() if name not in {"a", "b", "bills"}}
+        )
+        for key, side in (("a", self.a), ("b", self.b)):
+            course = side.course
+            fields[key] = {
+                "label": side.label,
+                "recording": course.recording,
+                "scenario": course.scenario,
+                "seed": course.settings.seed,
+                "virtual_us": course.virtual_us,
+                "bill": msgspec.to_builtins(course.bill),
+            }
+        rows = [msgspec.to_builtins(row) | {"b_is_better": row.b_is_better} for row in self.bills.differing]
+        fields["bill"] = {
+            "differing": rows,
+            "equal": self.bills.equal,
+            "only_a": msgspec.to_builtins(self.bills.only_a),
+            "only_b": msgspec.to_builtins(self.bills.only_b),
+        }
+        return fields
+
+
+def diff(a: Path, b: Path, *, salvage: bool = False) -> FlightDiff:
+    """Compare two recordings up to the end of the shorter one.
+
+    Raises RecordingError: no recording, damaged (unless `salvage`), or NotComparableError.
+    """
+    paths = (a, b)
+    ends = [footer.virtual_us for path in paths if (footer := Recording(path, salvage=salvage).footer) is not None]
+    courses = _courses([CourseOrder(path, min(ends, default=None), salvage) for path in paths])
+    until_us = min(course.until_us for course in courses)
+    if any(course.until_us > until_us for course in courses):  # the one without a footer is the shorter one
+        courses = _courses([CourseOrder(path, until_us, salvage) for path in paths])
+    first, second = labels(a, b)
+    found = compare(Side(label=first, course=courses[0]), Side(label=second, course=courses[1]))
+    if found.equal or found.logs.divergence is not None:
+        return found
+    left, right = [_lines(Recording(path, salvage=salvage)) for path in paths]
+    equal, difference = first_difference(left, right, until_us)
+    return msgspec.structs.replace(found, first_difference=difference, equal=equal)
+
+
+def compare(a: Side, b: Side) -> FlightDiff:
+    """Compare two courses that end at the same instant. Raises NotComparableError."""
+    one, other = a.course, b.course
+    bills = paired(one.bill, other.bill)
+    found = costs(one.bill, other.bill, bills)
+    equal = bool(one.journal_sha256) and one.journal_sha256 == other.journal_sha256
+    given_a, given_b = _started_with(one), _started_with(other)
+    return FlightDiff(
+        a=a,
+        b=b,
+        until_us=min(one.until_us, other.until_us),
+        equal=equal,
+        verdict=verdict(a.label, b.label, found),
+        balance=balance(found, b.label),
+        bills=bills,
+        logs=compared_logs(one.log, other.log),
+        settings_a=[each for each in given_a if each not in given_b],
+        settings_b=[each for each in given_b if each not in given_a],
+    )
+
+
+def labels(a: Path, b: Path) -> tuple[str, str]:
+    """The names of two recordings in sentences: their directories' names, or A and B if these say nothing."""
+    names = [path.resolve().name.removesuffix(".flight") for path in (a, b)]
+    if names[0] == names[1] or any(len(name.split()) != 1 for name in names):
+        return "A", "B"
+    return names[0], names[1]
+
+
+def _started_with(course: Course) -> list[str]:
+    settings = [f"{scope}:{key}={value}" if scope else f"{key}={value}" for scope, key, value in course.settings.set]
+    return [f"scenario {course.scenario}", f"seed {course.settings.seed}", *settings]
+
+
+def _courses(orders: list[CourseOrder]) -> list[Course]:
+    """The courses of these recordings, each read in a process of its own if they are large."""
+    if sum(_size(order.path) for order in orders) < ALONE_BELOW_BYTES:
+        return [course_of(order) for order in orders]
+    found: dict[int, Course] = {}
+    with flown_in(len(orders), course_or_reason, orders) as results:
+        for number, order, course in results:
+            if isinstance(course, ProcessEnded):
+                raise RecordingError(f"{order.path} could not be read: {course.reason}")
+            if isinstance(course, str):
+                raise RecordingError(course)
+            found[number] = course
+    if len(found) < len(orders):
+        raise KeyboardInterrupt
+    return [found[number] for number in sorted(found)]
+
+
+def _size(path: Path) -> int:
+    return sum(file.stat().st_size for file in path.glob("segment-*")) if path.is_dir() else 0
+
+
+def _lines(recording: Recording) -> Iterator[bytes]:
+    return upgraded_lines(recording.event_lines(), recording.header.format)
