@@ -666,6 +666,21 @@ class MemberStarted(Event, frozen=True, kw_only=True):
     member: str
 
 
+class MemberStartingUp(Event, frozen=True, kw_only=True):
+    """A consumer's process loads its application (`startup` of its group): it calls its first poll() at `until_us`."""
+
+    group: str
+    member: str
+    until_us: int
+
+
+class MemberReady(Event, frozen=True, kw_only=True):
+    """A consumer is ready, as a readiness probe sees it: it polls, or has its first assignment (`ready`)."""
+
+    group: str
+    member: str
+
+
 class MemberStopped(Event, frozen=True, kw_only=True):
     """A consumer's process ended; no consumer reads the partitions that it owned.
 

@@ -3,6 +3,7 @@
 from cluster.spec.application_spec import ApplicationSpec, CommitPolicy, PoisonSpec
 from cluster.spec.buggify import Buggify
 from cluster.spec.overrides import FIELDS, Declared, SettingError, did_you_mean, keys_at, put_back, why_not, write_over
+from cluster.spec.scaling_spec import Readiness
 from cluster.spec.spec import (
     LONGEST_FLIGHT_US,
     MOST_BATCHES,
@@ -57,6 +58,7 @@ __all__ = [
     "NetworkSpec",
     "PoisonSpec",
     "ProducerSpec",
+    "Readiness",
     "ScenarioSpec",
     "SettingError",
     "StepSpec",

@@ -142,6 +142,7 @@ FIELDS: dict[str, Field] = {
     "per_record": Field({GroupSpec: ("application", "per_record_us")}, _duration, format_duration, "at once"),
     "rate": Field({ProducerSpec: ("rate_per_second",)}, _rate, format_rate, "at once"),
     "stagger": Field({GroupSpec: ("stagger_us",)}, _duration, format_duration),
+    "startup": Field({GroupSpec: ("startup_us",)}, _duration, format_duration, "at the next start"),
     "start": Field({GroupSpec: ("start_us",), ProducerSpec: ("start_us",)}, _duration, format_duration),
     "commit": Field({GroupSpec: ("application", "commit")}, _commit, str),
     "size": Field({ProducerSpec: ("size_bytes",)}, _size, format_size),
@@ -157,7 +158,7 @@ FIELDS: dict[str, Field] = {
 FILE_FIELDS = {
     "topics": "subscribe MEMBER to TOPIC,…",
     "subscriptions": "subscribe MEMBER to TOPIC,…",
-    **dict.fromkeys(("brokers", "limit", "arrivals", "keys", "until", "seed", "startup", "start_jitter"), ""),
+    **dict.fromkeys(("brokers", "limit", "arrivals", "keys", "until", "seed", "start_jitter", "ready"), ""),
     **dict.fromkeys(("transactions", "jitter", "writes", "sink", "poison", "restart_after"), ""),
 }
 """Words of scenario files that no setting writes, and the command that does in flight, where there is one."""

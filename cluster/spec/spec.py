@@ -12,6 +12,7 @@ import msgspec
 from cluster.commands import AddPartitions, Command, Names, Scale
 from cluster.config import DEFAULT_ASSIGNORS, ClusterConfig, Value, resolve, resolve_topic
 from cluster.spec.application_spec import ApplicationSpec
+from cluster.spec.scaling_spec import Readiness
 
 MOST_BROKERS: Final = 1_000
 # of all topics together: three replicas of each take some 300 MB, and a second to build
@@ -132,7 +133,11 @@ class ProducerSpec(msgspec.Struct, frozen=True):
 
 
 class GroupSpec(msgspec.Struct, frozen=True):
-    """A consumer group: `members` consumers started `stagger_us` apart from `start_us` on."""
+    """A consumer group: `members` consumers started `stagger_us` apart from `start_us` on.
+
+    `startup_us`: from each start of a process until its application calls its first poll(). `ready`: a member is ready
+    when it polls (`started`), or when it has its first assignment (`joined`).
+    """
 
     name: str
     topics: tuple[str, ...] = ()
@@ -140,6 +145,8 @@ class GroupSpec(msgspec.Struct, frozen=True):
     members: int = 1
     stagger_us: int = 0
     start_us: int = 0
+    startup_us: int = 0
+    ready: Readiness = "started"
     static: bool = False
     assignors: tuple[str, ...] = DEFAULT_ASSIGNORS
     config: dict[str, Value] = {}

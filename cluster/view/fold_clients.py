@@ -56,8 +56,19 @@ def member_started(view: ClusterView, event: e.MemberStarted) -> None:
     member.member_id, member.generation, member.coordinator = "", -1, -1
     member.polling, member.last_poll_us = True, event.at_us
     member.heartbeats_paused, member.stalled_until_us, member.heartbeats_from_us = False, None, NEVER
+    member.starting_until_us = NEVER
     _lane(member, event.at_us, "joining")
     note_of(view, event, "member", event.member, " started")
+
+
+@FOLD.handles(e.MemberStartingUp)
+def member_starting_up(view: ClusterView, event: e.MemberStartingUp) -> None:
+    view.members[event.member].starting_until_us = event.until_us
+
+
+@FOLD.handles(e.MemberReady)
+def member_ready(view: ClusterView, event: e.MemberReady) -> None:
+    note_of(view, event, "member", event.member, " is ready")
 
 
 @FOLD.handles(e.MemberStopped)

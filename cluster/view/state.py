@@ -163,6 +163,7 @@ class MemberView(msgspec.Struct, gc=False):
     crashes: int = 0
     last_crash: str = ""
     stalled_until_us: int | None = None
+    starting_until_us: int = NEVER  # while its application starts up
     heartbeats_paused: bool = False
     heartbeats_from_us: int = NEVER
     coordinator: int = -1

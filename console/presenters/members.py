@@ -126,6 +126,8 @@ class MembersListing(Listing):
             return line((f"{state.glyph} {member.state}", state.tone))
         if member.paused:
             return line(("‖ frozen", WARN))
+        if self.now_us < member.starting_until_us:
+            return line(("○ starting", MUTED))
         barrier = self.group.open_rebalance
         if barrier is not None and member.member_id in barrier.joined and barrier.completed_us == NEVER:
             return line(("✓ joined", states.GROUP["PreparingRebalance"].tone))
@@ -147,6 +149,8 @@ class MembersListing(Listing):
             return line(("✖ silent", ERROR)), under
         if member.paused or member.heartbeats_paused:
             return line(("‖ paused", WARN)), under
+        if self.now_us < member.starting_until_us:
+            return line((UNKNOWN, FAINT)), under
         if member.state == "Joining":  # Kafka's thread is suspended until JoinGroup is answered
             return line(("suspended", MUTED)), line(("in a join", FAINT))
         due_us = heartbeat_due_us(member)
@@ -180,6 +184,8 @@ class MembersListing(Listing):
         under = line((f"of {setting(limit_us // 1_000)}", FAINT))
         if not member.alive:
             return line((UNKNOWN, FAINT)), under
+        if self.now_us < member.starting_until_us:
+            return line((f"in {countdown(member.starting_until_us - self.now_us)}", MUTED)), line(("first poll", FAINT))
         age_us = poll_age_us(member, self.now_us)
         if age_us < BUSY_US:
             return line(("polling", MUTED)), under

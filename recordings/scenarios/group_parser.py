@@ -3,7 +3,7 @@
 from typing import Final, get_args
 
 from cluster.config import DEFAULT_ASSIGNORS, ConfigError, Value, coerce
-from cluster.spec import ApplicationSpec, CommitPolicy, GroupSpec, PoisonSpec
+from cluster.spec import ApplicationSpec, CommitPolicy, GroupSpec, PoisonSpec, Readiness
 from recordings.scenarios.toml_tables import (
     ReadError,
     TomlTable,
@@ -30,6 +30,8 @@ def read_group(table: TomlTable) -> GroupSpec:
         members=table.take("members", whole(0), 1),
         stagger_us=table.take("stagger", duration, 0),
         start_us=table.take("start", duration, 0),
+        startup_us=table.take("startup", duration, 0),
+        ready=table.take("ready", one_of(*get_args(Readiness)), "started"),
         static=table.take("static", flag, False),
         assignors=_said_twice(table, config, "assignors", "partition.assignment.strategy", DEFAULT_ASSIGNORS),
         config=config,

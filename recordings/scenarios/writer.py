@@ -136,6 +136,8 @@ def _group(group: GroupSpec) -> str:
         ("members", group.members, 1),
         ("stagger", _duration(group.stagger_us), "0s"),
         ("start", _duration(group.start_us), "0s"),
+        ("startup", _duration(group.startup_us), "0s"),
+        ("ready", group.ready, "started"),
         ("static", group.static, False),
         ("assignors", list(group.assignors), list(DEFAULT_ASSIGNORS)),
         ("config", group.config, {}),

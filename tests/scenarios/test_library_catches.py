@@ -151,6 +151,7 @@ def a_changed_subscription_is_not_noticed(patch: Patch) -> None:
 
 
 BREAKS: dict[str, Break] = {
+    "slow-start": Break("both start in time", text=('startup = "60s"', 'startup = "30s"')),
     "add-partitions": Break(
         "latest is earliest", text=('"auto.offset.reset" = "latest"', '"auto.offset.reset" = "earliest"')
     ),

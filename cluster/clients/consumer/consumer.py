@@ -36,7 +36,9 @@ FOREVER: Final = -1
 class Consumer(ConsumerHost):
     """One member of a group: the process, with its poll loop.
 
-    `declared`: the group's spec as `set` commands left it; `spec`: the one in force. `on_crashed` runs after a crash.
+    `declared`: the group's spec as `set` commands left it; `spec`: the one in force. `on_crashed` runs after a crash,
+    `on_pod_changed` when the process gets ready or has ended. `reports_readiness`: whether `member_ready` is emitted,
+    as it is anyway where the scenario says something of start-up or readiness.
     """
 
     _polling: Continuation  # of this process's poll loop
@@ -59,7 +61,9 @@ class Consumer(ConsumerHost):
         self._stalled_until_us: int | None = None
         self._seeks: dict[str, int] = {}
         self._work: Iterator[int | Wait] | None = None  # on the records of the last poll()
+        self.ready = self.reports_readiness = False
         self.on_crashed: Callable[[], object] | None = None
+        self.on_pod_changed: Callable[[], object] | None = None
 
     # --- the process --------------------------------------------------------------------------------------------------
 
@@ -80,7 +84,7 @@ class Consumer(ConsumerHost):
         self._closing, self._failure, self._stalled_until_us = False, None, None
         self._seeks = {}
         self._polling = self._waiter = self.timeline.continuation(self._poll, "records")
-        self._work = None
+        self._work, self.ready = None, False
         self.change_state(MemberState.JOINING)
         self.emit(e.MemberStarted(group=self.group, member=self.name))
         self.timeline.start(nursery, self._run, name=self.name)
@@ -147,7 +151,7 @@ class Consumer(ConsumerHost):
     def _ended(self, how: str, reason: str = "") -> None:
         self.end()
         self.owned = ()
-        self.stable = False
+        self.stable = self.ready = False
         end_state = MemberState.LEFT if how == "stop" else MemberState.DEAD
         if self.state is not end_state:  # else close() has reported it already
             self.change_state(end_state)
@@ -159,6 +163,7 @@ class Consumer(ConsumerHost):
             else:
                 writer.kill()
         self.notify_stopped(cleanly=how == "stop")
+        self._pod_changed()
 
     def freeze(self) -> None:
         """Freeze the whole process: poll loop and heartbeat thread."""
@@ -190,12 +195,38 @@ class Consumer(ConsumerHost):
     async def _poll_loop(self) -> None:
         if self.start_delay_us:
             await self.sleep(self.start_delay_us)
-        await self.application.begin(self)
+        if self.spec.startup_us:
+            await self._start_up(self.timeline.now_us + self.spec.startup_us)
+        if not self._closing or not self.spec.startup_us:
+            await self.application.begin(self)
+        if self.spec.ready == "started":
+            self._become_ready()
         while self.alive:
             wait = self._poll()
             if wait is None:
                 wait = await self.timeline.park(self._polling)
             await wait()
+
+    async def _start_up(self, until_us: int) -> None:
+        """Load the application, until it calls its first poll(); a clean stop ends the process at once."""
+        self.emit(e.MemberStartingUp(group=self.group, member=self.name, until_us=until_us))
+        while not self._closing and self.timeline.now_us < until_us:
+            self._waiter = waiter = self.timeline.waiter("its application to start up")
+            await self.park_until(waiter, until_us)
+        self._waiter = self._polling
+
+    def _become_ready(self) -> None:
+        """Let the readiness probe succeed from now on."""
+        if self.ready or self._closing:
+            return
+        self.ready = True
+        if self.reports_readiness or self.spec.startup_us or self.spec.ready == "joined":
+            self.emit(e.MemberReady(group=self.group, member=self.name))
+        self._pod_changed()
+
+    def _pod_changed(self) -> None:
+        if self.on_pod_changed is not None:
+            self.on_pod_changed()
 
     def _poll(self) -> Wait | None:
         """Poll, and process the records, until something must be waited for.
@@ -338,6 +369,11 @@ class Consumer(ConsumerHost):
         self._poll_called()
 
     # --- what the parts ask of each other -----------------------------------------------------------------------------
+
+    def joined(self) -> None:
+        """Count as ready: the member has an assignment."""
+        if self.spec.ready == "joined":
+            self._become_ready()
 
     def position_skipped(self, partition: str, position: int) -> None:
         """Emit that the position passed offsets that the application does not get."""

@@ -316,6 +316,10 @@ class ConsumerHost(Process, ABC):
     # --- what the parts ask of each other -----------------------------------------------------------------------------
 
     @abstractmethod
+    def joined(self) -> None:
+        """React to an assignment, the first one of this process or a later one."""
+
+    @abstractmethod
     def position_skipped(self, partition: str, position: int) -> None:
         """Emit that the position passed offsets that the application does not get."""
 

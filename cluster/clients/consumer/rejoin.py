@@ -303,6 +303,7 @@ class Rejoin:
         if not self._leads:
             self._snapshot = None
         consumer.set_state(MemberState.STABLE)
+        consumer.joined()
         if any(topic_of(name) not in consumer.topics for name in assigned):
             self.request_rejoin(reasons.ASSIGNMENT_DOES_NOT_MATCH)
             return

@@ -53,6 +53,7 @@ SAYINGS: tuple[tuple[str, Callable[[Match, e.Event], bool]], ...] = (
             isinstance(one, e.BrokerStateChanged) and (one.broker, one.state) == (_broker(m), BROKER_BECAME[m[2]])
         ),
     ),
+    (r"(\S+) is ready", lambda m, one: isinstance(one, e.MemberReady) and one.member == m[1]),
     (r"(\S+) started", lambda m, one: isinstance(one, e.MemberStarted) and one.member == m[1]),
     (
         r"(broker-\d+) (stopped cleanly|was killed|crashed with its host|halted: its disk is full)",

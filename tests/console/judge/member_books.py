@@ -35,6 +35,7 @@ class MemberBook(msgspec.Struct):
     busy_since_us: int = -1
     beats_from_us: int = -1
     heard_us: int = -1
+    first_poll_us: int = -1
     heard: str = ""
     beats: list[tuple[int, str]] = []
     phases: list[tuple[int, str]] = []
@@ -99,9 +100,12 @@ class MemberBooks:
         member.alive = member.started = True
         member.frozen = member.beats_held = member.stalled = False
         member.state, member.member_id, member.generation, member.coordinator = "Joining", "", -1, -1
-        member.busy_since_us = member.beats_from_us = member.heard_us = -1
+        member.busy_since_us = member.beats_from_us = member.heard_us = member.first_poll_us = -1
         member.heard = ""
         member.phases.append((event.at_us, "joining"))
+
+    def _starting_up(self, event: e.MemberStartingUp) -> None:
+        self.members[event.member].first_poll_us = event.until_us
 
     def _stopped(self, event: e.MemberStopped) -> None:
         member = self.members[event.member]
@@ -196,6 +200,7 @@ class MemberBooks:
     _HANDLERS: ClassVar[dict[type[e.Event], Callable[..., None]]] = {
         e.MemberDeclared: _declared,
         e.MemberStarted: _started,
+        e.MemberStartingUp: _starting_up,
         e.MemberStopped: _stopped,
         e.MemberPaused: _paused,
         e.MemberResumed: _resumed,

@@ -82,6 +82,7 @@ class MembersJudge:
             ("○ not up", lambda _: not member.phases and member.name not in self.awaited),
             ("○ away", lambda _: bool(member.instance_id) and not member.alive and in_group),
             ("‖ frozen", lambda _: member.frozen),
+            ("○ starting", lambda _: member.alive and self.now_us < member.first_poll_us),
             ("✓ joined", lambda _: ordinary and member.member_id in here),
             (
                 "▲ (.+)",
@@ -95,6 +96,7 @@ class MembersJudge:
                 r"(\S) (\w+)",
                 lambda m: (
                     (m[1], m[2]) == (STATES[member.state], member.state)
+                    and not (ordinary and self.now_us < member.first_poll_us)
                     and member.name not in self.awaited
                     and (m[2] in {"Dead", "Left"}) == (not member.alive or member.state == "Left")
                 ),
@@ -117,6 +119,7 @@ class MembersJudge:
             (rf"– \| {every}", lambda m: interval(m[1]) and (due_us < 0 or member.generation < 0)),
             (rf"✖ silent \| {every}", lambda m: interval(m[1]) and not member.alive and self._known(member)),
             (rf"‖ paused \| {every}", lambda m: interval(m[1]) and (member.frozen or member.beats_held)),
+            (rf"– \| {every}", lambda m: interval(m[1]) and member.alive and now_us < member.first_poll_us),
             (r"suspended \| in a join", lambda _: member.alive and member.state == "Joining"),
             (r"suspended \| no coord\.", lambda _: member.alive and member.coordinator < 0),
             (rf"▲ {D} \| late", lambda m: beats and 0 <= due_us < now_us - LATE_US and says(m[1], now_us - due_us)),
@@ -155,6 +158,7 @@ class MembersJudge:
     def _polls(self, member: MemberBook) -> Sentences:
         of = rf"of {D}"
         age_us = 0 if member.in_poll else self.now_us - member.busy_since_us
+        left_us = member.first_poll_us - self.now_us
 
         def ages(match: "re.Match[str]") -> bool:
             known = member.alive and says(match[2], age_us) and says(match[3], member.poll_us)
@@ -163,7 +167,11 @@ class MembersJudge:
         return (
             (r"– \| ", lambda _: not self._known(member)),
             (rf"– \| {of}", lambda m: not member.alive and says(m[1], member.poll_us)),
-            (rf"polling \| {of}", lambda m: member.alive and age_us < 1_000_000 and says(m[1], member.poll_us)),
+            (rf"in {D} \| first poll", lambda m: member.alive and left_us >= 0 and says(m[1], left_us)),
+            (
+                rf"polling \| {of}",
+                lambda m: member.alive and left_us <= 0 and age_us < 1_000_000 and says(m[1], member.poll_us),
+            ),
             (rf"{BAR} +{D} \| {of}", ages),
         )
 

@@ -23,7 +23,7 @@ SILENT = {
     "records_appended", "high_watermark_advanced",  # only noted, for lines that come later
     "positions_moved_on", "positions_given_up", "transaction_offsets_refused", "transaction_marker_refused",
     "poll_returned", "poll_started", "records_processed", "record_skipped", "setting_changed", "key_order_broken",
-    "application_stalled", "heartbeats_paused",
+    "application_stalled", "heartbeats_paused", "member_starting_up", "member_ready",
 }  # fmt: skip
 """Facts of which Kafka's logs, at level INFO, say nothing."""
 

@@ -83,6 +83,8 @@ name = "billing"
 subscriptions = { "billing-1" = ["orders"], "billing-2" = ["orders", "payments"] }
 members = 2
 stagger = "100ms"
+startup = "35s"
+ready = "joined"
 start = "1s"
 static = true
 assignors = ["cooperative-sticky", "range"]
@@ -130,6 +132,7 @@ def test_every_field_of_the_contract_is_read() -> None:
     assert producer.transactions.on_abort == "retry"
     assert group.topics_of("billing-1") == ("orders",)
     assert (group.stagger_us, group.start_us, group.static) == (100_000, 1_000_000, True)
+    assert (group.startup_us, group.ready) == (35_000_000, "joined")
     assert group.assignors == ("cooperative-sticky", "range")
     assert group.config == {"session.timeout.ms": 10_000, "isolation.level": "read_committed"}
     application = group.application

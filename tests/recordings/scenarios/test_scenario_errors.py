@@ -160,6 +160,9 @@ def test_transactions_need_idempotence() -> None:
         ("", 12, "topics (or subscriptions) is missing"),
         ('topics = ["order"]', 14, "no topic is named order (did you mean orders?)"),
         ('topics = ["orders"]\nmembers = -1', 15, "members: -1 is below 0"),
+        ('topics = ["orders"]\nstartup = 35', 15, "startup: 35 needs a unit and quotation marks"),
+        ('topics = ["orders"]\nstart_up = "35s"', 15, "unknown key start_up (did you mean startup?)"),
+        ('topics = ["orders"]\nready = "join"', 15, "ready: 'join' is none of started, joined (did you mean joined?)"),
         ('topics = ["orders"]\nmembres = 1', 15, "unknown key membres (did you mean members?)"),
         ('topics = ["orders"]\nstatic = "yes"', 15, "static: 'yes' is neither true nor false"),
         (
