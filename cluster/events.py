@@ -64,6 +64,17 @@ class MemberDeclared(Event, frozen=True, kw_only=True):
     max_poll_interval_ms: int
 
 
+class MemberAssignorsDeclared(Event, frozen=True, kw_only=True):
+    """From its next start on a member offers these assignors, in its order of preference.
+
+    Without this event it offers those of `group_declared`.
+    """
+
+    group: str
+    member: str
+    assignors: tuple[str, ...]
+
+
 class ProducerDeclared(Event, frozen=True, kw_only=True):
     """A producer instance of the scenario; `rate_per_second` is its total over its topics at the start."""
 
@@ -504,6 +515,19 @@ class JoinBarrierCompleted(Event, frozen=True, kw_only=True):
     session_deadlines_us: dict[str, int]
     last_joined: str
     waited_us: int
+
+
+class ProtocolElected(Event, frozen=True, kw_only=True):
+    """The vote for the assignor of the generation that `join_barrier_completed` began, if the offers were not alike.
+
+    `offers`: member id → its protocols, in its order of preference; `votes`: member id → its first that all support.
+    """
+
+    group: str
+    generation: int
+    protocol: str
+    offers: dict[str, tuple[str, ...]]
+    votes: dict[str, str]
 
 
 class AssignmentMade(Event, frozen=True, kw_only=True):

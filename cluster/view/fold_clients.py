@@ -39,7 +39,9 @@ def member_declared(view: ClusterView, event: e.MemberDeclared) -> None:
         event.heartbeat_interval_ms,
         event.max_poll_interval_ms,
     )
+    fresh.assignors = fresh.next_assignors = view.groups[event.group].assignors
     if known is not None:
+        fresh.assignors, fresh.next_assignors = known.assignors, known.next_assignors
         fresh.processed, fresh.activity, fresh.fenced = known.processed, known.activity, known.fenced
         fresh.polls, fresh.last_poll_us, fresh.last_heartbeat_us = (
             known.polls,
@@ -49,9 +51,15 @@ def member_declared(view: ClusterView, event: e.MemberDeclared) -> None:
         fresh.heartbeats, fresh.crashes, fresh.last_crash = known.heartbeats, known.crashes, known.last_crash
 
 
+@FOLD.handles(e.MemberAssignorsDeclared)
+def member_assignors_declared(view: ClusterView, event: e.MemberAssignorsDeclared) -> None:
+    view.members[event.member].next_assignors = event.assignors
+
+
 @FOLD.handles(e.MemberStarted)
 def member_started(view: ClusterView, event: e.MemberStarted) -> None:
     member = view.members[event.member]
+    member.assignors = member.next_assignors
     member.alive, member.paused, member.state = True, False, "Joining"
     member.member_id, member.generation, member.coordinator = "", -1, -1
     member.polling, member.last_poll_us = True, event.at_us

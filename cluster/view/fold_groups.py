@@ -16,6 +16,7 @@ from cluster.view.state import (
     ReaderView,
     RebalanceView,
 )
+from cluster.view.votes import AssignorVote
 
 FOLD = FoldTable()
 
@@ -111,6 +112,7 @@ def join_barrier_completed(view: ClusterView, event: e.JoinBarrierCompleted) -> 
     group.members = dict(event.members)
     group.session_deadlines_us = dict(event.session_deadlines_us)
     group.barriers_completed += 1
+    group.vote = None
     if event.members:
         group.state = "CompletingRebalance"
         if group.open_rebalance is not None:
@@ -122,6 +124,21 @@ def join_barrier_completed(view: ClusterView, event: e.JoinBarrierCompleted) -> 
     group.assignment = {}
     if group.open_rebalance is not None:
         _close(view, group, event.at_us)
+
+
+@FOLD.handles(e.ProtocolElected)
+def protocol_elected(view: ClusterView, event: e.ProtocolElected) -> None:
+    group = view.groups[event.group]
+    offers = {group.members.get(member_id, member_id): offer for member_id, offer in event.offers.items()}
+    votes = {group.members.get(member_id, member_id): name for member_id, name in event.votes.items()}
+    group.vote = vote = AssignorVote(event.protocol, offers, votes)
+    lacking = [f"{name} is blocked by {_listed(members)}" for name, members in vote.blocked.items()]
+    why = "; ".join(lacking) or f"{list(votes.values()).count(event.protocol)} of {len(votes)} votes"
+    note_of(view, event, "member", event.group, f" elects {event.protocol}: {why}")
+
+
+def _listed(members: list[str]) -> str:
+    return ", ".join(members) if len(members) <= 3 else f"{', '.join(members[:2])} and {len(members) - 2} more"
 
 
 @FOLD.handles(e.AssignmentMade)
@@ -183,6 +200,7 @@ def _describe(one: RebalanceView, group: GroupView, barrier: OpenRebalance) -> N
     one.detail, one.initial, one.before = barrier.detail, barrier.initial, barrier.generation
     one.assigned_us, one.follows = one.stable_us, barrier.follows
     one.coordinator, one.assignor, one.leader = group.coordinated_by, group.assignor, group.leader
+    one.vote = group.vote
     one.completed_us, one.attempts = barrier.completed_us, barrier.attempts
     one.extensions, one.extended = barrier.extensions, barrier.extended
     joined = sorted(barrier.joined.items(), key=lambda join: join[1])[-NAMES_KEPT:]
@@ -305,7 +323,7 @@ def group_loaded(view: ClusterView, event: e.GroupLoaded) -> None:
     group.assignment = dict(event.assignment)
     group.session_deadlines_us = dict(event.session_deadlines_us)
     group.pending = {}
-    group.open_rebalance = None
+    group.open_rebalance = group.vote = None
     for reader in group.readers.values():
         reader.committed = NEVER
     for name, offset in event.offsets.items():
@@ -336,7 +354,7 @@ def group_deleted(view: ClusterView, event: e.GroupDeleted) -> None:
     group = view.groups[event.group]
     group.state, group.generation, group.assignor, group.leader = "Dead", 0, "", ""
     group.members, group.assignment, group.session_deadlines_us, group.pending = {}, {}, {}, {}
-    group.open_rebalance = None
+    group.open_rebalance = group.vote = None
     for reader in group.readers.values():
         reader.committed = NEVER
 

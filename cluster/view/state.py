@@ -12,6 +12,7 @@ from cluster.storage.offset_ranges import IntervalSet
 from cluster.view.brokers import BrokerView
 from cluster.view.placements import Placements, Run, Serials
 from cluster.view.transactions import PartitionTransactions, TransactionView
+from cluster.view.votes import AssignorVote
 
 NEVER: Final = -1
 ACTIVITY_US: Final = 120_000_000  # the kept history of a member's activity and heartbeats
@@ -144,6 +145,7 @@ class MemberView(msgspec.Struct, gc=False):
     `heartbeats_from_us`: the last restart of its heartbeat thread, by a JoinGroup response.
     `polling`: a poll() (or a series of empty polls) is running and the application processes no record.
     `last_poll_us`: when poll() last returned records, or the process started.
+    `assignors`: what its last process offers; `next_assignors`: what the next one will.
     """
 
     member: str
@@ -177,6 +179,8 @@ class MemberView(msgspec.Struct, gc=False):
     last_heartbeat_error: str = ""
     activity: list[ActivitySpan] = []
     heartbeats: list[Heartbeat] = []
+    assignors: tuple[str, ...] = ()
+    next_assignors: tuple[str, ...] = ()
 
 
 class OpenRebalance(msgspec.Struct, gc=False):
@@ -250,6 +254,7 @@ class RebalanceView(msgspec.Struct, gc=False):
     unowned: int = 0
     kept: int = 0
     unowned_before_us: int = 0
+    vote: AssignorVote | None = None
 
     @property
     def took_us(self) -> int:
@@ -293,7 +298,7 @@ class GroupView(msgspec.Struct, gc=False):
     `other_holders` → earlier owners that still read it, the latest one last: removed members that do not know it yet.
     `unowned_since_us` has the partitions that had an owner and have none. `previous_owners`: partition → its last
     assigned member. `last_given`: member → the generation of its last partitions. `given_in`: partition → the
-    generation that assigned it, until its owner has a position.
+    generation that assigned it, until its owner has a position. `vote`: the generation's, if not all offered the same.
     """
 
     group: str
@@ -327,6 +332,7 @@ class GroupView(msgspec.Struct, gc=False):
     previous_owners: dict[str, str] = {}
     last_given: dict[str, int] = {}
     given_in: dict[str, int] = {}
+    vote: AssignorVote | None = None
     lag_series: Series = msgspec.field(default_factory=Series)
 
     @property

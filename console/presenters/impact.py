@@ -99,6 +99,10 @@ def _of_members(impact: Impact) -> Iterator[tuple[str, str]]:
         yield WARN, f"and {len(impact.members) - NAMES_SHOWN} more members"
     if impact.rebalances:
         yield WARN, f"{listed(impact.rebalances)} rebalance{'s' if len(impact.rebalances) == 1 else ''}"
+    if impact.incompatible:
+        verb, whose = ("is", "its") if len(impact.incompatible) == 1 else ("are", "their")
+        yield ERROR, f"{listed(impact.incompatible)} {verb} refused and cannot come back (INCONSISTENT_GROUP_PROTOCOL)"
+        yield ERROR, f"no assignor that every other member offers is among {whose} own"
     if impact.emptied:
         verb = "has" if len(impact.emptied) == 1 else "have"
         yield WARN, f"{listed(impact.emptied)} {verb} no member left"

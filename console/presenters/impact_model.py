@@ -29,8 +29,8 @@ class Impact(msgspec.Struct, kw_only=True):
     (-1: none); `after_us`: when the controller notices. `unwritable`: partitions with enough in-sync replicas for
     acks=all that would have fewer than min.insync.replicas. `groups` and `transactions` lose their coordinator;
     `open_transactions` stay open. `controller`: the next controller (-1: none), None without a change. `members` leave
-    their groups, `rebalances` are the groups that rebalance, `emptied` the groups that keep no member. `notes`: further
-    sentences.
+    their groups, `rebalances` are the groups that rebalance, `emptied` the groups that keep no member. `incompatible`:
+    members that start and cannot join, since all others offer none of their assignors. `notes`: further sentences.
     """
 
     command: str
@@ -46,6 +46,7 @@ class Impact(msgspec.Struct, kw_only=True):
     members: dict[str, MemberRemoval] = {}
     rebalances: tuple[str, ...] = ()
     emptied: tuple[str, ...] = ()
+    incompatible: tuple[str, ...] = ()
     notes: list[str] = []
 
     @property

@@ -5,6 +5,7 @@ from itertools import groupby
 from cluster.protocol.rebalance_causes import RebalanceCause
 from cluster.view.state import ClusterView, GroupView, RebalanceView
 from console.presenters import rebalance_causes
+from console.presenters.assignor_votes import vote_lines
 from console.presenters.causal_chain import causal_chain, rolling_restart
 from console.presenters.event_log import merged_entries
 from console.presenters.formatting import SECOND_US, clock, duration, partition_seconds
@@ -26,6 +27,8 @@ def details_lines(view: ClusterView, group: GroupView, key: str, width: int) -> 
     result: list[Line] = [*_cause(view, one, width), ()]
     result += [_heading("what happened"), *_chain(view, group, one, width), ()]
     result += [_heading("waited for"), *_waiting(one, width), ()]
+    if one.vote is not None:
+        result += [_heading("vote for the assignor"), *vote_lines(one.vote, width), ()]
     result += [_heading("what moved"), *_moves(one, width), ()]
     result += [_heading("what it cost"), *_cost(group, one, width), ()]
     return result

@@ -3,6 +3,7 @@
 from cluster.view.state import NEVER, ClusterView, GroupView, OpenRebalance
 from console.presenters import rebalance_causes, states
 from console.presenters.active_faults import faults_on
+from console.presenters.assignor_votes import COOPERATIVE, EAGER, MIXED, blocked_words, cooperation
 from console.presenters.awaited_members import (
     Awaited,
     awaited_joins,
@@ -110,7 +111,7 @@ def phase_lines(
     state, answers = states.group(group.state), is_up(view, group)
     head = line((f"  {state.glyph} {group.state}", state.tone), "  ")
     meaning = state.meaning if answers else "the last state that its coordinator reported"
-    glosses = _summaries(group, now_us) if answers else []
+    glosses = _summaries(view, group, now_us) if answers else []
     choices = [line(*head, *words) for words in glosses] or [line(*head, (meaning, MUTED))]
     first = next((one for one in choices if length(one) < width), choices[-1])
     if not answers:
@@ -126,14 +127,20 @@ def phase_lines(
     return [cut(first, width - 1), *wrapped(second, width - 1, indent=4), *wrapped(third, width - 1, indent=4)]
 
 
-def _summaries(group: GroupView, now_us: int) -> list[Line]:
-    """The cause of the current rebalance and the request to its members, longest form first; empty without one."""
+def _summaries(view: ClusterView, group: GroupView, now_us: int) -> list[Line]:
+    """The cause of the current rebalance and the request to its members, or a vote that members block.
+
+    Longest form first; empty without either.
+    """
     barrier = group.open_rebalance
+    if group.state == "Stable" and group.vote is not None and group.vote.blocked:
+        blocked = blocked_words(group.vote)
+        return [line((f"elected {group.vote.assignor}: ", PLAIN), (blocked, WARN)), line((blocked, WARN))]
     if barrier is None or group.state not in {"PreparingRebalance", "CompletingRebalance"}:
         return []
     cause: Span = (f"{barrier.cause} ({barrier.trigger})" if barrier.trigger else barrier.cause, STRONG)
-    asked = _asked(group) if group.state == "PreparingRebalance" else "members wait for the leader's SyncGroup"
-    brief = "cooperative" if rebalance_causes.is_cooperative(group.assignors) else "eager"
+    asked = _asked(view, group) if group.state == "PreparingRebalance" else "members wait for the leader's SyncGroup"
+    brief = cooperation(view, group)
     return [
         line(cause, (f" {duration(now_us - barrier.started_us)} ago", PLAIN), (f": {asked}", MUTED)),
         line(cause, (f": {asked}", MUTED)),
@@ -141,13 +148,15 @@ def _summaries(group: GroupView, now_us: int) -> list[Line]:
     ]
 
 
-def _asked(group: GroupView) -> str:
-    """The reaction of members under the rebalance protocol that all of them support."""
+def _asked(view: ClusterView, group: GroupView) -> str:
+    """The reaction of members, each by the rebalance protocol that all of its assignors support."""
     if group.open_rebalance is not None and group.open_rebalance.initial:
         return "no partition is assigned yet"
-    if rebalance_causes.is_cooperative(group.assignors):
-        return "members rejoin and keep consuming (cooperative)"
-    return "members rejoin with nothing assigned (eager)"
+    return {
+        EAGER: "members rejoin with nothing assigned (eager)",
+        COOPERATIVE: "members rejoin and keep consuming (cooperative)",
+        MIXED: "cooperative members keep consuming, the others rejoin with nothing assigned (mixed)",
+    }[cooperation(view, group)]
 
 
 def _without_coordinator(view: ClusterView, group: GroupView, now_us: int, session_us: int | None) -> tuple[Line, Line]:
@@ -215,7 +224,8 @@ def _completing(view: ClusterView, group: GroupView, barrier: OpenRebalance, now
     )
     keep = "members keep consuming what they own until then"
     eager = "members that joined own nothing until then"
-    reads = keep if rebalance_causes.is_cooperative(group.assignors) else eager
+    mixed = "cooperative members keep consuming until then, the others own nothing"
+    reads = {EAGER: eager, COOPERATIVE: keep, MIXED: mixed}[cooperation(view, group)]
     words = f"    generation {group.generation} began {since} ago, not assigned yet; {reads}"
     return second, line((words, MUTED))
 

@@ -158,6 +158,11 @@ BREAKS: dict[str, Break] = {
     "asymmetric-partition": Break(
         "the cut works in both directions", text=("cut broker-2 -> broker-1", "cut broker-2 broker-3")
     ),
+    "assignor-upgrade": Break(
+        "careful skips the first bounce, too",
+        text=("strategy cooperative-sticky,range", "strategy cooperative-sticky"),
+        until_s=50,
+    ),
     "at-least-once": Break("the producer is idempotent", text=('idempotence" = false', 'idempotence" = true')),
     "at-most-once": Break("it tries again", text=('retries" = 0', 'retries" = 3')),
     "idempotent": Break("batches have no sequence", text=('idempotence" = true', 'idempotence" = false')),

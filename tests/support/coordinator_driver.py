@@ -180,6 +180,8 @@ class Shadow:
                 assert group.members == event.members, "the barrier names members of which no event was emitted"
                 group.sessions.update(event.session_deadlines_us)
                 group.joined.clear()
+            case e.ProtocolElected():
+                self._recount(event, group.protocol)
             case e.SyncReceived():
                 group.sessions[event.member_id] = event.session_deadline_us
             case e.GroupStabilized():
@@ -211,6 +213,17 @@ class Shadow:
                 pass  # it changes no group
             case _:
                 raise AssertionError(f"a group coordinator does not tell {event}")
+
+    @staticmethod
+    def _recount(event: e.ProtocolElected, elected: str) -> None:
+        """Count the votes anew: each member's first protocol that all offer; in a tie the earliest vote decides."""
+        assert event.protocol == elected
+        assert len(set(event.offers.values())) > 1, "members with like offers need no election to be told"
+        common = set.intersection(*(set(offer) for offer in event.offers.values()))
+        ballots = [next(name for name in offer if name in common) for offer in event.offers.values()]
+        assert list(event.votes.values()) == ballots
+        most = max(ballots.count(name) for name in ballots)
+        assert event.protocol == next(name for name in ballots if ballots.count(name) == most)
 
     def compare(self, coordinator: GroupCoordinator) -> None:
         """The coordinator holds exactly what its events told."""

@@ -21,7 +21,7 @@ from cluster.clients.consumer.consumer_host import MS, ConsumerHost, MemberIdent
 from cluster.clients.consumer.heartbeat_thread import HeartbeatThread
 from cluster.clients.consumer.metadata_refresh import MetadataRefresh
 from cluster.clients.process import Wait
-from cluster.config import in_flight_keys
+from cluster.config import ConsumerConfig, in_flight_keys
 from cluster.protocol import reasons
 from cluster.protocol.client_states import MemberState
 from cluster.protocol.errors import ErrorCode
@@ -57,6 +57,7 @@ class Consumer(ConsumerHost):
         self.membership = ConsumerCoordinator(self)
         self.metadata = MetadataRefresh(self, self.membership)
         self._closing = False
+        self.told_assignors = spec.assignors  # what events say that its next process offers
         self._failure: str | None = None
         self._stalled_until_us: int | None = None
         self._seeks: dict[str, int] = {}
@@ -105,6 +106,13 @@ class Consumer(ConsumerHost):
                 max_poll_interval_ms=config.max_poll_interval_ms,
             )
         )
+        self._declare_assignors(config.partition_assignment_strategy)
+
+    def _declare_assignors(self, assignors: tuple[str, ...]) -> None:
+        """Emit what the member's next process offers, if that is not what the last event said."""
+        if assignors != self.told_assignors:
+            self.told_assignors = assignors
+            self.emit(e.MemberAssignorsDeclared(group=self.group, member=self.name, assignors=assignors))
 
     def configure(self, declared: GroupSpec) -> None:
         """Take a changed spec: keys that change in flight hold at once, all others when the process starts again."""
@@ -114,6 +122,7 @@ class Consumer(ConsumerHost):
         self.read_config()
         self.application.configure(declared.application)
         self.heartbeats.wake()
+        self._declare_assignors(ConsumerConfig.of(values).partition_assignment_strategy)
 
     def _reload_spec(self) -> None:
         """Read the declared spec and all of its configuration, as a new process does."""

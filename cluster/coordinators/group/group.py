@@ -268,10 +268,14 @@ class ClassicGroup:
         self.parked_joins.pop(member_id, None)
         self.parked_joins[member_id] = call
 
+    def candidates(self) -> list[str]:
+        """The protocols that every member supports."""
+        member_count = len(self.members)
+        return [protocol for protocol, supporters in self._supporters.items() if supporters == member_count]
+
     def select_protocol(self) -> str:
         """The protocol of the next generation: the one with the most votes, in a tie the one with the earliest vote."""
-        member_count = len(self.members)
-        candidates = [protocol for protocol, supporters in self._supporters.items() if supporters == member_count]
+        candidates = self.candidates()
         votes = Counter([member.vote(candidates) for member in self.members.values()])
         return max(votes, key=votes.__getitem__)
 

@@ -15,7 +15,14 @@ from cluster.coordinators.group.context import GroupContext, reply_parked
 from cluster.coordinators.group.group import JOIN_BARRIER, SYNC, ClassicGroup, GroupMember
 from cluster.coordinators.group.rebalance_causes import Trigger
 from cluster.coordinators.group.states import GroupEvent, GroupState
-from cluster.events import Event, JoinBarrierCompleted, JoinBarrierExtended, JoinReceived, RebalanceStarted
+from cluster.events import (
+    Event,
+    JoinBarrierCompleted,
+    JoinBarrierExtended,
+    JoinReceived,
+    ProtocolElected,
+    RebalanceStarted,
+)
 from cluster.protocol.errors import ErrorCode
 from cluster.protocol.messages import JoinGroupResponse, SyncGroupResponse
 from cluster.protocol.rebalance_causes import BarrierExtension, RebalanceCause
@@ -147,6 +154,20 @@ def close_barrier(context: GroupContext, group: ClassicGroup, draft: Draft, wait
             last_joined=waited_for,
             waited_us=draft.now_us - group.rebalance_started_us,
         )
+    )
+    if len({tuple(member.protocols) for member in group.members.values() if member not in absent}) > 1:
+        draft.emit(_election(group))
+
+
+def _election(group: ClassicGroup) -> ProtocolElected:
+    """The event of the vote that elected the generation's protocol."""
+    candidates = group.candidates()
+    return ProtocolElected(
+        group=group.group_id,
+        generation=group.generation,
+        protocol=group.protocol,
+        offers={member_id: tuple(member.protocols) for member_id, member in group.members.items()},
+        votes={member_id: member.vote(candidates) for member_id, member in group.members.items()},
     )
 
 

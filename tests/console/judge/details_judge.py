@@ -8,8 +8,10 @@ from tests.console.judge.grammar import Sentences, Verdict
 from tests.console.judge.group_books import GroupBook, RebalanceBook
 from tests.console.judge.phase_judge import departure
 from tests.console.judge.spoken import DURATION, counts, instant, partition_seconds, says, stopped_says
+from tests.console.judge.vote_judge import offers_of, vote_sentences
 
 D = f"({DURATION})"
+VOTE = "vote for the assignor"
 HEADINGS = ("what happened", "waited for", "what moved", "what it cost")
 KEPT = 12
 
@@ -26,14 +28,18 @@ class DetailsJudge:
         sections: dict[str, list[str]] = {"": []}
         section = ""
         for row in rows:
-            if row in HEADINGS:
+            if row in (*HEADINGS, VOTE):
                 section = row
                 sections[section] = []
             elif row.startswith("what "):
                 self.verdict.claim(False, self.place, f"unknown claim: {row!r}")
             elif row.strip():
                 sections[section].append(row)
-        self.verdict.claim(set(sections) == {"", *HEADINGS}, self.place, f"sections {list(sections)}")
+        told = {VOTE} if self.rebalance.elected is not None else set()
+        self.verdict.claim(set(sections) == {"", *HEADINGS, *told}, self.place, f"sections {list(sections)}")
+        if self.rebalance.elected is not None and VOTE in sections and self.rebalance.completed is not None:
+            offers = offers_of(self.rebalance.elected, self.rebalance.completed.members)
+            self._paragraphs(VOTE, sections[VOTE], vote_sentences(offers, self.rebalance.completed.protocol))
         self._cause(sections[""])
         self._chain(sections["what happened"])
         for heading, sentences in (

@@ -36,6 +36,10 @@ def _leader(m: Match, one: e.Event) -> bool:
 SAYINGS: tuple[tuple[str, Callable[[Match, e.Event], bool]], ...] = (
     (r"(\S+) rebalances: ([a-z ]+?)(?: \(([^)]*)\))?", _rebalances),
     (
+        r"(\S+) elects (\S+): (\S+ is blocked by .+|\d+ of \d+ votes)",
+        lambda m, one: isinstance(one, e.ProtocolElected) and (one.group, one.protocol) == (m[1], m[2]),
+    ),
+    (
         r"(\S+) is Stable in generation (\d+)",
         lambda m, one: isinstance(one, e.GroupStabilized) and (one.group, one.generation) == (m[1], int(m[2])),
     ),

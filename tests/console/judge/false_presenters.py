@@ -15,6 +15,7 @@ from cluster.view.state import (
     ProducerView,
     RebalanceView,
 )
+from cluster.view.votes import AssignorVote
 from console.presenters import (
     activity_lanes,
     awaited_members,
@@ -130,6 +131,16 @@ def the_first_cause_is_left_out(patch: Patch) -> None:
         return [noted for noted in original(view, group, one) if noted.at_us >= one.started_us]
 
     patch.setattr(rebalance_details, "causal_chain", shortened)
+
+
+def a_blocking_member_is_left_out(patch: Patch) -> None:
+    """The first member that does not offer an assignor is not named."""
+    original = AssignorVote.blocked.fget  # type: ignore[attr-defined]
+    patch.setattr(
+        AssignorVote,
+        "blocked",
+        property(lambda vote: {name: rest[1:] or rest for name, rest in original(vote).items()}),
+    )
 
 
 def durations_are_rounded(patch: Patch) -> None:
@@ -284,6 +295,7 @@ FALSE_PRESENTERS: dict[FalsePresenter, tuple[str, int]] = {
     details_end_before_the_rebalance: ("eager-vs-cooperative", 45),
     who_left_joined_last: ("deploy-storm", 75),
     the_first_cause_is_left_out: ("first-flight", 40),
+    a_blocking_member_is_left_out: ("assignor-upgrade", 30),
     durations_are_rounded: ("first-flight", 40),
     the_last_minute_is_some_seconds: ("coordinator-failover", 125),
     lag_arrows_are_noise: ("coordinator-failover", 125),

@@ -28,6 +28,7 @@ class RebalanceBook(msgspec.Struct):
     extensions: list[str] = []
     synced: dict[str, None] = {}
     completed: e.JoinBarrierCompleted | None = None
+    elected: e.ProtocolElected | None = None
     stable_us: int = -1
     assigned_us: int = -1
     generation: int = -1
@@ -81,6 +82,7 @@ class GroupBook(msgspec.Struct):
     committed: dict[str, int] = {}
     under_way: RebalanceBook | None = None
     rebalances: list[RebalanceBook] = []
+    elected: e.ProtocolElected | None = None
     owners: dict[str, None] = {}
     unowned_since_us: dict[str, int] = {}
     gaps: list[Gap] = []
@@ -211,12 +213,19 @@ class GroupBooks:
         group.generation, group.assignor, group.leader = event.generation, event.protocol, event.leader
         group.members, group.sessions = dict(event.members), dict(event.session_deadlines_us)
         group.state = "CompletingRebalance" if event.members else "Empty"
+        group.elected = None
         rebalance = group.under_way
         if rebalance is not None:
-            rebalance.completed = event
+            rebalance.completed, rebalance.elected = event, None
         if not event.members:
             group.assignment = {}
             self._over(group, event.at_us)
+
+    def _elected(self, event: e.ProtocolElected) -> None:
+        group = self.groups[event.group]
+        group.elected = event
+        if group.under_way is not None:
+            group.under_way.elected = event
 
     def _synced(self, event: e.SyncReceived) -> None:
         group = self.groups[event.group]
@@ -351,6 +360,7 @@ class GroupBooks:
         e.JoinReceived: _joined,
         e.StaticMemberReplaced: _replaced,
         e.JoinBarrierCompleted: _completed,
+        e.ProtocolElected: _elected,
         e.SyncReceived: _synced,
         e.GroupStabilized: _stable,
         e.MemberRemoved: _removed,

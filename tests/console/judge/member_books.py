@@ -42,6 +42,8 @@ class MemberBook(msgspec.Struct):
     busy: list[tuple[int, int]] = []
     owned: dict[str, None] = {}
     positions: dict[str, int] = {}
+    offers: tuple[str, ...] = ()
+    next_offers: tuple[str, ...] = ()
 
     @property
     def in_poll(self) -> bool:
@@ -70,6 +72,7 @@ class MemberBooks:
 
     def __init__(self) -> None:
         self.members: dict[str, MemberBook] = {}
+        self._of_groups: dict[str, tuple[str, ...]] = {}
 
     def note(self, event: e.Event) -> None:
         """Record one event."""
@@ -92,11 +95,20 @@ class MemberBooks:
             event.heartbeat_interval_ms * 1_000,
             event.max_poll_interval_ms * 1_000,
         )
+        fresh.offers = fresh.next_offers = self._of_groups[event.group]
         if known is not None:
+            fresh.offers, fresh.next_offers = known.offers, known.next_offers
             fresh.phases, fresh.beats, fresh.busy, fresh.started = known.phases, known.beats, known.busy, known.started
+
+    def _group(self, event: e.GroupDeclared) -> None:
+        self._of_groups[event.group] = event.assignors
+
+    def _will_offer(self, event: e.MemberAssignorsDeclared) -> None:
+        self.members[event.member].next_offers = event.assignors
 
     def _started(self, event: e.MemberStarted) -> None:
         member = self.members[event.member]
+        member.offers = member.next_offers
         member.alive = member.started = True
         member.frozen = member.beats_held = member.stalled = False
         member.state, member.member_id, member.generation, member.coordinator = "Joining", "", -1, -1
@@ -198,7 +210,9 @@ class MemberBooks:
                     setattr(self.members[name], keys[event.key], int(event.value) * 1_000)
 
     _HANDLERS: ClassVar[dict[type[e.Event], Callable[..., None]]] = {
+        e.GroupDeclared: _group,
         e.MemberDeclared: _declared,
+        e.MemberAssignorsDeclared: _will_offer,
         e.MemberStarted: _started,
         e.MemberStartingUp: _starting_up,
         e.MemberStopped: _stopped,

@@ -8,6 +8,7 @@ from tests.console.judge.group_books import GroupBook, RebalanceBook
 from tests.console.judge.member_books import MemberBook
 from tests.console.judge.reasons import Reasons
 from tests.console.judge.spoken import DURATION, bar_says, partition_seconds, says
+from tests.console.judge.vote_judge import COOPERATIVE, blocks, offers_of
 
 GLYPHS = {"Empty": "○", "PreparingRebalance": "↻", "CompletingRebalance": "↻", "Stable": "●", "Dead": "✖"}
 D = f"({DURATION})"
@@ -68,7 +69,6 @@ class PhaseJudge:
             else ""
         )
         up, opening = self.coordinator.state == "up", group.state == "PreparingRebalance"
-        cooperative = bool(group.assignors) and set(group.assignors) == {"cooperative-sticky"}
         initial = rebalance is not None and rebalance.initial and opening
 
         def since(match: "re.Match[str]") -> bool:
@@ -84,18 +84,20 @@ class PhaseJudge:
                 return group.state == "CompletingRebalance"
             if words == "no partition is assigned yet":
                 return initial and not any(group.assignment.values())
-            return opening and not initial and ("cooperative" in words) == cooperative
+            return opening and not initial and self._kind() in words
 
         called = (
             "no partition is assigned yet|members rejoin and keep consuming \\(cooperative\\)|"
-            "members rejoin with nothing assigned \\(eager\\)|members wait for the leader's SyncGroup"
+            "members rejoin with nothing assigned \\(eager\\)|"
+            "cooperative members keep consuming, the others rejoin with nothing assigned \\(mixed\\)|"
+            "members wait for the leader's SyncGroup"
         )
         return (
             (f"{head}the last state that its coordinator reported", lambda _: not up),
             (f"{head}{cause}(?: {D} ago)?: ({called})", lambda m: since(m) and asked(m)),
             (
-                f"{head}{cause}: (eager|cooperative)",
-                lambda m: up and rebalance is not None and (m[1] == "eager") != cooperative,
+                f"{head}{cause}: (eager|cooperative|mixed)",
+                lambda m: up and rebalance is not None and m[1] == self._kind(),
             ),
             (
                 f"{head}no members; committed offsets are kept for offsets.retention.minutes",
@@ -103,12 +105,29 @@ class PhaseJudge:
             ),
             (
                 f"{head}the generation has its assignment; no rebalance is under way",
-                lambda _: up and group.state == "Stable" and rebalance is None,
+                lambda _: up and group.state == "Stable" and rebalance is None and not self._blocked(),
+            ),
+            (
+                rf"{head}(?:elected {re.escape(group.assignor)}: )?(\S+ is blocked by .+)",
+                lambda m: up and group.state == "Stable" and blocks(m[1], self._offers()),
             ),
             (f"{head}the group is gone from its coordinator", lambda _: group.state == "Dead"),
             (f"{head}the join barrier is open: .*", lambda _: rebalance is None and opening),
             (f"{head}members are fixed: .*", lambda _: rebalance is None and group.state == "CompletingRebalance"),
         )
+
+    def _offers(self) -> dict[str, tuple[str, ...]]:
+        elected = self.group.elected
+        return {} if elected is None else offers_of(elected, self.group.members)
+
+    def _blocked(self) -> bool:
+        return len({frozenset(offer) for offer in self._offers().values()}) > 1
+
+    def _kind(self) -> str:
+        """`eager`, `cooperative`, or `mixed`: by what the running members offer."""
+        running = [one.offers for one in self.books.members.values() if one.group == self.group.name and one.alive]
+        kinds = {set(offers) == COOPERATIVE for offers in running or [self.group.assignors]}
+        return "mixed" if len(kinds) > 1 else "cooperative" if kinds == {True} else "eager"
 
     def _share(self) -> float:
         group, rebalance = self.group, self.group.under_way
@@ -229,16 +248,19 @@ class PhaseJudge:
 
         def true(match: "re.Match[str]") -> bool:
             assert completed is not None
-            cooperative = set(group.assignors) == {"cooperative-sticky"}
+            kept = {"eager": "members that joined", "cooperative": "members keep", "mixed": "cooperative members"}
             return (
                 (int(match["synced"]), int(match["of"])) == (len(rebalance.synced), len(group.members))
                 and int(match["generation"]) == group.generation
                 and says(match["since"], self.now_us - completed.at_us)
-                and ("keep consuming" in match["reads"]) == cooperative
+                and match["reads"].startswith(kept[self._kind()])
                 and self.reasons.leader_awaited(match["waiting"], rebalance)
             )
 
-        reads = "members keep consuming what they own until then|members that joined own nothing until then"
+        reads = (
+            "members keep consuming what they own until then|members that joined own nothing until then|"
+            "cooperative members keep consuming until then, the others own nothing"
+        )
         return (
             (
                 (

@@ -16,6 +16,7 @@ from recordings.kafka_log.state import KafkaLogState, Line
 
 SILENT = {
     "group_declared", "member_declared", "producer_declared",  # the scenario's, before anything runs
+    "member_assignors_declared", "protocol_elected",  # a coordinator says the elected assignor alone
     "broker_paused", "broker_resumed", "member_paused", "member_resumed", "member_stopped",  # SIGSTOP, SIGKILL
     "batch_opened", "produce_sent", "batch_acknowledged",
     "producer_epoch_refused",  # an error in an answer
