@@ -88,7 +88,7 @@ class Simulation:
         self.topics: dict[str, int] = {}
         self._created: dict[str, tuple[int, TopicSpec]] = {}
         self._groups = {group.name: group for group in spec.groups}
-        self._told_assignors: dict[str, tuple[str, ...]] = {}  # as each group was declared
+        self._emitted_assignors: dict[str, tuple[str, ...]] = {}  # as each group was declared
         self._key_order = KeyOrder()
         self._truths = {
             group.name: DeliveryLedger(group.name, self.emit, self._key_order, self._truncated) for group in spec.groups
@@ -350,7 +350,7 @@ class Simulation:
         consumer = Consumer(self._client_environment(), group, name, self._clients, application)
         consumer.on_crashed = partial(self._executor.crashed, name)
         self.consumers[name] = consumer
-        consumer.told_assignors = self._told_assignors.setdefault(group.name, group.assignors)
+        consumer.emitted_assignors = self._emitted_assignors.setdefault(group.name, group.assignors)
         consumer.declare()
         if group.application.has_producer:
             kind = TransactionalOutputProducer if group.application.commit == "transaction" else OutputProducer

@@ -190,6 +190,24 @@ class ImpactModel:
             else:
                 self.group_rebalances(member.group)
 
+    def offers_of(self, group: str, gone: str = "") -> dict[str, tuple[str, ...]]:
+        """What the members at the coordinator offer, as their processes started; without the member that is gone."""
+        known = self.view.groups[group].members.values()
+        return {name: self.view.members[name].assignors for name in known if name != gone and name in self.view.members}
+
+    def refused_in_turn(self, members: list[MemberView]) -> tuple[str, ...]:
+        """Which of these members of one group cannot come back when each is restarted after the other."""
+        offers = self.offers_of(members[0].group)
+        refused: tuple[str, ...] = ()
+        for member in members:
+            if not member.instance_id:  # a static member sends no LeaveGroup: its former offer counts until it is back
+                offers.pop(member.member, None)
+            if accepts(offers, member.next_assignors):
+                offers[member.member] = member.next_assignors
+            else:
+                refused += (member.member,)
+        return refused
+
     def group_rebalances(self, group: str) -> None:
         """A group rebalances, if it has members."""
         if group not in self.impact.rebalances and self.view.groups[group].members:
@@ -241,6 +259,14 @@ class ImpactModel:
         paused = paused or (member is not None and member.paused)
         paused = paused or (producer is not None and producer.state == "Paused")
         return paused and self.refuse(f"{name} is paused already")
+
+
+def accepts(offers: dict[str, tuple[str, ...]], assignors: tuple[str, ...]) -> bool:
+    """Whether a group of members with these offers lets a member with these assignors join.
+
+    Source: Kafka's `ClassicGroup.supportsProtocols`: every member must support one of them.
+    """
+    return not offers or any(all(name in offer for offer in offers.values()) for name in assignors)
 
 
 CommandT = TypeVar("CommandT")

@@ -3,8 +3,7 @@
 from cluster.commands import catalogue as c
 from cluster.protocol.rebalance_causes import RebalanceCause
 from cluster.view.state import MemberView, ProducerView
-from console.presenters.impact_assignors import accepts, offers_of, refused_in_turn
-from console.presenters.impact_model import MS, NO_BROKER, ImpactModel, Predictors, number_of, predictor
+from console.presenters.impact_model import MS, NO_BROKER, ImpactModel, Predictors, accepts, number_of, predictor
 
 PAUSING = {"pause", "stall", "pause_heartbeats"}
 """Kinds of faults that `resume` ends."""
@@ -112,7 +111,7 @@ def process_starts(model: ImpactModel, name: str) -> None:
     elif member is not None:
         known = [one for one in model.view.groups[member.group].members.values() if one == name]
         leaves = name in model.impact.members  # by the same command, a restart
-        if not accepts(offers_of(model.view, member.group, name if leaves else ""), member.next_assignors):
+        if not accepts(model.offers_of(member.group, name if leaves else ""), member.next_assignors):
             model.impact.incompatible += (name,)
         elif not (member.instance_id and known):
             model.group_rebalances(member.group)
@@ -219,7 +218,7 @@ def scale(model: ImpactModel, command: c.Scale) -> None:
     running = sum(one.alive and number[one.member] <= command.to for one in members)
     if command.to > running:
         model.note(f"{command.to - running} more members of {command.group} start")
-        offers = offers_of(model.view, command.group)
+        offers = model.offers_of(command.group)
         back = [one for one in members if number[one.member] <= command.to and not one.alive]
         model.impact.incompatible = tuple(one.member for one in back if not accepts(offers, one.next_assignors))
         model.impact.rebalances = (command.group,)
@@ -233,7 +232,7 @@ def rolling_restart(model: ImpactModel, command: c.RollingRestart) -> None:
         return
     static = sum(bool(one.instance_id) and command.down_us < one.session_timeout_ms * MS for one in members)
     model.note(f"{len(members)} members, one by one; up to {2 * (len(members) - static)} rebalances")
-    model.impact.incompatible = tuple(refused_in_turn(model.view, members))
+    model.impact.incompatible = model.refused_in_turn(members)
     if static < len(members):
         model.group_rebalances(command.group)
 

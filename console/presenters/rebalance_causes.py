@@ -2,6 +2,7 @@
 
 from cluster.protocol.rebalance_causes import BarrierExtension, RebalanceCause
 from cluster.view.state import NEVER, ClusterView, GroupView, MemberView, RebalanceView
+from cluster.view.votes import AssignorVote
 from console.presenters.formatting import count, duration, partition_seconds, setting
 
 COOPERATIVE = "cooperative-sticky"
@@ -99,6 +100,24 @@ def _facts(one: RebalanceView, member: MemberView | None) -> dict[str, str]:
 def is_cooperative(assignors: tuple[str, ...]) -> bool:
     """Whether members keep partitions that do not move: only if all their assignors are cooperative."""
     return bool(assignors) and all(name == COOPERATIVE for name in assignors)
+
+
+def listed(members: list[str], most: int = 6) -> str:
+    """`g-2, g-3`, and `g-2, g-3 and 7 more` of many."""
+    shown = ", ".join(members[:most])
+    return shown if len(members) <= most else f"{shown} and {len(members) - most} more"
+
+
+def cooperation(view: ClusterView, group: GroupView) -> str:
+    """How the group's running members rejoin, each by its own list of assignors: `eager`, `cooperative` or `mixed`."""
+    running = [one.assignors for one in view.members.values() if one.group == group.group and one.alive]
+    kinds = {is_cooperative(assignors) for assignors in running or [group.assignors]}
+    return "mixed" if len(kinds) > 1 else "cooperative" if kinds == {True} else "eager"
+
+
+def blocked_words(vote: AssignorVote) -> str:
+    """Which assignors cannot be elected, and which members are the reason; "" without one."""
+    return "; ".join(f"{name} is blocked by {listed(members, 3)}" for name, members in vote.blocked.items())
 
 
 EXTENSION_REASONS: dict[str, str] = {

@@ -4,15 +4,15 @@ from itertools import groupby
 
 from cluster.protocol.rebalance_causes import RebalanceCause
 from cluster.view.state import ClusterView, GroupView, RebalanceView
+from cluster.view.votes import AssignorVote
 from console.presenters import rebalance_causes
-from console.presenters.assignor_votes import vote_lines
 from console.presenters.causal_chain import causal_chain, rolling_restart
 from console.presenters.event_log import merged_entries
 from console.presenters.formatting import SECOND_US, clock, duration, partition_seconds
 from console.presenters.list_view import Listing
 from console.presenters.members import ranges
 from console.presenters.rebalance_phase import members_words, partitions_words
-from console.presenters.styled_text import ACCENT, FAINT, MUTED, PLAIN, STRONG, WARN, Line, line, wrapped
+from console.presenters.styled_text import ACCENT, FAINT, MUTED, OK, PLAIN, STRONG, WARN, Line, line, wrapped
 
 CHAIN_KEPT = 24
 JOINED_KEPT = 12  # the view keeps so many of the last members that joined
@@ -28,7 +28,7 @@ def details_lines(view: ClusterView, group: GroupView, key: str, width: int) -> 
     result += [_heading("what happened"), *_chain(view, group, one, width), ()]
     result += [_heading("waited for"), *_waiting(one, width), ()]
     if one.vote is not None:
-        result += [_heading("vote for the assignor"), *vote_lines(one.vote, width), ()]
+        result += [_heading("vote for the assignor"), *_vote(one.vote, width), ()]
     result += [_heading("what moved"), *_moves(one, width), ()]
     result += [_heading("what it cost"), *_cost(group, one, width), ()]
     return result
@@ -135,6 +135,28 @@ def _cost(group: GroupView, one: RebalanceView, width: int) -> list[Line]:
     reread = f"{one.reread:,} record{'s' if one.reread > 1 else ''} re-read" if one.reread else "nothing re-read"
     parts.append(f"  {reread} · {members_words(one.members)}")
     return [row for part in parts for row in wrapped(line((part, PLAIN)), width, indent=2)]
+
+
+def _vote(vote: AssignorVote, width: int) -> list[Line]:
+    """What each member offers and votes for, the count, and the members that block an assignor."""
+    rows: list[Line] = []
+    alike: dict[tuple[str, ...], list[str]] = {}
+    for member, offer in vote.offers.items():
+        alike.setdefault(offer, []).append(member)
+    for offer, members in alike.items():
+        offers, votes = ("offers", "votes") if len(members) == 1 else ("offer", "vote")
+        ballot = (f": {votes} for {vote.votes[members[0]]}", MUTED)
+        rows += wrapped(
+            line(f"  {rebalance_causes.listed(members)} {offers} {', '.join(offer)}", ballot), width, indent=4
+        )
+    most = list(vote.votes.values()).count(vote.assignor)
+    words = line("  elected: ", (vote.assignor, STRONG), (f" by {most} of {len(vote.votes)} votes", OK))
+    rows += wrapped(words, width, indent=4)
+    for name, members in vote.blocked.items():
+        verb = "does" if len(members) == 1 else "do"
+        words = line(("  blocked: ", WARN), name, (f": {rebalance_causes.listed(members)} {verb} not offer it", PLAIN))
+        rows += wrapped(words, width, indent=4)
+    return rows
 
 
 class RebalanceDetailsListing(Listing):

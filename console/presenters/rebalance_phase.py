@@ -3,7 +3,6 @@
 from cluster.view.state import NEVER, ClusterView, GroupView, OpenRebalance
 from console.presenters import rebalance_causes, states
 from console.presenters.active_faults import faults_on
-from console.presenters.assignor_votes import COOPERATIVE, EAGER, MIXED, blocked_words, cooperation
 from console.presenters.awaited_members import (
     Awaited,
     awaited_joins,
@@ -134,13 +133,13 @@ def _summaries(view: ClusterView, group: GroupView, now_us: int) -> list[Line]:
     """
     barrier = group.open_rebalance
     if group.state == "Stable" and group.vote is not None and group.vote.blocked:
-        blocked = blocked_words(group.vote)
+        blocked = rebalance_causes.blocked_words(group.vote)
         return [line((f"elected {group.vote.assignor}: ", PLAIN), (blocked, WARN)), line((blocked, WARN))]
     if barrier is None or group.state not in {"PreparingRebalance", "CompletingRebalance"}:
         return []
     cause: Span = (f"{barrier.cause} ({barrier.trigger})" if barrier.trigger else barrier.cause, STRONG)
     asked = _asked(view, group) if group.state == "PreparingRebalance" else "members wait for the leader's SyncGroup"
-    brief = cooperation(view, group)
+    brief = rebalance_causes.cooperation(view, group)
     return [
         line(cause, (f" {duration(now_us - barrier.started_us)} ago", PLAIN), (f": {asked}", MUTED)),
         line(cause, (f": {asked}", MUTED)),
@@ -153,10 +152,10 @@ def _asked(view: ClusterView, group: GroupView) -> str:
     if group.open_rebalance is not None and group.open_rebalance.initial:
         return "no partition is assigned yet"
     return {
-        EAGER: "members rejoin with nothing assigned (eager)",
-        COOPERATIVE: "members rejoin and keep consuming (cooperative)",
-        MIXED: "cooperative members keep consuming, the others rejoin with nothing assigned (mixed)",
-    }[cooperation(view, group)]
+        "eager": "members rejoin with nothing assigned (eager)",
+        "cooperative": "members rejoin and keep consuming (cooperative)",
+        "mixed": "cooperative members keep consuming, the others rejoin with nothing assigned (mixed)",
+    }[rebalance_causes.cooperation(view, group)]
 
 
 def _without_coordinator(view: ClusterView, group: GroupView, now_us: int, session_us: int | None) -> tuple[Line, Line]:
@@ -225,7 +224,7 @@ def _completing(view: ClusterView, group: GroupView, barrier: OpenRebalance, now
     keep = "members keep consuming what they own until then"
     eager = "members that joined own nothing until then"
     mixed = "cooperative members keep consuming until then, the others own nothing"
-    reads = {EAGER: eager, COOPERATIVE: keep, MIXED: mixed}[cooperation(view, group)]
+    reads = {"eager": eager, "cooperative": keep, "mixed": mixed}[rebalance_causes.cooperation(view, group)]
     words = f"    generation {group.generation} began {since} ago, not assigned yet; {reads}"
     return second, line((words, MUTED))
 

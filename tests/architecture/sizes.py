@@ -18,7 +18,7 @@ LOOSE_MODULES: Mapping[str, int] = {"cluster": 4, "recordings": 4, "console": 18
 
 # Packages of more than twenty modules: how many each may have. The numbers only ever fall.
 LARGE_PACKAGES: Mapping[str, int] = {
-    "console/presenters": 29,  # one presenter for each panel
+    "console/presenters": 27,  # one presenter for each panel
 }
 SMALL_MODULES: Mapping[str, str] = {
     "cluster/config/cluster_config.py": "one role a file, as client_config",

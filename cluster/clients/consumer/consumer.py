@@ -57,7 +57,7 @@ class Consumer(ConsumerHost):
         self.membership = ConsumerCoordinator(self)
         self.metadata = MetadataRefresh(self, self.membership)
         self._closing = False
-        self.told_assignors = spec.assignors  # what events say that its next process offers
+        self.emitted_assignors = spec.assignors  # what events say that its next process offers
         self._failure: str | None = None
         self._stalled_until_us: int | None = None
         self._seeks: dict[str, int] = {}
@@ -110,8 +110,8 @@ class Consumer(ConsumerHost):
 
     def _declare_assignors(self, assignors: tuple[str, ...]) -> None:
         """Emit what the member's next process offers, if that is not what the last event said."""
-        if assignors != self.told_assignors:
-            self.told_assignors = assignors
+        if assignors != self.emitted_assignors:
+            self.emitted_assignors = assignors
             self.emit(e.MemberAssignorsDeclared(group=self.group, member=self.name, assignors=assignors))
 
     def configure(self, declared: GroupSpec) -> None:

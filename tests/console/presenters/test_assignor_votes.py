@@ -5,9 +5,9 @@ from cluster.commands import catalogue as c
 from cluster.view import ClusterView
 from cluster.view.fold import fold
 from cluster.view.votes import AssignorVote
-from console.presenters.assignor_votes import EAGER, MIXED, blocked_words, cooperation, vote_lines
 from console.presenters.impact import impact_of
-from console.presenters.rebalance_details import details_lines
+from console.presenters.rebalance_causes import blocked_words, cooperation
+from console.presenters.rebalance_details import _vote, details_lines
 from console.presenters.styled_text import plain
 from recordings.scenarios.loader import load
 from tests.support.completed_flight import flown
@@ -23,7 +23,7 @@ VOTE = AssignorVote(
 def test_the_members_that_block_an_assignor_are_named() -> None:
     assert VOTE.blocked == {"cooperative-sticky": ["g-2", "g-3", "g-4"], "sticky": ["g-1", "g-2", "g-3"]}
     assert blocked_words(VOTE).startswith("cooperative-sticky is blocked by g-2, g-3, g-4; sticky is")
-    assert [plain(row) for row in vote_lines(VOTE, 100)] == [
+    assert [plain(row) for row in _vote(VOTE, 100)] == [
         "  g-1 offers cooperative-sticky, range: votes for range",
         "  g-2, g-3 offer range: vote for range",
         "  g-4 offers sticky, range: votes for range",
@@ -41,7 +41,7 @@ def test_many_members_are_counted() -> None:
         dict.fromkeys(names, "range"),
     )
     assert blocked_words(vote) == "sticky is blocked by g-1, g-2, g-3 and 36 more"
-    assert plain(vote_lines(vote, 100)[0]) == "  g-1, g-2, g-3, g-4, g-5, g-6 and 33 more offer range: vote for range"
+    assert plain(_vote(vote, 100)[0]) == "  g-1, g-2, g-3, g-4, g-5, g-6 and 33 more offer range: vote for range"
 
 
 def test_like_offers_are_no_news() -> None:
@@ -50,7 +50,7 @@ def test_like_offers_are_no_news() -> None:
     assert not flight.all(e.MemberAssignorsDeclared)
     group = flight.simulation.view.groups["g"]
     assert group.vote is None
-    assert cooperation(flight.simulation.view, group) == EAGER
+    assert cooperation(flight.simulation.view, group) == "eager"
 
 
 def test_the_details_of_a_rebalance_show_the_vote_and_a_later_one_without_it_does_not() -> None:
@@ -79,7 +79,7 @@ def test_the_details_of_a_rebalance_show_the_vote_and_a_later_one_without_it_doe
 def test_a_group_of_both_kinds_is_mixed() -> None:
     steps = (15, "set g assignors cooperative-sticky"), (16, "set g assignors cooperative-sticky"), (17, "restart g-1")
     flight = flown(group_of(*steps, members=2, until_s=25, assignors=("cooperative-sticky", "range")))
-    assert cooperation(flight.simulation.view, flight.simulation.view.groups["g"]) == MIXED
+    assert cooperation(flight.simulation.view, flight.simulation.view.groups["g"]) == "mixed"
 
 
 def test_impact_foresees_every_member_that_cannot_come_back() -> None:
