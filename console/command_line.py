@@ -180,8 +180,10 @@ def _configuration_keys(rest: str, names: Names) -> list[str] | None:
         return None
     from cluster.config import defaults, in_flight_keys  # noqa: PLC0415 - not needed before a key is typed
 
-    if scope in names.groups or scope in names.producers:  # every key may be set: it takes effect at the next start
-        keys = tuple(defaults("consumer" if scope in names.groups else "producer"))
+    if scope in names.producers:  # every key may be set: it takes effect at the next start
+        keys = tuple(defaults("producer"))
+    elif scope in names.groups or scope in names.members():
+        keys = tuple(defaults("consumer"))
     else:
         keys = in_flight_keys("topic" if scope in names.topics else "broker")
     prefix = key.lstrip()

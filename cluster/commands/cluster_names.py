@@ -31,8 +31,8 @@ class Names(msgspec.Struct, frozen=True):
         return tuple(f"{topic}-{number}" for topic, count in self.topics.items() for number in range(count))
 
     def scopes(self) -> tuple[str, ...]:
-        """The scopes of settings: the cluster, brokers, topics, groups and producers."""
-        return ("cluster", *self.brokers, *self.topics, *self.groups, *self.producers)
+        """The scopes of settings: the cluster, brokers, topics, groups, their members and producers."""
+        return ("cluster", *self.brokers, *self.topics, *self.groups, *self.producers, *self.members())
 
     def instances_of(self, name: str) -> tuple[str, ...]:
         """The instances of a group or producer; empty for any other name."""

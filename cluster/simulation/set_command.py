@@ -23,11 +23,12 @@ from cluster.simulation.running_cluster import RunningCluster
 from cluster.spec import (
     FIELDS,
     BrokerSpec,
-    Declared,
     GroupSpec,
     ProducerSpec,
     ScenarioSpec,
+    Thing,
     TopicSpec,
+    group_of,
     keys_at,
     put_back,
     why_not,
@@ -45,7 +46,7 @@ def change(cluster: RunningCluster, scope: str, key: str, text: str) -> Callable
     if reason is not None:
         raise CommandRefusedError(reason)
     after = write_over(before, scope, key, text)
-    for name in [name for group in after.groups for name in group.assignors]:
+    for name in [name for group in after.groups for name in group.every_assignor()]:
         if name not in ASSIGNORS:
             raise CommandRefusedError(f"{name} is not loaded: code is loaded before a flight, if its scenario names it")
     _apply(cluster, after, scope, key)
@@ -54,8 +55,11 @@ def change(cluster: RunningCluster, scope: str, key: str, text: str) -> Callable
 
 def _apply(cluster: RunningCluster, after: ScenarioSpec, scope: str, key: str) -> None:
     before = cluster.spec
+    group = group_of(after, scope)
     if scope == "cluster" or scope.startswith("broker-"):
         concerned, effect = _set_brokers(cluster, after, scope, key), NOW
+    elif group is not None:
+        concerned, effect = _set_members(cluster, group, key, (scope,))
     else:
         thing = _thing(after, scope)
         concerned, effect = _SETTERS[type(thing)](cluster, after, thing, key)
@@ -72,9 +76,12 @@ def _apply(cluster: RunningCluster, after: ScenarioSpec, scope: str, key: str) -
     )
 
 
-def _thing(spec: ScenarioSpec, scope: str) -> Declared:
-    """The spec that a scope names; for `cluster` the first broker's."""
-    things: Sequence[Declared] = (*spec.brokers, *spec.topics, *spec.groups, *spec.producers)
+def _thing(spec: ScenarioSpec, scope: str) -> Thing:
+    """The spec that a scope names; for `cluster` the first broker's, for a member its group's as the member has it."""
+    group = group_of(spec, scope)
+    if group is not None:
+        return group.of(scope)
+    things: Sequence[Thing] = (*spec.brokers, *spec.topics, *spec.groups, *spec.producers)
     return next((thing for thing in things if thing.name == scope), spec.brokers[0])
 
 
@@ -99,7 +106,7 @@ def _shown(spec: ScenarioSpec, scope: str, key: str) -> str:
     return "" if value is None else ",".join(value) if isinstance(value, tuple) else str(value)
 
 
-def _config_of(spec: ScenarioSpec, thing: Declared | None, key: str) -> Mapping[str, Value]:
+def _config_of(spec: ScenarioSpec, thing: Thing | None, key: str) -> Mapping[str, Value]:
     """This key of a spec and those beside it: its own values, the cluster's, or defaults; None: the cluster's keys."""
     match thing:
         case None:
@@ -227,8 +234,15 @@ def _set_group(cluster: RunningCluster, after: ScenarioSpec, group: Any, key: st
     del after
     if key == "members":  # the command scales, too
         return (), NOW
+    return _set_members(cluster, group, key, tuple(consumer.name for consumer in cluster.consumers.values()))
+
+
+def _set_members(
+    cluster: RunningCluster, group: GroupSpec, key: str, names: tuple[str, ...]
+) -> tuple[tuple[str, ...], str]:
+    """Let those members of a group that are named read their configuration again; later ones are made by it."""
     cluster.redeclare(group)
-    members = [consumer for consumer in cluster.consumers.values() if consumer.group == group.name]
+    members = [each for each in cluster.consumers.values() if each.group == group.name and each.name in names]
     for member in members:
         member.configure(group)
     return tuple(member.name for member in members), NOW if _in_flight(keys_at(group, key)[0], key) else AT_NEXT_START

@@ -346,6 +346,7 @@ class Simulation:
 
     def _declare_member(self, group: GroupSpec, name: str) -> None:
         self._clients += 1
+        group = group.of(name)
         application = Application(group.application, self.network.random_of(name), self._truths[group.name])
         consumer = Consumer(self._client_environment(), group, name, self._clients, application)
         consumer.on_crashed = partial(self._executor.crashed, name)

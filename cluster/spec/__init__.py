@@ -2,7 +2,19 @@
 
 from cluster.spec.application_spec import ApplicationSpec, CommitPolicy, PoisonSpec
 from cluster.spec.buggify import Buggify
-from cluster.spec.overrides import FIELDS, Declared, SettingError, did_you_mean, keys_at, put_back, why_not, write_over
+from cluster.spec.member_spec import MemberSpec
+from cluster.spec.overrides import (
+    FIELDS,
+    Declared,
+    SettingError,
+    Thing,
+    did_you_mean,
+    group_of,
+    keys_at,
+    put_back,
+    why_not,
+    write_over,
+)
 from cluster.spec.scaling_spec import Readiness
 from cluster.spec.spec import (
     LONGEST_FLIGHT_US,
@@ -55,6 +67,7 @@ __all__ = [
     "KeysKind",
     "KeysSpec",
     "LinkSpec",
+    "MemberSpec",
     "NetworkSpec",
     "PoisonSpec",
     "ProducerSpec",
@@ -62,9 +75,11 @@ __all__ = [
     "ScenarioSpec",
     "SettingError",
     "StepSpec",
+    "Thing",
     "TopicSpec",
     "TransactionsSpec",
     "did_you_mean",
+    "group_of",
     "keys_at",
     "put_back",
     "why_not",

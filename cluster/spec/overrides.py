@@ -1,9 +1,9 @@
 """One key or field of a scenario written over: what `--set`, sweeps, what-ifs and the command `set` have in common.
 
-KEY is a Kafka key or a scenario field; SCOPE is a topic, group or producer name, `broker-2` or `cluster`. Without one,
-`NAME.KEY` names its scope when NAME is declared; else a Kafka key is the cluster's or, if only clients or topics have
-it, that of all of them, and a field is that of everything that has it. A group's scope writes consumer keys, and keys
-that only producers have if its application has a producer.
+KEY is a Kafka key or a scenario field; SCOPE names a topic, group, member, producer or broker, or is `cluster`. Without
+one, `NAME.KEY` names its scope when NAME is declared; else a Kafka key is the cluster's or, if only clients or topics
+have it, that of all of them, and a field is that of everything that has it. A group's scope writes consumer keys, and
+keys that only producers have if its application has a producer. A member's scope writes over its group's.
 """
 
 from collections.abc import Callable
@@ -31,6 +31,7 @@ from cluster.config import (
     scopes_of,
 )
 from cluster.spec.application_spec import CommitPolicy
+from cluster.spec.member_spec import MemberSpec
 from cluster.spec.spec import (
     MOST_BROKERS,
     MOST_MEMBERS,
@@ -44,17 +45,25 @@ from cluster.spec.spec import (
 )
 
 S = TypeVar("S", bound=msgspec.Struct)
-Declared = TopicSpec | GroupSpec | ProducerSpec | BrokerSpec
+Thing = TopicSpec | GroupSpec | ProducerSpec | BrokerSpec
+Declared = Thing | MemberSpec
 
 SCOPES: dict[type, Scope] = {
     TopicSpec: "topic",
     GroupSpec: "consumer",
+    MemberSpec: "consumer",
     ProducerSpec: "producer",
     BrokerSpec: "broker",
 }
 """Whose keys the thing of a scope has."""
 
-_NOUNS: dict[type, str] = {TopicSpec: "topic", GroupSpec: "group", ProducerSpec: "producer", BrokerSpec: "broker"}
+_NOUNS: dict[type, str] = {
+    TopicSpec: "topic",
+    GroupSpec: "group",
+    MemberSpec: "member",
+    ProducerSpec: "producer",
+    BrokerSpec: "broker",
+}
 
 
 class SettingError(ValueError):
@@ -137,12 +146,19 @@ def _commit(value: object) -> str:
 
 FIELDS: dict[str, Field] = {
     "members": Field({GroupSpec: ("members",)}, _count(0, MOST_MEMBERS), str, "at the next start"),
-    "assignors": Field({GroupSpec: ("assignors",)}, _assignors, ",".join, "at the next start"),
+    "assignors": Field(
+        {GroupSpec: ("assignors",), MemberSpec: ("assignors",)}, _assignors, ",".join, "at the next start"
+    ),
     "static": Field({GroupSpec: ("static",)}, _truth, lambda value: str(value).lower(), "at the next start"),
-    "per_record": Field({GroupSpec: ("application", "per_record_us")}, _duration, format_duration, "at once"),
+    "per_record": Field(
+        {GroupSpec: ("application", "per_record_us"), MemberSpec: ("per_record_us",)},
+        *(_duration, format_duration, "at once"),
+    ),
     "rate": Field({ProducerSpec: ("rate_per_second",)}, _rate, format_rate, "at once"),
     "stagger": Field({GroupSpec: ("stagger_us",)}, _duration, format_duration),
-    "startup": Field({GroupSpec: ("startup_us",)}, _duration, format_duration, "at the next start"),
+    "startup": Field(
+        {GroupSpec: ("startup_us",), MemberSpec: ("startup_us",)}, _duration, format_duration, "at the next start"
+    ),
     "start": Field({GroupSpec: ("start_us",), ProducerSpec: ("start_us",)}, _duration, format_duration),
     "commit": Field({GroupSpec: ("application", "commit")}, _commit, str),
     "size": Field({ProducerSpec: ("size_bytes",)}, _size, format_size),
@@ -179,7 +195,30 @@ def write_over(spec: ScenarioSpec, scope: str | None, key: str, value: object) -
         return msgspec.structs.replace(spec, config=spec.config | {key: coerce("broker", key, value)})
     if scope not in names:
         raise SettingError(did_you_mean(f"nothing is named {scope}", nearest(scope, names)))
+    group = group_of(spec, scope)
+    if group is not None:
+        own = _with(group.own_of(scope), key, value)
+        assert isinstance(own, MemberSpec)
+        return with_own(spec, group, own)
     return _replace(spec, lambda thing: thing.name == scope, key, value)
+
+
+def group_of(spec: ScenarioSpec, member: str) -> GroupSpec | None:
+    """The group that a member belongs to; None for the name of anything else."""
+    groups = spec.names().groups
+    return next((group for group in spec.groups if member in groups[group.name]), None)
+
+
+def with_own(spec: ScenarioSpec, group: GroupSpec, own: MemberSpec) -> ScenarioSpec:
+    """The spec with these settings of one member, in the order of its group's members."""
+    others = [each for each in group.own if each.name != own.name]
+    kept = others if own == MemberSpec(own.name) else [*others, own]
+    changed = msgspec.structs.replace(group, own=tuple(sorted(kept, key=_number)))
+    return msgspec.structs.replace(spec, groups=tuple(changed if each is group else each for each in spec.groups))
+
+
+def _number(own: MemberSpec) -> int:
+    return int(own.name.rpartition("-")[2])
 
 
 def why_not(spec: ScenarioSpec, scope: str, key: str, value: object) -> str | None:
@@ -190,8 +229,9 @@ def why_not(spec: ScenarioSpec, scope: str, key: str, value: object) -> str | No
         return str(error)
     if scope == "cluster":
         return _misfit("broker", key, after.config)
+    group = group_of(after, scope)
     things: list[Declared] = [*after.brokers, *after.topics, *after.producers, *after.groups]
-    thing = next(thing for thing in things if thing.name == scope)
+    thing = group.of(scope) if group is not None else next(thing for thing in things if thing.name == scope)
     kind, place = keys_at(thing, key)
     config: dict[str, Value] = _at(thing, place)
     return _misfit(kind, key, after.config | config if isinstance(thing, BrokerSpec) else config)
@@ -215,27 +255,32 @@ def put_back(spec: ScenarioSpec, before: ScenarioSpec, scope: str, key: str) -> 
     """The spec with one key or field of a scope as it was before; everything else stays."""
     if scope == "cluster":
         return msgspec.structs.replace(spec, config=_restored(spec.config, before.config, key))
+    group, earlier_group = group_of(spec, scope), group_of(before, scope)
+    if group is not None and earlier_group is not None:
+        own = _restore(group.own_of(scope), earlier_group.own_of(scope), key)
+        assert isinstance(own, MemberSpec)
+        return with_own(spec, group, own)
     things: list[Declared] = [*before.brokers, *before.topics, *before.producers, *before.groups]
-    earlier = {thing.name: thing for thing in things}
-
-    def restore(thing: Declared) -> Declared:
-        old = earlier[thing.name]
-        if key in FIELDS:
-            place = FIELDS[key].places[type(thing)]
-            return _placed(thing, place, _at(old, place))
-        _, place = keys_at(thing, key)
-        thing = _placed(thing, place, _restored(_at(thing, place), _at(old, place), key))
-        if isinstance(thing, GroupSpec) and isinstance(old, GroupSpec):
-            if key == "partition.assignment.strategy":
-                thing = msgspec.structs.replace(thing, assignors=old.assignors)
-            elif key == "enable.auto.commit":
-                thing = _placed(thing, ("application", "commit"), old.application.commit)
-        return thing
-
+    old = next((thing for thing in things if thing.name == scope), None)
     changes: dict[str, Any] = {}
     for kind in ("brokers", "topics", "producers", "groups"):
-        changes[kind] = tuple(restore(thing) if thing.name == scope else thing for thing in getattr(spec, kind))
+        kept: tuple[Declared, ...] = getattr(spec, kind)
+        changes[kind] = tuple(_restore(thing, old, key) if old and thing.name == scope else thing for thing in kept)
     return msgspec.structs.replace(spec, **changes)
+
+
+def _restore(thing: Declared, old: Declared, key: str) -> Declared:
+    """A thing with one key or field as it was before."""
+    if key in FIELDS:
+        place = FIELDS[key].places[type(thing)]
+        return _placed(thing, place, _at(old, place))
+    _, place = keys_at(thing, key)
+    thing = _placed(thing, place, _restored(_at(thing, place), _at(old, place), key))
+    if isinstance(thing, GroupSpec | MemberSpec) and key == "partition.assignment.strategy":
+        return _placed(thing, ("assignors",), _at(old, ("assignors",)))
+    if isinstance(thing, GroupSpec) and key == "enable.auto.commit":
+        return _placed(thing, ("application", "commit"), _at(old, ("application", "commit")))
+    return thing
 
 
 def _restored(config: dict[str, Value], before: dict[str, Value], key: str) -> dict[str, Value]:
@@ -280,7 +325,7 @@ def _with(thing: Declared, key: str, value: object) -> Declared:
     kind, place = keys_at(thing, key)
     read = coerce(kind, key, value)
     thing = _placed(thing, place, _at(thing, place) | {key: read})
-    return _said_again(thing, key, read) if isinstance(thing, GroupSpec) else thing
+    return _said_again(thing, key, read) if isinstance(thing, GroupSpec | MemberSpec) else thing
 
 
 def _refuse_file_field(key: str) -> None:
@@ -315,10 +360,19 @@ def _placed(struct: S, place: tuple[str, ...], value: object) -> S:
     return msgspec.structs.replace(struct, **{place[0]: inner})
 
 
-def _said_again(group: GroupSpec, key: str, value: Value) -> GroupSpec:
-    """The group with the scenario field changed that says the same as a consumer key, where there is one."""
+def _said_again(thing: GroupSpec | MemberSpec, key: str, value: Value) -> GroupSpec | MemberSpec:
+    """The thing with the scenario field changed that says the same as a consumer key, where there is one."""
     if key == "partition.assignment.strategy" and isinstance(value, tuple):
-        return msgspec.structs.replace(group, assignors=value)
+        return _placed(thing, ("assignors",), value)
+    if key == "enable.auto.commit" and isinstance(thing, MemberSpec):
+        raise SettingError(f"{key} is the same for all members of a group: {thing.name} commits as its group does")
+    if isinstance(thing, GroupSpec):
+        return _committing(thing, key, value)
+    return thing
+
+
+def _committing(group: GroupSpec, key: str, value: Value) -> GroupSpec:
+    """The group with the commit policy that `enable.auto.commit` means."""
     if key == "enable.auto.commit" and (group.application.commit == "auto") is not value:
         if group.application.commit == "transaction":
             raise SettingError(f"{group.name} commits in transactions: auto commits would undo that")

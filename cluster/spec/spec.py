@@ -12,6 +12,7 @@ import msgspec
 from cluster.commands import AddPartitions, Command, Names, Scale
 from cluster.config import DEFAULT_ASSIGNORS, ClusterConfig, Value, resolve, resolve_topic
 from cluster.spec.application_spec import ApplicationSpec
+from cluster.spec.member_spec import MemberSpec
 from cluster.spec.scaling_spec import Readiness
 
 MOST_BROKERS: Final = 1_000
@@ -137,6 +138,7 @@ class GroupSpec(msgspec.Struct, frozen=True):
 
     `startup_us`: from each start of a process until its application calls its first poll(). `ready`: a member is ready
     when it polls (`started`), or when it has its first assignment (`joined`).
+    `own`: the settings of the members that differ from the others.
     """
 
     name: str
@@ -151,6 +153,32 @@ class GroupSpec(msgspec.Struct, frozen=True):
     assignors: tuple[str, ...] = DEFAULT_ASSIGNORS
     config: dict[str, Value] = {}
     application: ApplicationSpec = ApplicationSpec()
+    own: tuple[MemberSpec, ...] = ()
+
+    def own_of(self, member: str) -> MemberSpec:
+        """The settings of a member that are not its group's."""
+        return next((each for each in self.own if each.name == member), MemberSpec(member))
+
+    def of(self, member: str) -> "GroupSpec":
+        """The group as one of its members has it: with that member's settings, and no other's."""
+        own = next((each for each in self.own if each.name == member), None)
+        if own is None:
+            return self if not self.own else msgspec.structs.replace(self, own=())
+        application = self.application
+        if own.per_record_us is not None:
+            application = msgspec.structs.replace(application, per_record_us=own.per_record_us)
+        return msgspec.structs.replace(
+            self,
+            startup_us=self.startup_us if own.startup_us is None else own.startup_us,
+            assignors=self.assignors if own.assignors is None else own.assignors,
+            config=self.config | own.config,
+            application=application,
+            own=(),
+        )
+
+    def every_assignor(self) -> tuple[str, ...]:
+        """The assignors of the group and of each member that has its own, each once."""
+        return tuple(dict.fromkeys([*self.assignors, *(name for own in self.own for name in own.assignors or ())]))
 
     def instances(self) -> tuple[str, ...]:
         """The members' names, `billing-1` … ; numbered also when there is only one."""
@@ -167,6 +195,8 @@ class GroupSpec(msgspec.Struct, frozen=True):
         means that the application commits), and with `static` the member's name as `group.instance.id`. A
         `group.instance.id` in `config` is every member's: processes with one id fence each other.
         """
+        if self.own:
+            return self.of(member).consumer_config(member)
         said: dict[str, Value] = {
             "partition.assignment.strategy": self.assignors,
             "enable.auto.commit": self.application.commit == "auto",

@@ -15,6 +15,7 @@ from cluster.commands import Set
 from cluster.spec import ScenarioSpec
 from recordings.scenarios import custom_assignors
 from recordings.scenarios.custom_assignors import CodeError
+from recordings.scenarios.defaults import line_of
 from recordings.scenarios.loader import Scenario, ScenarioError, ScenarioErrors
 from recordings.scenarios.toml_lines import Place, locate
 
@@ -38,7 +39,7 @@ def run_own_code(scenario: Scenario, spec: ScenarioSpec, leave: Leave | None) ->
         try:
             _run(name, scenario, leave)
         except CodeError as error:
-            line = _line(scenario, place) if name in scenario.text else 0  # else a setting names it
+            line = line_of(locate(scenario.text), place) if name in scenario.text else 0  # else a setting names it
             raise ScenarioErrors([ScenarioError(scenario.file, line, f"assignors: {error}")]) from None
 
 
@@ -48,6 +49,8 @@ def _named(spec: ScenarioSpec) -> Iterator[tuple[Place, str]]:
     said: list[tuple[Place, tuple[str, ...]]] = [
         (("group", at, "assignors"), group.assignors) for at, group in enumerate(spec.groups)
     ]
+    for at, group in enumerate(spec.groups):
+        said += [(("group", at, "member", own.name, "assignors"), own.assignors or ()) for own in group.own]
     for at, step in enumerate(spec.steps):
         if isinstance(step.command, Set) and step.command.key in _KEYS:
             said.append((("at", at, "do"), tuple(word.strip() for word in step.command.value.split(","))))
@@ -76,9 +79,3 @@ def _run(name: str, scenario: Scenario, leave: Leave | None) -> None:
         f"running code of {'a recorded' if recorded else 'the'} scenario: {file}, class {name.rpartition('.')[2]}"
     )
     custom_assignors.load(name, file, importing=not file.is_relative_to(folder))
-
-
-def _line(scenario: Scenario, place: Place) -> int:
-    """The line of a place in the scenario's text, or of the nearest table around it."""
-    lines = locate(scenario.text)
-    return next((lines[place[:size]] for size in range(len(place), 0, -1) if place[:size] in lines), 0)

@@ -40,11 +40,20 @@ def put_defaults(data: dict[str, Any], problems: list[Problem]) -> dict[str, Any
 
 def line_of(lines: Mapping[Place, int], place: Place) -> int:
     """The line of a place, of the default that it came from, or of the nearest table around it that the file has."""
-    while place not in lines:
-        if len(place) > 2 and place[0] in KINDS and ("defaults", place[0], *place[2:]) in lines:
-            return lines["defaults", place[0], *place[2:]]
+    while True:
+        origins = [place]
+        if len(place) > 2 and place[0] in KINDS:
+            origins.append(("defaults", place[0], *place[2:]))
+        for origin in origins:
+            for spelled in (origin, _unquoted(origin)):
+                if spelled in lines:
+                    return lines[spelled]
         place = place[:-1]
-    return lines[place]
+
+
+def _unquoted(place: Place) -> Place:
+    """The place of a key with dots as TOML has it when the key is not quoted: a table in a table."""
+    return (*place[:-1], *place[-1].split(".")) if place and isinstance(place[-1], str) else place
 
 
 def _keys(table: dict[str, Any]) -> int:

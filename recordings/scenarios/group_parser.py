@@ -3,7 +3,7 @@
 from typing import Final, get_args
 
 from cluster.config import DEFAULT_ASSIGNORS, ConfigError, Value, coerce
-from cluster.spec import ApplicationSpec, CommitPolicy, GroupSpec, PoisonSpec, Readiness
+from cluster.spec import ApplicationSpec, CommitPolicy, GroupSpec, MemberSpec, PoisonSpec, Readiness
 from recordings.scenarios.toml_tables import (
     ReadError,
     TomlTable,
@@ -36,9 +36,31 @@ def read_group(table: TomlTable) -> GroupSpec:
         assignors=_said_twice(table, config, "assignors", "partition.assignment.strategy", DEFAULT_ASSIGNORS),
         config=config,
         application=_application(table.table("application"), config),
+        own=_own(table.table("member")),
     )
     table.close()
     return group
+
+
+def _own(table: TomlTable) -> tuple[MemberSpec, ...]:
+    """The `[group.member.NAME]` tables: what single members have of their own."""
+    return tuple(_member(table.table(name), name) for name in table.data)
+
+
+def _member(table: TomlTable, name: str) -> MemberSpec:
+    config = table.config("consumer")
+    if "enable.auto.commit" in config:
+        table.wrong("config", "enable.auto.commit is the same for all members of a group: it is said in its config")
+    own = _said_twice(table, config, "assignors", "partition.assignment.strategy", ())
+    member = MemberSpec(
+        name,
+        assignors=own or None,
+        config=config,
+        per_record_us=table.take("per_record", duration, None),
+        startup_us=table.take("startup", duration, None),
+    )
+    table.close()
+    return member
 
 
 def _said_twice(

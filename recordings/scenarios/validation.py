@@ -25,6 +25,7 @@ from cluster.spec import (
     MOST_RECORDS_PER_SECOND,
     ExpectationSpec,
     GroupSpec,
+    MemberSpec,
     ProducerSpec,
     ScenarioSpec,
     why_not,
@@ -220,6 +221,26 @@ def _group(spec: ScenarioSpec, group: GroupSpec, place: Place) -> Iterator[Probl
     if group.static and group.config.get("group.instance.id") is not None:
         yield Problem((*place, "static"), "static: group.instance.id in config says another id than the member's name")
     yield from check_application(spec, group, (*place, "application"))
+    for own in group.own:
+        yield from _member(group, own, members, (*place, "member", own.name))
+
+
+def _member(group: GroupSpec, own: MemberSpec, members: tuple[str, ...], place: Place) -> Iterator[Problem]:
+    """The settings of one member, over those of its group."""
+    if own.name not in members:
+        yield Problem(place, f"member: {group.name} has no member {own.name}", nearest(own.name, members))
+    of_all = [error.reason for error in cross_errors("consumer", group.config)]
+    for error in cross_errors("consumer", group.of(own.name).config):
+        if error.reason not in of_all:
+            yield Problem((*place, "config", error.key), error.reason)
+    yield from refused_keys(own.config, (*place, "config"))
+    for index, assignor in enumerate(own.assignors or ()):
+        unloadable = custom_assignors.load_error(assignor)
+        if unloadable is not None:
+            yield Problem((*place, "assignors", index), f"assignors: {unloadable}")
+    if group.static and own.config.get("group.instance.id") is not None:
+        there = (*place, "config", "group.instance.id")
+        yield Problem(there, "group.instance.id: static = true gives the member's name as its id")
 
 
 def _steps(spec: ScenarioSpec) -> Iterator[Problem]:

@@ -143,7 +143,16 @@ def _group(group: GroupSpec) -> str:
         ("config", group.config, {}),
     ]
     application = _lines(_application(group.application))
-    return "[[group]]\n" + _lines(rows) + ("[group.application]\n" + application if application else "")
+    tables = ["[[group]]\n" + _lines(rows), "[group.application]\n" + application if application else ""]
+    for own in group.own:
+        settings: list[Row] = [
+            ("assignors", None if own.assignors is None else list(own.assignors), None),
+            ("config", own.config, {}),
+            ("per_record", None if own.per_record_us is None else _duration(own.per_record_us), None),
+            ("startup", None if own.startup_us is None else _duration(own.startup_us), None),
+        ]
+        tables.append(f"[group.member.{json.dumps(own.name)}]\n" + _lines(settings))
+    return "".join(tables)
 
 
 def _application(application: ApplicationSpec) -> list[Row]:

@@ -182,7 +182,7 @@ def repeats_commits(group: GroupSpec, *, undisturbed: bool) -> bool:
 
 def _is_cooperative(group: GroupSpec) -> bool:
     """Whether its members keep their partitions in a rebalance: all of their assignors support it."""
-    return all("COOPERATIVE" in protocols_of(assignor_named(name)) for name in group.assignors)
+    return all("COOPERATIVE" in protocols_of(assignor_named(name)) for name in group.every_assignor())
 
 
 def _chokes(group: GroupSpec) -> bool:

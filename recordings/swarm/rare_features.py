@@ -9,7 +9,7 @@ from random import Random
 import msgspec
 
 from cluster.config import Value
-from cluster.spec import GroupSpec, ProducerSpec, ScenarioSpec, TopicSpec
+from cluster.spec import GroupSpec, MemberSpec, ProducerSpec, ScenarioSpec, TopicSpec
 
 UNTOUCHED = ("out", "audit")
 """The exactly-once flight's output and its reader: the claims of every seed rest on them."""
@@ -112,6 +112,31 @@ def writers_of_their_own(spec: ScenarioSpec, stream: Random) -> ScenarioSpec:
     return msgspec.structs.replace(spec, groups=tuple(configured(group) for group in spec.groups))
 
 
+def members_apart(spec: ScenarioSpec, stream: Random) -> ScenarioSpec:
+    """The first or last member of a group has settings of its own: timeouts, a speed, one more assignor."""
+
+    def apart(group: GroupSpec) -> GroupSpec:
+        member = stream.choice((1, max(1, group.members)))
+        config: dict[str, Value] = {
+            "session.timeout.ms": stream.choice((6_000, 8_000)),
+            "heartbeat.interval.ms": stream.choice((700, 1_900)),
+        }
+        records = stream.choice((2, 300))
+        if not group.application.has_producer:  # a transaction for two records each would never catch up
+            config["max.poll.records"] = records
+        own = MemberSpec(
+            f"{group.name}-{member}",
+            config=config,
+            per_record_us=stream.choice((0, 2_000)),
+            startup_us=stream.choice((None, 400_000)),
+        )
+        if "roundrobin" not in group.assignors and stream.random() < 0.5:
+            own = msgspec.structs.replace(own, assignors=(*group.assignors, "roundrobin"))
+        return group if group.name in UNTOUCHED else msgspec.structs.replace(group, own=(own,))
+
+    return msgspec.structs.replace(spec, groups=tuple(apart(group) for group in spec.groups))
+
+
 RARE: dict[str, Callable[[ScenarioSpec, Random], ScenarioSpec]] = {
     "unequal_topics": unequal_topics,
     "static_twins": static_twins,
@@ -120,4 +145,5 @@ RARE: dict[str, Callable[[ScenarioSpec, Random], ScenarioSpec]] = {
     "short_lived_ids": short_lived_ids,
     "buggify": buggify,
     "writers_of_their_own": writers_of_their_own,
+    "members_apart": members_apart,
 }

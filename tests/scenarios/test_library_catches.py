@@ -238,6 +238,7 @@ BREAKS: dict[str, Break] = {
     "dynamic-restart": Break("a dead id does not hold the barrier", the_first_join_closes_the_barrier),
     "idle-consumer": Break("there is a partition for everybody", text=("partitions = 2", "partitions = 3")),
     "offset-is-next-to-read": Break("a commit names the record read last", a_commit_names_the_record_read_last),
+    "one-slow-pod": Break("no member differs", text=('[group.member."billing-3"]\nper_record = "1s"', ""), until_s=250),
     "poll-too-slow": Break(
         "the application may take its time", text=('"earliest" }', '"earliest", "max.poll.interval.ms" = 360000 }')
     ),

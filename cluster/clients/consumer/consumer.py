@@ -116,7 +116,7 @@ class Consumer(ConsumerHost):
 
     def configure(self, declared: GroupSpec) -> None:
         """Take a changed spec: keys that change in flight hold at once, all others when the process starts again."""
-        self.declared = declared
+        declared = self.declared = declared.of(self.name)
         values = declared.consumer_config(self.name)
         self._values |= {key: values[key] for key in in_flight_keys("consumer")}
         self.read_config()

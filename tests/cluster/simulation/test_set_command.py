@@ -11,7 +11,7 @@ from cluster.commands import parse
 from cluster.config import CONFIG_KEYS, SET_IN_FLIGHT, Scope, Value, in_flight_keys
 from cluster.simulation import Simulation
 from cluster.simulation.set_command import BROKER_SETTERS, TOPIC_SETTERS
-from cluster.spec import ScenarioSpec, TopicSpec, TransactionsSpec
+from cluster.spec import MemberSpec, ScenarioSpec, TopicSpec, TransactionsSpec
 from tests.support.completed_flight import Flown, flown, last_heartbeat_us
 from tests.support.random_flights import lies
 from tests.support.scenario_builders import MS, SECOND_US, spec
@@ -190,7 +190,7 @@ def test_the_initial_delay_of_the_next_empty_group_is_the_new_one() -> None:
         ("set g heartbeat.interval.ms 50000", "must be below session.timeout.ms"),
         ("set g session.timeout.ms soon", "is a whole number of ms"),
         ("set g linger.ms 5", "linger.ms is a producer key, not a consumer key"),
-        ("set p per_record 5ms", "per_record is a field of a group, and p is a producer"),
+        ("set p per_record 5ms", "per_record is a field of a group or a member, and p is a producer"),
         ("set cluster offsets.topic.num.partitions 7", "is only read when the cluster is built"),
         ("set broker-1 log.roll.hours 7", "is only read when the cluster is built"),
         ("set orders flush.messages 7", "is only read when the cluster is built"),
@@ -294,6 +294,42 @@ def test_without_a_policy_a_seek_beyond_the_log_ends_the_process_with_kafkas_wor
     flight = flown(spec(*steps, until_s=20, consumer={"auto.offset.reset": "latest"}))
     (end,) = flight.all(e.MemberStopped)
     assert end.reason.startswith("OffsetOutOfRangeException: position 1000000 of orders-0 is not in the log")
+
+
+# --- single members ---------------------------------------------------------------------------------------------------
+
+
+def test_a_setting_of_one_member_is_that_members_alone() -> None:
+    steps = (
+        *((10, "set g-2 heartbeat.interval.ms 2000"), (20, "set g-2 assignors sticky,range"), (21, "restart g-2")),
+        *((30, "set g heartbeat.interval.ms 500"), (32, "set g-1 session.timeout.ms 7s for 2s")),
+    )
+    scenario = spec(*steps, until_s=50, members=2)
+    ranged = msgspec.structs.replace(scenario.groups[0], assignors=("range",))
+    flight = flown(msgspec.structs.replace(scenario, groups=(ranged,)))
+    changes = [(one.scope, one.value, one.before, one.processes) for one in flight.all(e.SettingChanged)]
+    assert changes == [
+        ("g-2", "2000", "1000", ("g-2",)),
+        ("g-2", "sticky,range", "range", ("g-2",)),
+        ("g", "500", "1000", ("g-1", "g-2")),
+        ("g-1", "7000", "6000", ("g-1",)),
+        ("g-1", "6000", "7000", ("g-1",)),
+    ]
+    offered = {name: tuple(one.name for one in each.assignors) for name, each in flight.simulation.consumers.items()}
+    assert offered == {"g-1": ("range",), "g-2": ("sticky", "range")}
+    for member, apart_us in (("g-1", 500 * MS), ("g-2", 2 * SECOND_US)):
+        beats = [beat.at_us for beat in flight.all(e.HeartbeatAnswered, 36 * SECOND_US, member=member)]
+        assert {after - before for before, after in pairwise(beats)} == {apart_us}
+
+
+def test_a_member_begins_with_what_the_file_says_of_it() -> None:
+    scenario = spec(until_s=20, members=2)
+    own = MemberSpec("g-2", config={"session.timeout.ms": 9_000, "max.poll.records": 1}, per_record_us=2_000)
+    group = msgspec.structs.replace(scenario.groups[0], own=(own,))
+    flight = flown(msgspec.structs.replace(scenario, groups=(group,)))
+    declared = {one.member: one.session_timeout_ms for one in flight.all(e.MemberDeclared)}
+    assert declared == {"g-1": 6_000, "g-2": 9_000}
+    assert {one.records for one in flight.all(e.PollReturned, member="g-2")} == {1}
 
 
 # --- all of it told ---------------------------------------------------------------------------------------------------

@@ -164,3 +164,32 @@ def test_a_setting_that_cannot_be_made_says_which_and_why(settings: list[str], r
 def test_settings_are_checked_together_not_one_by_one() -> None:
     spec = after("billing:heartbeat.interval.ms=50000", "billing:session.timeout.ms=60000")
     assert spec.groups[0].config == {"heartbeat.interval.ms": 50_000, "session.timeout.ms": 60_000}
+
+
+def test_a_member_has_settings_of_its_own() -> None:
+    group = after("billing-2:session.timeout.ms=9s", "billing-2.assignors=StickyAssignor", "billing-1:per_record=3ms")
+    billing = group.groups[0]
+    assert [own.name for own in billing.own] == ["billing-1", "billing-2"]
+    assert (billing.of("billing-1").assignors, billing.of("billing-2").assignors) == (billing.assignors, ("sticky",))
+    assert billing.consumer_config("billing-1")["session.timeout.ms"] == 45_000
+    assert billing.consumer_config("billing-2")["session.timeout.ms"] == 9_000
+    assert billing.of("billing-1").application.per_record_us == 3_000
+    of_all = apply_settings(group, [("billing", "session.timeout.ms", "7000"), (None, "max.poll.records", "9")])
+    assert of_all.groups[0].consumer_config("billing-2")["session.timeout.ms"] == 9_000  # still its own
+    assert of_all.groups[0].consumer_config("billing-2")["max.poll.records"] == 9
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("billing-1:members=3", "members is a field of a group, and billing-1 is a member"),
+        ("billing-3:per_record=3ms", "nothing is named billing-3 (did you mean billing-1?)"),
+        ("billing-1:linger.ms=3", "linger.ms is a producer key, not a consumer key"),
+        ("billing-1:enable.auto.commit=false", "is the same for all members of a group"),
+        ("billing-1:session.timeout.ms=3s", "heartbeat.interval.ms (3000) must be below session.timeout.ms (3000)"),
+        ("billing-1:assignors=StikyAssignor", "(did you mean StickyAssignor?)"),
+    ],
+)
+def test_a_wrong_setting_of_a_member_is_refused(text: str, reason: str) -> None:
+    with pytest.raises(SettingError, match=re.escape(reason)):
+        after(text)

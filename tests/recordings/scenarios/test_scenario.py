@@ -168,7 +168,10 @@ def test_names_count_what_a_step_scales_to() -> None:
     spec = parse_scenario(text, "f.toml").spec
     assert spec.steps[0].command == Scale("billing", 4)
     assert spec.names().groups["billing"][-1] == "billing-4"
-    assert spec.names().scopes() == ("cluster", "broker-1", "broker-2", "broker-3", "orders", "billing", "checkout")
+    assert spec.names().scopes() == (
+        *("cluster", "broker-1", "broker-2", "broker-3", "orders", "billing", "checkout"),
+        *spec.names().members(),
+    )
 
 
 def test_a_file_that_is_not_there_or_not_text(tmp_path: Path) -> None:

@@ -310,3 +310,22 @@ def test_what_could_not_be_read_brings_no_second_complaint() -> None:
         "f.toml:15: key is missing",
         "f.toml:15: unknown key ky (did you mean key?)",
     ]
+
+
+@pytest.mark.parametrize(
+    ("addition", "line", "reason"),
+    [
+        ('[group.member."billing-3"]', 12, "member: billing has no member billing-3 (did you mean billing-1?)"),
+        ('[group.member."billing-1"]\nper_record = 3', 13, 'per_record: 3 needs a unit and quotation marks: "30s"'),
+        ('[group.member."billing-1"]\nperrecord = "3ms"', 13, "unknown key perrecord (did you mean per_record?)"),
+        ('[group.member."billing-1"]\nassignors = ["rnge"]', 13, "an assignor is one of range, "),
+        ('[group.member."billing-1".config]\nsession.timout.ms = 1', 13, "(did you mean session.timeout.ms?)"),
+        ('[group.member."billing-1".config]\nsession.timeout.ms = 1000', 13, "must be below session.timeout.ms"),
+        ('[group.member."billing-1".config]\nenable.auto.commit = false', 12, "the same for all members of a group"),
+        ('[group.member."billing-1".config]\nfetch.min.bytes = 9', 13, "not built yet: fetch.min.bytes"),
+        ("[group.member]\nbilling-1 = 3", 13, "billing-1: 3 is not a table"),
+        ('static = true\n[group.member."billing-1".config]\ngroup.instance.id = "a"', 14, "static = true gives"),
+    ],
+)
+def test_errors_of_a_members_own_settings(addition: str, line: int, reason: str) -> None:
+    assert_error(errors_of(f"{MINIMAL}{addition}\n"), line, reason)
