@@ -43,6 +43,7 @@ from console.cli.options import (
     speed_of,
     whole_number,
 )
+from console.cli.plan import plan
 from console.cli.planned import PLANNED, add_planned_commands
 from console.cli.recorded import diff, summary
 from console.cli.streams import (
@@ -304,12 +305,12 @@ HELP = frozenset({"--help", "-h", "--version"})
 
 BUILT = (
     *("run", "play", "rerun", "summary", "export", "scenarios", "show", "report", "check", "impact"),
-    *("diff", "key", "bench", "doctor"),
+    *("diff", "key", "plan", "bench", "doctor"),
 )
 COMMANDS = (*BUILT, *PLANNED)
 
 
-for _command in (summary, diff, impact, key, bench, doctor, scenarios, show):
+for _command in (summary, diff, impact, key, plan, bench, doctor, scenarios, show):
     app.command(_command)
 app.command(impact, name="blast", show=False)  # the name of earlier releases
 add_planned_commands(app)

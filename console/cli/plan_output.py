@@ -1,0 +1,191 @@
+"""The readable output of `flightdeck plan`: the table, the recommendation with its evidence, and the flights to replay.
+
+Functions return text; none prints.
+"""
+
+import shlex
+from collections.abc import Sequence
+from io import StringIO
+from typing import Any, TextIO
+
+import msgspec
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from console.cli.output import StageProgress
+from console.visible import visible_line
+from recordings.comparison.bill import MEASURES, Measure
+from recordings.planning.order_statistics import DECIDING, enough_for
+from recordings.planning.planner import Planned
+from recordings.planning.ranking import Estimate, PlanRow, Recommendation, Trade
+
+WIDEST = 10_000
+"""The width of a table that no terminal limits."""
+
+_BY_FIELD = {measure.field: measure for measure in MEASURES}
+
+
+class PlanProgress(StageProgress):
+    """The progress of a plan on a terminal: flights that have ended, and those that failed."""
+
+    def __init__(self, stream: TextIO) -> None:
+        super().__init__(stream)
+        self._shown = stream.isatty()
+
+    def flown(self, ended: int, failed: int, of: int) -> None:
+        """Show how many flights have ended."""
+        if self._shown:
+            self(f"{ended} of {of} flights{f', {failed} failed' if failed else ''}", ended / max(of, 1))
+
+
+def progress_on(stream: TextIO) -> PlanProgress:
+    """The progress of a plan; it shows nothing where the stream is no terminal."""
+    return PlanProgress(stream)
+
+
+def report_of(planned: Planned, again: Sequence[str]) -> dict[str, Any]:
+    """The object that `plan --json` prints."""
+    report: dict[str, Any] = msgspec.to_builtins(planned)
+    judgement: dict[str, Any] = report.pop("judgement")
+    measures = [{"field": each.field, "name": each.name, "unit": each.unit} for each in MEASURES]
+    replay = [shlex.join(words) for words in _replays(planned, again)]
+    return report | {"measures": measures} | judgement | {"replay": replay}
+
+
+def of_plan(planned: Planned, again: Sequence[str], *, coloured: bool) -> str:
+    """The table, the recommendation and how to replay the flights that decide; `again` flies the scenario."""
+    rows, seeds = planned.judgement.rows, planned.seeds
+    flown = f"{len(rows)} rows × {len(seeds)} seeds ({seeds[0]} to {seeds[-1]})" if seeds else f"{len(rows)} rows"
+    head = f"{planned.scenario}  {flown}{''.join(f'  {text}' for text in planned.fixed)}"
+    cost = f"{planned.flown_now} flights in {planned.wall_s:.1f} s, {planned.jobs} processes"
+    earlier = len(planned.flights) - planned.flown_now - sum(1 for row in rows if not row.flights)
+    lines = [head, f"{cost}{f'; {earlier} flown earlier' if earlier > 0 else ''}", ""]
+    lines = [visible_line(line) for line in lines]
+    lines += [_table(planned, coloured=coloured), *_without_difference(planned)]
+    failed = [(row.row, each) for row in rows for each in row.failed]
+    lines += [visible_line(f"✖ row {row}, seed {each.seed}: {each.reason}") for row, each in failed]
+    recommendation = planned.judgement.recommendation
+    if recommendation is not None:
+        lines += ["", *map(visible_line, _sentences(recommendation, rows, len(seeds)))]
+    replays = _replays(planned, again)
+    if replays:
+        lines += [
+            "",
+            "Replay the flights of the median difference:",
+            *(visible_line(f"  {shlex.join(words)}") for words in replays),
+        ]
+    return "\n".join(lines) + "\n"
+
+
+def _table(planned: Planned, *, coloured: bool) -> str:
+    rows = planned.judgement.rows
+    measures = [_BY_FIELD[field] for field in planned.judgement.differing]
+    table = Table(box=None, pad_edge=False, header_style="bold", show_edge=False)
+    table.add_column("row", justify="right")
+    for text in rows[0].settings:
+        table.add_column(Text(visible_line(text.partition("=")[0])))
+    for measure in measures:
+        table.add_column(f"{measure.name}\n{measure.unit}", justify="right")
+    table.add_column("")
+    for row in rows:
+        words = [str(row.row), *(visible_line(text.partition("=")[2]) for text in row.settings)]
+        words += [_estimate(row.measures.get(measure.field), measure) for measure in measures]
+        style = "strike dim" if row.dominated_by else "bold" if row.recommended else "" if row.judged else "dim"
+        table.add_row(*(Text(word, style=style) for word in words), Text(_verdict(row)))
+    drawn = StringIO()
+    console = Console(file=drawn, force_terminal=coloured, width=None if coloured else WIDEST)
+    console.print(table)
+    return "\n".join(line.rstrip() for line in drawn.getvalue().splitlines()) + "\n"
+
+
+def _verdict(row: PlanRow) -> str:
+    """What the other rows say of this one, with its mark."""
+    alike = f"not distinct from {_rows(row.not_distinct_from)}" if row.not_distinct_from else ""
+    if not row.judged:
+        return f"✖ not judged: {len(row.failed)} failed" if row.failed else "· not judged"
+    if row.dominated_by:
+        return f"✗ dominated by {_rows(row.dominated_by)}"
+    return "; ".join(part for part in ("★ recommended" if row.recommended else "", alike) if part)
+
+
+def _rows(numbers: Sequence[int]) -> str:
+    words = [str(number) for number in numbers]
+    return f"row {words[0]}" if len(words) == 1 else f"rows {', '.join(words[:-1])} and {words[-1]}"
+
+
+def _estimate(spread: Estimate | None, measure: Measure) -> str:
+    """The median, and its interval if it is one."""
+    if spread is None:
+        return "–"
+    median, low, high = (shown(measure, value) for value in (spread.median, spread.low, spread.high))
+    return median if low == high else f"{median} ({low}–{high})"
+
+
+def shown(measure: Measure, value: float) -> str:
+    """A value of a measure for people: seconds, or a number of things."""
+    if measure.field.endswith("_us"):
+        value /= 1_000_000
+        return f"{value:,.0f}" if abs(value) >= 100 else f"{value:,.1f}"
+    return f"{value:,.0f}" if value == int(value) else f"{value:,.1f}"
+
+
+def _without_difference(planned: Planned) -> list[str]:
+    """The measures that distinguish no two rows, in one line."""
+    judged = [row for row in planned.judgement.rows if row.judged]
+    if len(judged) < 2:
+        return []
+    words = []
+    for measure in MEASURES:
+        if measure.field not in planned.judgement.differing:
+            medians = [row.measures[measure.field].median for row in judged]
+            low, high = shown(measure, min(medians)), shown(measure, max(medians))
+            words.append(f"{measure.name} {low if low == high else f'{low}–{high}'}")
+    return [f"No difference: {', '.join(words)}"] if words else []
+
+
+def _sentences(recommendation: Recommendation, rows: Sequence[PlanRow], seeds: int) -> list[str]:
+    """The recommendation in one sentence with its evidence, its price, and how far it can be trusted."""
+    row = rows[recommendation.row - 1]
+    gain = recommendation.gain
+    if gain is None or recommendation.instead_of is None:
+        count = sum(1 for each in rows if each.judged)
+        return (
+            [f"{count} rows cost the same, as far as {seeds} seeds can tell: keep what you have."] if count > 1 else []
+        )
+    other = rows[recommendation.instead_of - 1]
+    sure = f" ({DECIDING:.0%} confidence)" if seeds >= enough_for(DECIDING) else ""
+    measure = _BY_FIELD[gain.measure]
+    low, high = sorted((abs(gain.difference.low), abs(gain.difference.high)))
+    saved = f"by {shown(measure, low)} to {shown(measure, high)}{sure}"
+    instead = f"{_trade(gain)} of row {other.row} ({', '.join(other.settings)})"
+    evidence = f"less with {gain.agreeing} of {gain.seeds} seeds, {saved}"
+    lines = [f"Recommended: row {row.row} ({', '.join(row.settings)}), with {instead}: {evidence}."]
+    if recommendation.price:
+        lines.append(f"In return: {'; '.join(_trade(trade) for trade in recommendation.price)}.")
+    if recommendation.equals:
+        lines.append(f"By its costs {_rows(recommendation.equals)} cannot be distinguished from it.")
+    if seeds < enough_for(DECIDING):
+        lines.append(f"{seeds} seeds are few: from {enough_for(DECIDING)} on the confidence is {DECIDING:.0%}.")
+    return lines
+
+
+def _trade(trade: Trade) -> str:
+    measure = _BY_FIELD[trade.measure]
+    numbers = f"{shown(measure, trade.recommended)} instead of {shown(measure, trade.other)}"
+    if measure.name in measure.unit:
+        return f"{numbers} {measure.unit}"
+    return f"{measure.name} {numbers} {measure.unit}"
+
+
+def _replays(planned: Planned, again: Sequence[str]) -> list[list[str]]:
+    """The commands that fly the recommended row and the next best again, with the seed of the median difference."""
+    recommendation = planned.judgement.recommendation
+    if recommendation is None or recommendation.instead_of is None or recommendation.seed is None:
+        return []
+    commands = []
+    for number in (recommendation.row, recommendation.instead_of):
+        settings = [word for text in planned.judgement.rows[number - 1].settings for word in ("--set", text)]
+        record = f"{planned.scenario}-row-{number}-seed-{recommendation.seed}.flight"
+        commands.append([*again, "--seed", str(recommendation.seed), *settings, "--record", record])
+    return commands

@@ -1,0 +1,1 @@
+"""Plans: a scenario flown with every combination of some settings over the same seeds, and its rows compared."""
