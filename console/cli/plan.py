@@ -58,7 +58,7 @@ def plan(  # noqa: PLR0913 - options
     processes = _checked_jobs(jobs, seeds)
     until_us, fixed = duration_of("--until", until), settings_of(settings)
     rows = rows_of([parse_variation(text) for text in vary], fixed)
-    from console.cli import plan_output
+    from console.cli.outputs import plan as plan_output
     from recordings.planning.planner import PlanOrder, fly_plan
     from recordings.scenarios.loader import load
 

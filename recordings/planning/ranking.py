@@ -12,29 +12,19 @@ from typing import Final
 import msgspec
 
 from recordings.comparison.bill import MEASURES, Bill, payers
+from recordings.comparison.pairing import total
+from recordings.comparison.verdict import WEIGHED
 from recordings.planning.flying import RowFlight
 from recordings.planning.order_statistics import DECIDING, SHOWN, median, median_interval
 
 MATERIAL: Final = 0.01
 """A difference below this share of the larger median decides nothing."""
 
-LONGEST: Final = frozenset({"peak_time_lag_us", "recovery_us"})
-"""Measures of which several groups pay the largest, not the sum."""
+COUNTS: Final = frozenset({"rebalances", "refused", "retries"})
+"""Measures that are no costs: what a rebalance, a refused batch or a retry costs is in the other measures."""
 
-BY_HARM: Final = (
-    "lost",
-    "failed",
-    "unread_partition_us",
-    "leaderless_partition_us",
-    "below_min_isr_partition_us",
-    "peak_time_lag_us",
-    "duplicated",
-    "reread",
-    "late",
-    "stopped_member_us",
-    "recovery_us",
-)
-"""The costs, the worst first. Rebalances, refused batches and retries are no costs: what they cost is measured."""
+COSTS: Final = tuple(measure.field for measure in WEIGHED if measure.field not in COUNTS)
+"""The costs by their weight."""
 
 
 class Estimate(msgspec.Struct, frozen=True):
@@ -106,12 +96,8 @@ class Judgement(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def totals(bill: Bill) -> dict[str, int]:
-    """Every measure over all groups and all producers: the sum, of lags the largest."""
-    found: dict[str, int] = {}
-    for measure in MEASURES:
-        values = [measure.of(each) for each in payers(bill, measure.scope).values()]
-        found[measure.field] = max(values, default=0) if measure.field in LONGEST else sum(values)
-    return found
+    """Every measure over all groups and all producers."""
+    return {measure.field: total(bill, measure, payers(bill, measure.scope)) for measure in MEASURES}
 
 
 def judge(settings: Sequence[list[str]], flights: Iterable[RowFlight], seeds: Sequence[int]) -> Judgement:
@@ -189,7 +175,7 @@ class _Pairs:
 
     def dominates(self, row: int, other: int) -> bool:
         """Whether the row costs less in some measure and more in none."""
-        signs = [self.compare(row, other, field) for field in BY_HARM]
+        signs = [self.compare(row, other, field) for field in COSTS]
         return -1 in signs and 1 not in signs
 
     def alike(self, row: int, other: int) -> bool:
@@ -202,12 +188,12 @@ class _Pairs:
         return [each.field for each in MEASURES if any(self.compare(*pair, each.field) for pair in pairs)]
 
     def recommendation(self) -> Recommendation | None:
-        """The row that is left when the costs, the worst first, have put others behind it; None without rows."""
+        """The row that is left when the costs by weight have put others behind it; None without rows."""
         left = list(self._values)
         if not left:
             return None
         gain, behind = "", left
-        for field in BY_HARM:
+        for field in COSTS:
             least = min(left, key=lambda row: (self._medians[row, field], row))
             out = [row for row in left if self.compare(row, least, field) > 0]
             if out:

@@ -38,8 +38,11 @@ def test_the_table_strikes_the_dominated_row_and_recommends_the_other(flightdeck
     assert rows[1].endswith("★ recommended")
     assert "\x1b" not in ended.out
     (sentence,) = (line for line in ended.out.splitlines() if line.startswith("Recommended"))
-    assert sentence.startswith("Recommended: row 2 (billing:session.timeout.ms=10000), with unread ")
-    assert "of row 1 (billing:session.timeout.ms=20000): less with 3 of 3 seeds, by " in sentence
+    assert re.fullmatch(
+        r"Recommended: row 2 \(billing:session\.timeout\.ms=10000\): 20\.\d unread partition-seconds instead of 38\.\d"
+        r" with row 1 \(billing:session\.timeout\.ms=20000\); less with 3 of 3 seeds, by 18\.0\.",
+        sentence,
+    )
     assert "3 seeds are few: from 8 on the confidence is 99%." in ended.out
     assert "No difference: " in ended.out
 
@@ -50,9 +53,10 @@ def test_the_replayed_flights_are_those_of_the_plan(flightdeck: Flightdeck, kill
     )
     flown = {(each["row"] + 1, each["seed"]): each["journal_sha256"] for each in report["flights"]}
     assert len(flown) == 4
-    assert len(report["replay"]) == 2
+    *replays, compared = report["replay"]
+    assert compared == "flightdeck diff killed-row-2-seed-1.flight killed-row-1-seed-1.flight"
     decided = report["recommendation"]
-    for row, text in zip((decided["row"], decided["instead_of"]), report["replay"], strict=True):
+    for row, text in zip((decided["row"], decided["instead_of"]), replays, strict=True):
         words = text.split()
         assert words[:3] == ["flightdeck", "run", killed]
         words[words.index("--record") + 1] = str(tmp_path / words[-1])

@@ -15,7 +15,9 @@ from rich.text import Text
 
 from console.cli.output import StageProgress
 from console.visible import visible_line
+from recordings.comparison.amounts import amount, spoken
 from recordings.comparison.bill import MEASURES, Measure
+from recordings.comparison.verdict import joined
 from recordings.planning.order_statistics import DECIDING, enough_for
 from recordings.planning.planner import Planned
 from recordings.planning.ranking import Estimate, PlanRow, Recommendation, Trade
@@ -110,24 +112,15 @@ def _verdict(row: PlanRow) -> str:
 
 
 def _rows(numbers: Sequence[int]) -> str:
-    words = [str(number) for number in numbers]
-    return f"row {words[0]}" if len(words) == 1 else f"rows {', '.join(words[:-1])} and {words[-1]}"
+    return f"row{'s' if len(numbers) > 1 else ''} {joined([str(number) for number in numbers])}"
 
 
-def _estimate(spread: Estimate | None, measure: Measure) -> str:
+def _estimate(estimate: Estimate | None, measure: Measure) -> str:
     """The median, and its interval if it is one."""
-    if spread is None:
+    if estimate is None:
         return "–"
-    median, low, high = (shown(measure, value) for value in (spread.median, spread.low, spread.high))
+    median, low, high = (amount(measure, round(value)) for value in (estimate.median, estimate.low, estimate.high))
     return median if low == high else f"{median} ({low}–{high})"
-
-
-def shown(measure: Measure, value: float) -> str:
-    """A value of a measure for people: seconds, or a number of things."""
-    if measure.field.endswith("_us"):
-        value /= 1_000_000
-        return f"{value:,.0f}" if abs(value) >= 100 else f"{value:,.1f}"
-    return f"{value:,.0f}" if value == int(value) else f"{value:,.1f}"
 
 
 def _without_difference(planned: Planned) -> list[str]:
@@ -139,7 +132,7 @@ def _without_difference(planned: Planned) -> list[str]:
     for measure in MEASURES:
         if measure.field not in planned.judgement.differing:
             medians = [row.measures[measure.field].median for row in judged]
-            low, high = shown(measure, min(medians)), shown(measure, max(medians))
+            low, high = amount(measure, round(min(medians))), amount(measure, round(max(medians)))
             words.append(f"{measure.name} {low if low == high else f'{low}–{high}'}")
     return [f"No difference: {', '.join(words)}"] if words else []
 
@@ -157,10 +150,11 @@ def _sentences(recommendation: Recommendation, rows: Sequence[PlanRow], seeds: i
     sure = f" ({DECIDING:.0%} confidence)" if seeds >= enough_for(DECIDING) else ""
     measure = _BY_FIELD[gain.measure]
     low, high = sorted((abs(gain.difference.low), abs(gain.difference.high)))
-    saved = f"by {shown(measure, low)} to {shown(measure, high)}{sure}"
-    instead = f"{_trade(gain)} of row {other.row} ({', '.join(other.settings)})"
+    least, most = amount(measure, round(low)), amount(measure, round(high))
+    saved = f"by {least if least == most else f'{least} to {most}'}{sure}"
+    instead = f"{_trade(gain)} with row {other.row} ({', '.join(other.settings)})"
     evidence = f"less with {gain.agreeing} of {gain.seeds} seeds, {saved}"
-    lines = [f"Recommended: row {row.row} ({', '.join(row.settings)}), with {instead}: {evidence}."]
+    lines = [f"Recommended: row {row.row} ({', '.join(row.settings)}): {instead}; {evidence}."]
     if recommendation.price:
         lines.append(f"In return: {'; '.join(_trade(trade) for trade in recommendation.price)}.")
     if recommendation.equals:
@@ -171,21 +165,20 @@ def _sentences(recommendation: Recommendation, rows: Sequence[PlanRow], seeds: i
 
 
 def _trade(trade: Trade) -> str:
+    """Both medians: `52 unread partition-seconds instead of 2,807`."""
     measure = _BY_FIELD[trade.measure]
-    numbers = f"{shown(measure, trade.recommended)} instead of {shown(measure, trade.other)}"
-    if measure.name in measure.unit:
-        return f"{numbers} {measure.unit}"
-    return f"{measure.name} {numbers} {measure.unit}"
+    return f"{spoken(measure, round(trade.recommended))} instead of {amount(measure, round(trade.other))}"
 
 
 def _replays(planned: Planned, again: Sequence[str]) -> list[list[str]]:
-    """The commands that fly the recommended row and the next best again, with the seed of the median difference."""
+    """The commands that fly the recommended row and the next best with the seed of the median difference, and diff."""
     recommendation = planned.judgement.recommendation
     if recommendation is None or recommendation.instead_of is None or recommendation.seed is None:
         return []
-    commands = []
+    commands, records = [], []
     for number in (recommendation.row, recommendation.instead_of):
         settings = [word for text in planned.judgement.rows[number - 1].settings for word in ("--set", text)]
         record = f"{planned.scenario}-row-{number}-seed-{recommendation.seed}.flight"
         commands.append([*again, "--seed", str(recommendation.seed), *settings, "--record", record])
-    return commands
+        records.append(record)
+    return [*commands, ["flightdeck", "diff", *records]]
