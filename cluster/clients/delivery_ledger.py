@@ -1,8 +1,8 @@
 """The delivery ledger: which records one group's applications have processed, how often, and in which order.
 
 A record's identity is its producer, partition and serial number; its offset does not matter. A batch that a leader
-appended twice has the same records. So has a batch at other offsets after a truncation. An output record has the
-identity of its input (`RecordBatch.origins`).
+appended twice has the same records. So has a batch at other offsets after a truncation. An output record has an
+identity of its input's (`RecordBatch.origins`, `cluster.clients.application.outputs`).
 The order of a key is the order in which its producer sent it: by serial number within a partition, and by `KeyOrder`
 after added partitions have moved keys.
 """
@@ -10,6 +10,7 @@ after added partitions have moved keys.
 from collections.abc import Callable, Iterable, Iterator
 
 from cluster import events as e
+from cluster.clients.application.outputs import input_partition
 from cluster.clients.key_order import KeyOrder, Stream
 from cluster.protocol.names import topic_of
 from cluster.protocol.record_batch import RecordBatch, origins_between
@@ -76,12 +77,13 @@ class DeliveryLedger:
         producer, came_from = stream
         topic = topic_of(batch.partition)
         source = topic if came_from == batch.partition else topic_of(came_from)
+        sent_in = (producer, input_partition(came_from)) if batch.origins else stream
         for serial in range(start, stop):
             key = batch.keys[serial + shift]
             if key < 0:
                 continue
             ordered_key = (producer, source, topic, key)
-            rank = self._moves.rank(stream, serial)
+            rank = self._moves.rank(sent_in, serial)
             if self._last.get(ordered_key, -1) > rank:
                 if (topic, key) not in self._broken:
                     self._broken[topic, key] = None

@@ -1,6 +1,6 @@
 """What a scenario declares: the cluster, its clients, its steps and expectations."""
 
-from cluster.spec.application_spec import ApplicationSpec, CommitPolicy, PoisonSpec
+from cluster.spec.application_spec import ApplicationSpec, CommitPolicy, OutputSpec, PoisonSpec
 from cluster.spec.buggify import Buggify
 from cluster.spec.member_spec import MemberSpec
 from cluster.spec.overrides import (
@@ -69,6 +69,7 @@ __all__ = [
     "LinkSpec",
     "MemberSpec",
     "NetworkSpec",
+    "OutputSpec",
     "PoisonSpec",
     "ProducerSpec",
     "Readiness",

@@ -16,12 +16,21 @@ class PoisonSpec(msgspec.Struct, frozen=True):
     crashes: bool = True
 
 
+class OutputSpec(msgspec.Struct, frozen=True):
+    """A topic that an application writes to: `records` for each input, of a `share` (0 … 1) of its inputs."""
+
+    topic: str
+    share: float = 1.0
+    records: int = 1
+
+
 class ApplicationSpec(msgspec.Struct, frozen=True):
     """What a group's members do with the records that poll() returned.
 
     `per_record_us` ± `jitter` share of it for each; `commit` as in `scenario-format.md`; `writes` = a topic that gets
     one record for each input; `sink` = an outside store; `restart_after_us` = a crashed member comes back by itself.
-    `producer` = Kafka's keys of the producer inside each member's process.
+    `outputs` = several topics in place of `writes`; `producer` = Kafka's keys of the producer inside each member's
+    process.
     """
 
     per_record_us: int = 0
@@ -32,8 +41,19 @@ class ApplicationSpec(msgspec.Struct, frozen=True):
     poison: PoisonSpec | None = None
     restart_after_us: int | None = None
     producer: dict[str, Value] = {}
+    outputs: tuple[OutputSpec, ...] = ()
 
     @property
     def has_producer(self) -> bool:
         """Whether each member's process has a producer: the application writes, or commits in transactions."""
-        return self.writes is not None or self.commit == "transaction"
+        return bool(self.topics_written) or self.commit == "transaction"
+
+    @property
+    def written(self) -> tuple[OutputSpec, ...]:
+        """Every output: `outputs`, or the one that `writes` names."""
+        return self.outputs if self.writes is None else (OutputSpec(self.writes),)
+
+    @property
+    def topics_written(self) -> tuple[str, ...]:
+        """The topics that the application may write to."""
+        return tuple(output.topic for output in self.written)

@@ -175,7 +175,7 @@ FILE_FIELDS = {
     "topics": "subscribe MEMBER to TOPIC,…",
     "subscriptions": "subscribe MEMBER to TOPIC,…",
     **dict.fromkeys(("brokers", "limit", "arrivals", "keys", "until", "seed", "start_jitter", "ready"), ""),
-    **dict.fromkeys(("transactions", "jitter", "writes", "sink", "poison", "restart_after"), ""),
+    **dict.fromkeys(("transactions", "jitter", "writes", "outputs", "sink", "poison", "restart_after"), ""),
 }
 """Words of scenario files that no setting writes, and the command that does in flight, where there is one."""
 

@@ -119,7 +119,7 @@ def _producers_of(spec: "ScenarioSpec", topic: str) -> list[KeyProducer]:
     found += [
         KeyProducer(each.name, JAVA, True, "the keys of its input")
         for each in spec.groups
-        if each.application.writes == topic
+        if topic in each.application.topics_written
     ]
     return found
 

@@ -14,12 +14,15 @@ def check_application(spec: ScenarioSpec, group: GroupSpec, place: Place) -> Ite
     application = group.application
     if application.poison is not None and application.poison.key:
         yield from refused(_no_such_key(spec, application.poison.key), (*place, "poison"))
-    topics = [topic.name for topic in spec.topics]
-    if application.writes is not None and application.writes not in topics:
-        reason = f"writes: no topic is named {application.writes}"
-        yield Problem((*place, "writes"), reason, nearest(application.writes, topics))
-    elif application.writes in (*group.topics, *(topic for mine in group.subscriptions.values() for topic in mine)):
-        yield Problem((*place, "writes"), f"writes: {group.name} reads {application.writes} itself, without an end")
+    if application.writes is not None:
+        yield from _topic(spec, group, application.writes, (*place, "writes"))
+    for index, output in enumerate(application.outputs):
+        yield from _topic(spec, group, output.topic, (*place, "outputs", index, "topic"))
+        if output.topic in [earlier.topic for earlier in application.outputs[:index]]:
+            reason = f"outputs: {output.topic} is there twice: `records` says how many records an input gives"
+            yield Problem((*place, "outputs", index, "topic"), reason)
+        if output.share == 0:
+            yield Problem((*place, "outputs", index, "share"), "share: no input is written with a share of 0")
     if application.producer:
         yield from _producer(group.name, application, (*place, "producer"))
 
@@ -47,6 +50,15 @@ def _producer(name: str, application: ApplicationSpec, place: Place) -> Iterator
     if waiting > MOST_BATCHES:
         reason = f"buffer.memory: {waiting:,} batches of {reserve} bytes can wait in it: at most {MOST_BATCHES:,}"
         yield Problem((*place, "buffer.memory"), reason, str(MOST_BATCHES * reserve))
+
+
+def _topic(spec: ScenarioSpec, group: GroupSpec, topic: str, place: Place) -> Iterator[Problem]:
+    """Errors of a topic that the application writes to."""
+    declared, key = [each.name for each in spec.topics], next(each for each in place[3:] if isinstance(each, str))
+    if topic and topic not in declared:
+        yield Problem(place, f"{key}: no topic is named {topic}", nearest(topic, declared))
+    elif topic in (*group.topics, *(name for mine in group.subscriptions.values() for name in mine)):
+        yield Problem(place, f"{key}: {group.name} reads {topic} itself, without an end")
 
 
 def _no_such_key(spec: ScenarioSpec, key: str) -> str | None:

@@ -1,9 +1,10 @@
 """`[[group]]` tables: a consumer group, its members and their application."""
 
-from typing import Final, get_args
+from typing import get_args
 
 from cluster.config import DEFAULT_ASSIGNORS, ConfigError, Value, coerce
-from cluster.spec import ApplicationSpec, CommitPolicy, GroupSpec, MemberSpec, PoisonSpec, Readiness
+from cluster.spec import GroupSpec, MemberSpec, Readiness
+from recordings.scenarios.application_parser import read_application
 from recordings.scenarios.toml_tables import (
     ReadError,
     TomlTable,
@@ -11,9 +12,7 @@ from recordings.scenarios.toml_tables import (
     filled_text,
     filled_words,
     flag,
-    number,
     one_of,
-    shown,
     whole,
 )
 
@@ -35,7 +34,7 @@ def read_group(table: TomlTable) -> GroupSpec:
         static=table.take("static", flag, False),
         assignors=_said_twice(table, config, "assignors", "partition.assignment.strategy", DEFAULT_ASSIGNORS),
         config=config,
-        application=_application(table.table("application"), config),
+        application=read_application(table.table("application"), config),
         own=_own(table.table("member")),
     )
     table.close()
@@ -91,62 +90,3 @@ def assignors(value: object) -> tuple[str, ...]:
 
 def _subscriptions(table: TomlTable) -> dict[str, tuple[str, ...]]:
     return {member: table.take(member, filled_words, ()) for member in table.data}
-
-
-def _application(table: TomlTable, config: dict[str, Value]) -> ApplicationSpec:
-    application = ApplicationSpec(
-        per_record_us=table.take("per_record", duration, 0),
-        jitter=table.take("jitter", number(0, 1), 0.0),
-        commit=_commit(table, config),
-        writes=table.take("writes", filled_text, None),
-        sink=table.take("sink", filled_text, None),
-        poison=_poison(table.table("poison")) if table.has("poison") else None,
-        restart_after_us=table.take("restart_after", duration, None),
-        producer=table.config("producer", "producer"),
-    )
-    table.known.append("poison")
-    table.close()
-    return application
-
-
-_MEANT: Final[dict[str, CommitPolicy]] = {
-    **dict.fromkeys(
-        ("sync", "commitsync", "manual", "manualimmediate", "batch", "ack", "atleastonce"), "after-each-poll"
-    ),
-    **dict.fromkeys(("commitasync", "asynchronous", "nonblocking"), "async"),
-    **dict.fromkeys(("before", "first", "atmostonce"), "before-processing"),
-    **dict.fromkeys(("exactlyonce", "exactlyoncev2", "eos", "transactional", "transactions", "tx"), "transaction"),
-    **dict.fromkeys(("none", "off", "no", "false", "disabled"), "never"),
-    **dict.fromkeys(("automatic", "periodic", "on", "true", "default"), "auto"),
-}
-"""Words of clients and frameworks for a commit policy, without marks between their letters."""
-
-
-def _policy(value: object) -> CommitPolicy:
-    """A commit policy; another word for one is refused with the one that it means."""
-    policies = get_args(CommitPolicy)
-    word = "".join(letter for letter in str(value).lower() if letter.isalnum())
-    if value not in policies and word in _MEANT:
-        raise ReadError(f"{shown(value)} is none of {', '.join(policies)}", _MEANT[word])
-    policy: CommitPolicy = one_of(*policies)(value)
-    return policy
-
-
-def _commit(table: TomlTable, config: dict[str, Value]) -> CommitPolicy:
-    """The commit policy; `enable.auto.commit` = false without one means that no member commits."""
-    commit: CommitPolicy = table.take("commit", _policy, "auto")
-    automatic = config.get("enable.auto.commit")
-    if automatic is None or table.data.get("commit", commit) != commit:  # not given, or not readable
-        return commit
-    if not table.has("commit"):
-        return "auto" if automatic else "never"
-    if (commit == "auto") is not automatic:
-        said = str(automatic).lower()
-        table.wrong("commit", f'commit = "{commit}" and enable.auto.commit = {said} say different things')
-    return commit
-
-
-def _poison(table: TomlTable) -> PoisonSpec:
-    poison = PoisonSpec(table.take("key", filled_text, "", required=True), table.take("crashes", flag, True))
-    table.close()
-    return poison

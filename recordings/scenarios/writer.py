@@ -18,6 +18,7 @@ from cluster.spec import (
     GroupSpec,
     KeysSpec,
     NetworkSpec,
+    OutputSpec,
     ProducerSpec,
     ScenarioSpec,
     TransactionsSpec,
@@ -162,11 +163,16 @@ def _application(application: ApplicationSpec) -> list[Row]:
         ("jitter", application.jitter, 0.0),
         ("commit", application.commit, "auto"),
         ("writes", application.writes, None),
+        ("outputs", [_output(each) for each in application.outputs], []),
         ("sink", application.sink, None),
         ("poison", None if poison is None else {"key": poison.key, "crashes": poison.crashes}, None),
         ("restart_after", None if restart_us is None else _duration(restart_us), None),
         ("producer", application.producer, {}),
     ]
+
+
+def _output(output: OutputSpec) -> dict[str, object]:
+    return _kept([("topic", output.topic, None), ("share", output.share, 1.0), ("records", output.records, 1)])
 
 
 def _expectation(expectation: ExpectationSpec) -> list[Row]:

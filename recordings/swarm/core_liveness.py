@@ -90,11 +90,11 @@ def _impatient(group: GroupSpec) -> str:
     """Why it may still wait for a broken broker when the flight ends; "" if it found another one long before.
 
     A client that sent a request to a paused or cut-off broker notices by its own timeout alone. An application's
-    producer has the default timeout, whatever its group's consumers have.
+    producer has a timeout of its own, whatever its group's consumers have.
     """
-    application = group.application
-    writes = application.writes is not None or application.commit == "transaction"
-    config = resolve("producer", {}) if writes else group.consumer_config(group.instances()[0])
+    application, member = group.application, group.instances()[0]
+    writes = application.has_producer
+    config = resolve("producer", application.producer) if writes else group.consumer_config(member)
     waits_ms = int(str(config["request.timeout.ms"]))
     return f"its requests wait {waits_ms} ms (request.timeout.ms) for a broken broker" if waits_ms > PATIENCE_MS else ""
 
@@ -112,8 +112,7 @@ def _needed_by(spec: ScenarioSpec, placement: Placement, group: GroupSpec) -> It
     topics = dict.fromkeys(group.topics)
     for name in group.instances():
         topics |= dict.fromkeys(group.topics_of(name))
-    if group.application.writes is not None:
-        topics[group.application.writes] = None
+    topics |= dict.fromkeys(group.application.topics_written)
     for topic in topics:
         yield from placement.of_topic[topic]
     yield placement.coordinators(group=group.name)
@@ -137,7 +136,9 @@ def _of_group(spec: ScenarioSpec, core: Core, group: GroupSpec) -> Iterator[str]
 
 def _is_written_late(spec: ScenarioSpec, group: GroupSpec) -> bool:
     """Whether an application that still waits for a broken broker may write to its topics as the flight ends."""
-    return any(writer.application.writes in group.topics and _impatient(writer) for writer in spec.groups)
+    return any(
+        set(writer.application.topics_written) & {*group.topics} and _impatient(writer) for writer in spec.groups
+    )
 
 
 def _written_by(placement: Placement, producer: ProducerSpec, number: int) -> Iterator[str]:

@@ -75,7 +75,7 @@ def stuck_writers(group: GroupSpec) -> bool:
     that knows no sequence accepts any (`ProducerAppendInfo.checkSequence`). The first is out of order from then on, and
     `TransactionManager.canRetry` retries it until delivery.timeout.ms, two minutes (seed 6648).
     """
-    return group.application.writes is not None and group.application.commit != "transaction"
+    return bool(group.application.topics_written) and group.application.commit != "transaction"
 
 
 def step(at_us: int, text: str) -> StepSpec:

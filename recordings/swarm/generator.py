@@ -263,13 +263,15 @@ def _audited(spec: ScenarioSpec, stream: Random) -> ScenarioSpec:
     The reader's session outlasts the faults: an isolated member whose session expires reads its last records again.
     After a crash, where no claim counts duplicates, an earlier instance may return and must expire before the end.
     """
-    if all(group.application.writes is None for group in spec.groups):
+    written = dict.fromkeys(topic for group in spec.groups for topic in group.application.topics_written)
+    if not written:
         return spec
     brokers = len(spec.brokers)
     out = TopicSpec(OUT, stream.randint(1, 3), min(3, brokers), {"min.insync.replicas": min(2, brokers)})
+    others = tuple(msgspec.structs.replace(out, name=topic) for topic in written if topic != OUT)
     session_ms = SHORT_SESSION_MS if commands_of(spec, Crash) else min(max(45_000, spec.until_us // 1_000), 1_800_000)
     audit = msgspec.structs.replace(AUDIT, config={**AUDIT.config, "session.timeout.ms": session_ms})
-    return msgspec.structs.replace(spec, topics=(*spec.topics, out), groups=(*spec.groups, audit))
+    return msgspec.structs.replace(spec, topics=(*spec.topics, out, *others), groups=(*spec.groups, audit))
 
 
 OUT = "out"

@@ -9,7 +9,7 @@ from random import Random
 import msgspec
 
 from cluster.config import Value
-from cluster.spec import GroupSpec, MemberSpec, ProducerSpec, ScenarioSpec, TopicSpec
+from cluster.spec import GroupSpec, MemberSpec, OutputSpec, ProducerSpec, ScenarioSpec, TopicSpec
 
 UNTOUCHED = ("out", "audit")
 """The exactly-once flight's output and its reader: the claims of every seed rest on them."""
@@ -36,7 +36,7 @@ def static_twins(spec: ScenarioSpec, stream: Random) -> ScenarioSpec:
     del stream
     group = spec.groups[-1]
     application = group.application
-    plain = application.commit == "auto" and application.writes is None and application.poison is None
+    plain = application.commit == "auto" and not application.written and application.poison is None
     if not plain or group.name in UNTOUCHED:
         return spec
     twins = msgspec.structs.replace(group, static=False, config=group.config | {"group.instance.id": "twin"})
@@ -93,13 +93,14 @@ def writers_of_their_own(spec: ScenarioSpec, stream: Random) -> ScenarioSpec:
         request_ms = stream.choice((1_000, 2_500))
         config: dict[str, Value] = {
             "linger.ms": stream.choice((0, 20, 200)),
-            "batch.size": stream.choice((1_500, 16_384)),
-            "max.in.flight.requests.per.connection": stream.choice((1, 5)),
+            # one record a batch, and one batch in flight: a fan-out of three would never catch up
+            "batch.size": stream.choice((8_000, 16_384)),
+            "max.in.flight.requests.per.connection": stream.choice((2, 5)),
             "request.timeout.ms": request_ms,
             "delivery.timeout.ms": request_ms + stream.choice((1_000, 9_000)),
             "partitioner.ignore.keys": stream.random() < 0.2,
         }
-        timeout_ms, acks = stream.choice((6_000, 20_000)), stream.choice(("0", "1", "all", "all"))
+        timeout_ms, acks = stream.choice((15_000, 40_000)), stream.choice(("0", "1", "all", "all"))
         if group.application.commit == "transaction":
             config["transaction.timeout.ms"] = timeout_ms
         elif acks != "all":
@@ -137,6 +138,20 @@ def members_apart(spec: ScenarioSpec, stream: Random) -> ScenarioSpec:
     return msgspec.structs.replace(spec, groups=tuple(apart(group) for group in spec.groups))
 
 
+def several_outputs(spec: ScenarioSpec, stream: Random) -> ScenarioSpec:
+    """An application that writes gives several records for an input, and a share of its inputs to another topic."""
+
+    def fanned_out(group: GroupSpec) -> GroupSpec:
+        records, share = stream.choice((1, 2, 3)), stream.choice((0.2, 1.0))
+        if group.application.writes is None:
+            return group
+        outputs = OutputSpec(group.application.writes, records=records), OutputSpec("side", share, 4 - records)
+        application = msgspec.structs.replace(group.application, writes=None, outputs=outputs)
+        return msgspec.structs.replace(group, application=application)
+
+    return msgspec.structs.replace(spec, groups=tuple(fanned_out(group) for group in spec.groups))
+
+
 RARE: dict[str, Callable[[ScenarioSpec, Random], ScenarioSpec]] = {
     "unequal_topics": unequal_topics,
     "static_twins": static_twins,
@@ -146,4 +161,5 @@ RARE: dict[str, Callable[[ScenarioSpec, Random], ScenarioSpec]] = {
     "buggify": buggify,
     "writers_of_their_own": writers_of_their_own,
     "members_apart": members_apart,
+    "several_outputs": several_outputs,
 }

@@ -13,6 +13,7 @@ import pytest
 from cluster.assignors import ASSIGNORS
 from cluster.broker import coordinator_runtime as coordination
 from cluster.broker.replica import Replica
+from cluster.clients.application.outputs import Outputs
 from cluster.clients.consumer.fetcher import Fetcher
 from cluster.clients.producer import arrivals as workload
 from cluster.clients.producer.transaction_offsets import TransactionOffsets
@@ -49,6 +50,10 @@ def a_commit_names_the_record_read_last(patch: Patch) -> None:
         assign(fetcher, {name: max(0, position - 1) for name, position in positions.items()}, *epochs)
 
     patch.setattr(Fetcher, "assign", one_back)
+
+
+def records_of_one_identity(patch: Patch) -> None:
+    patch.setattr(Outputs, "_name", lambda _, partition, __: partition)
 
 
 def the_first_join_closes_the_barrier(patch: Patch) -> None:
@@ -208,6 +213,7 @@ BREAKS: dict[str, Break] = {
     "order-per-key": Break("a key does not choose its partition", keys_choose_no_partition),
     "order-per-partition": Break("poll() returns the last records first", poll_returns_the_last_records_first),
     "output-acks": Break("its producer keeps Kafka's defaults", text=('"acks" = "1", ', "")),
+    "fan-out": Break("every record for an input has the input's identity", records_of_one_identity),
     "poison-pill": Break("the application survives it", text=("crashes = true", "crashes = false")),
     "slow-follower": Break("no replica falls out of the in-sync set", no_replica_falls_out_of_the_isr),
     "broker-down": Break(

@@ -92,6 +92,7 @@ class Completions:
         if batch.keys and batch.keys[offset - batch.base_offset] >= 0:
             producer, source, serial = identity
             key, topic = batch.keys[offset - batch.base_offset], batch.partition.rpartition("-")[0]
+            source = source.split("#")[0]  # the third record for an input of orders-0 came from orders-0#2
             who, number = (producer, source.rpartition("-")[0], topic, key), born[producer, source][serial]
             if self._last.get(who, -1) > number:
                 self.broken_keys.add((topic, key))

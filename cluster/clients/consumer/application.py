@@ -184,7 +184,7 @@ class Application:
             if duration_us:
                 yield duration_us
             self._work = []
-            if writer is not None and self.spec.writes is not None:
+            if writer is not None and writer.topics:
                 yield from writer.write(consumer, chunk)
             self._finished(consumer, chunk, records)
 

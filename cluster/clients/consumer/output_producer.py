@@ -1,6 +1,6 @@
-"""The producer inside a member's process: the application writes one output record for each processed record.
+"""The producer inside a member's process: the application writes its outputs for each processed record.
 
-An output record has the key of its input and the input's identity (`RecordBatch.origins`). So the delivery ledger
+An output record has the key of its input and an identity of its input's (`Outputs`). So the delivery ledger
 recognizes a second copy. Its configuration is `producer` of the application. send() waits for metadata and for
 `buffer.memory`. flush() sends buffered records without `linger.ms`, and waits until all of them are settled.
 Source: `KafkaProducer.send`, `flush`.
@@ -9,11 +9,12 @@ Source: `KafkaProducer.send`, `flush`.
 from collections.abc import Iterator, Sequence
 from functools import partial
 
+from cluster.clients.application.outputs import Outputs
 from cluster.clients.client_environment import ClientEnvironment
 from cluster.clients.delivery_ledger import origins_of
 from cluster.clients.process import Process, Wait
 from cluster.clients.producer.producer import Producer
-from cluster.protocol.record_batch import Slice
+from cluster.protocol.record_batch import Origin, Slice
 from cluster.spec import ApplicationSpec, ProducerSpec
 from cluster.virtual_time import Waiter
 
@@ -22,11 +23,9 @@ class OutputProducer(Producer):
     """A producer without arrivals of its own. `failure`: the error of the first record that could not be written."""
 
     def __init__(self, environment: ClientEnvironment, application: ApplicationSpec, name: str, number: int) -> None:
-        topic = application.writes
-        topics = () if topic is None else (topic,)
-        spec = ProducerSpec(name, topics, rate_per_second=0.0, config=application.producer)
-        super().__init__(environment, spec, name, number)
-        self._topic = topic
+        topics, config = application.topics_written, application.producer
+        super().__init__(environment, ProducerSpec(name, topics, rate_per_second=0.0, config=config), name, number)
+        self._outputs = Outputs(application.written, environment.seed, name.rpartition("-")[0])
         self._application: Waiter | None = None
         self._failed = 0
         self.failure: str | None = None
@@ -44,7 +43,8 @@ class OutputProducer(Producer):
     def memory_released(self) -> None:
         """Continue a waiting send() or flush(): a batch was acknowledged, or has failed."""
         if self.sender.counters["failed"] > self._failed:
-            self.failure = f"a record could not be written to {self._topic}: {self.sender.last_error}"
+            topics = ", ".join(self.topics)
+            self.failure = f"a record could not be written to {topics}: {self.sender.last_error}"
         self._wake()
 
     def _wake(self) -> None:
@@ -60,28 +60,35 @@ class OutputProducer(Producer):
         self._application = None
 
     def write(self, member: Process, slices: Sequence[Slice]) -> Iterator[Wait]:
-        """send() one output record for each of these input records, in their order; yields each wait."""
-        assert self._topic is not None
+        """send() the output records for each of these input records, in their order; yields each wait."""
         while not self.feed.begun:
             yield self._wait_for(member, "the metadata of its outputs")
-        if self.feed.refusal:
-            self._refuse(self._topic, sum(end - first for _, first, end in slices))
-            return
         for batch, first, end in slices:
             at = first
             while at < end:
                 key = batch.keys[at - batch.base_offset] if batch.keys else None
-                run = origins_of(batch, at, end if key is None else at + 1)[0]
-                taken = self.feed.put(self._topic, key, run)
-                if not taken:
+                alone = key is not None or not self._outputs.plain
+                run = origins_of(batch, at, at + 1 if alone else end)[0]
+                taken = 1
+                if not self._outputs.plain:
+                    for topic, copy in self._outputs.of(run):
+                        while not self._put(topic, key, copy):
+                            yield self._wait_for(member, "buffer.memory for its outputs")
+                elif not (taken := self._put(self.topics[0], key, run)):
                     yield self._wait_for(member, "buffer.memory for its outputs")
                 at += taken
 
-    def _refuse(self, topic: str, records: int) -> None:
-        """Fail the send() of records that are too large. Source: `KafkaProducer.ensureValidRecordSize`."""
-        for _ in range(records):
+    def _put(self, topic: str, key: int | None, run: Origin) -> int:
+        """send() records; returns how many were taken. One that is too large fails.
+
+        Source: `KafkaProducer.ensureValidRecordSize`.
+        """
+        if not self.feed.refusal:
+            return self.feed.put(topic, key, run)
+        for _ in range(run[3]):
             self.send_refused(topic, "", self.feed.refusal)
         self.memory_released()
+        return run[3]
 
     async def flush(self, member: Process) -> None:
         """Wait until every sent record is acknowledged or has failed; `linger.ms` is not waited for."""

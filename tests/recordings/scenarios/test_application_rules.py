@@ -2,7 +2,7 @@
 
 import pytest
 
-from cluster.spec import ApplicationSpec, SettingError
+from cluster.spec import ApplicationSpec, OutputSpec, SettingError
 from recordings.scenarios.loader import ScenarioErrors, apply_settings, parse_scenario, parse_setting
 from recordings.scenarios.writer import write_scenario
 from tests.support.minimal_scenario import DECLARED
@@ -47,11 +47,26 @@ PRODUCER_MISTAKES = [
 ]
 
 
-@pytest.mark.parametrize(("text", "addition", "reason"), PRODUCER_MISTAKES)
+OUTPUT_MISTAKES = [
+    (READER, 'outputs = [{ topic = "ot" }]', "outputs: no topic is named ot (did you mean out?)"),
+    (READER, 'outputs = [{ topik = "out" }]', "topic is missing"),
+    (READER, 'outputs = [{ topic = "out", share = 2 }]', "share: 2 is above 1"),
+    (READER, 'outputs = [{ topic = "out", share = 0 }]', "share: no input is written with a share of 0"),
+    (READER, 'outputs = [{ topic = "out", records = 0 }]', "records: 0 is below 1"),
+    (READER, 'outputs = [{ topic = "out", record = 2 }]', "unknown key record (did you mean records?)"),
+    (READER, 'outputs = [{ topic = "out" }, { topic = "out" }]', "outputs: out is there twice"),
+    (READER, 'outputs = [{ topic = "orders" }]', "outputs: billing reads orders itself, without an end"),
+    (READER, 'outputs = "out"', "outputs is written as"),
+    (WRITER, 'outputs = [{ topic = "out" }]', "outputs: `writes` is the short form for one output"),
+    (READER, 'output = [{ topic = "out" }]', "unknown key output (did you mean outputs?)"),
+]
+
+
+@pytest.mark.parametrize(("text", "addition", "reason"), [*PRODUCER_MISTAKES, *OUTPUT_MISTAKES])
 def test_a_mistake_has_its_line_and_its_reason(text: str, addition: str, reason: str) -> None:
     with pytest.raises(ScenarioErrors) as caught:
         parse_scenario(text + addition, "f.toml")
-    (error,) = caught.value.errors
+    error = caught.value.errors[0]
     assert error.line == line_of(text + addition)
     assert reason in str(error)
 
@@ -59,6 +74,13 @@ def test_a_mistake_has_its_line_and_its_reason(text: str, addition: str, reason:
 def test_producer_settings_are_read_and_written() -> None:
     made = application(f'{WRITER}producer = {{ "linger.ms" = 20, acks = "1" }}')
     assert made.producer == {"linger.ms": 20, "acks": "1"}
+
+
+def test_outputs_are_read_and_written() -> None:
+    made = application(f'{READER}outputs = [{{ topic = "out", share = 0.1, records = 3 }}]')
+    assert made.outputs == made.written == (OutputSpec("out", 0.1, 3),)
+    short = application(WRITER)
+    assert (short.outputs, short.written, short.topics_written) == ((), (OutputSpec("out"),), ("out",))
 
 
 # --- settings ---------------------------------------------------------------------------------------------------------

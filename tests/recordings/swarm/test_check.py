@@ -110,7 +110,7 @@ def test_an_application_whose_producer_is_stuck_is_killed_and_started_again() ->
 
 
 def writes(group: GroupSpec) -> bool:
-    return group.application.writes is not None and group.application.commit != "transaction"
+    return bool(group.application.topics_written) and group.application.commit != "transaction"
 
 
 def test_who_counts_second_copies_has_a_session_that_outlasts_the_trouble() -> None:

@@ -1,0 +1,93 @@
+"""`[group.application]` tables: what the members of a group do with records."""
+
+from typing import Final, get_args
+
+from cluster.config import Value
+from cluster.spec import ApplicationSpec, CommitPolicy, OutputSpec, PoisonSpec
+from recordings.scenarios.toml_tables import (
+    ReadError,
+    TomlTable,
+    duration,
+    filled_text,
+    flag,
+    number,
+    one_of,
+    shown,
+    whole,
+)
+
+MOST_FAN_OUT = 1_000
+"""Records that an application writes to a topic for one input."""
+
+
+def read_application(table: TomlTable, config: dict[str, Value]) -> ApplicationSpec:
+    """Read a `[group.application]` table; `config`: the consumer keys of its group."""
+    application = ApplicationSpec(
+        per_record_us=table.take("per_record", duration, 0),
+        jitter=table.take("jitter", number(0, 1), 0.0),
+        commit=_commit(table, config),
+        writes=table.take("writes", filled_text, None),
+        outputs=tuple(_output(each) for each in table.tables("outputs")),
+        sink=table.take("sink", filled_text, None),
+        poison=_poison(table.table("poison")) if table.has("poison") else None,
+        restart_after_us=table.take("restart_after", duration, None),
+        producer=table.config("producer", "producer"),
+    )
+    if table.has("writes") and table.has("outputs"):
+        table.wrong("outputs", "outputs: `writes` is the short form for one output: say one of the two")
+    table.known.append("poison")
+    table.close()
+    return application
+
+
+_MEANT: Final[dict[str, CommitPolicy]] = {
+    **dict.fromkeys(
+        ("sync", "commitsync", "manual", "manualimmediate", "batch", "ack", "atleastonce"), "after-each-poll"
+    ),
+    **dict.fromkeys(("commitasync", "asynchronous", "nonblocking"), "async"),
+    **dict.fromkeys(("before", "first", "atmostonce"), "before-processing"),
+    **dict.fromkeys(("exactlyonce", "exactlyoncev2", "eos", "transactional", "transactions", "tx"), "transaction"),
+    **dict.fromkeys(("none", "off", "no", "false", "disabled"), "never"),
+    **dict.fromkeys(("automatic", "periodic", "on", "true", "default"), "auto"),
+}
+"""Words of clients and frameworks for a commit policy, without marks between their letters."""
+
+
+def _policy(value: object) -> CommitPolicy:
+    """A commit policy; another word for one is refused with the one that it means."""
+    policies = get_args(CommitPolicy)
+    word = "".join(letter for letter in str(value).lower() if letter.isalnum())
+    if value not in policies and word in _MEANT:
+        raise ReadError(f"{shown(value)} is none of {', '.join(policies)}", _MEANT[word])
+    policy: CommitPolicy = one_of(*policies)(value)
+    return policy
+
+
+def _output(table: TomlTable) -> OutputSpec:
+    output = OutputSpec(
+        topic=table.take("topic", filled_text, "", required=True),
+        share=table.take("share", number(0, 1), 1.0),
+        records=table.take("records", whole(1, MOST_FAN_OUT), 1),
+    )
+    table.close()
+    return output
+
+
+def _commit(table: TomlTable, config: dict[str, Value]) -> CommitPolicy:
+    """The commit policy; `enable.auto.commit` = false without one means that no member commits."""
+    commit: CommitPolicy = table.take("commit", _policy, "auto")
+    automatic = config.get("enable.auto.commit")
+    if automatic is None or table.data.get("commit", commit) != commit:  # not given, or not readable
+        return commit
+    if not table.has("commit"):
+        return "auto" if automatic else "never"
+    if (commit == "auto") is not automatic:
+        said = str(automatic).lower()
+        table.wrong("commit", f'commit = "{commit}" and enable.auto.commit = {said} say different things')
+    return commit
+
+
+def _poison(table: TomlTable) -> PoisonSpec:
+    poison = PoisonSpec(table.take("key", filled_text, "", required=True), table.take("crashes", flag, True))
+    table.close()
+    return poison
