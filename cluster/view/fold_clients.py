@@ -232,9 +232,14 @@ def _reader(group: GroupView, name: str) -> ReaderView:
 def positions_reset(view: ClusterView, event: e.PositionsReset) -> None:
     member = view.members[event.member]
     group = view.groups[event.group]
+    if event.reason == "seek":
+        sought = ", ".join(f"{name} to {offset}" for name, offset in event.positions.items())
+        note_of(view, event, "member", event.member, f" seeks {sought}")
     for name, offset in event.positions.items():
         member.positions[name] = offset
         reader, partition = _reader(group, name), view.partitions[name]
+        if event.reason != "committed":
+            reader.moved_by = event.reason
         if reader.start == NEVER or reader.start > partition.log_end:  # no position yet that the log has reached
             ledger.begins(partition, reader, offset)
         elif event.reason == "truncated":  # the records read beyond are truncated: none is read again
@@ -317,7 +322,11 @@ def poll_started(view: ClusterView, event: e.PollStarted) -> None:
 def records_processed(view: ClusterView, event: e.RecordsProcessed) -> None:
     group, name, repeated = view.groups[event.group], event.partition, event.repeated
     count = event.next_offset - event.first_offset
-    ledger.finished(view.partitions[name], group.readers[name], event)
+    reader = group.readers[name]
+    ledger.finished(view.partitions[name], reader, event)
+    step = reader.step_back
+    if step is not None and event.first_offset < step.before:
+        step.read_again += max(0, min(event.next_offset, step.before) - max(event.first_offset, step.after))
     group.delivered += count - repeated
     if repeated:
         group.duplicated += repeated

@@ -4,7 +4,8 @@ from typing import Final
 
 from cluster import events as e
 from cluster.protocol.rebalance_causes import RebalanceCause
-from cluster.view.fold_cluster import note_of
+from cluster.view.committed import LATE, LOADED, NO_OFFSET, STEPS_KEPT, CommittedStepBack, step_words
+from cluster.view.fold_cluster import note, note_of
 from cluster.view.fold_table import FoldTable
 from cluster.view.state import (
     ACTIVITY_US,
@@ -274,12 +275,31 @@ def offsets_committed(view: ClusterView, event: e.OffsetsCommitted) -> None:
     if group.state == "Dead":
         group.state = "Empty"
     readers = group.readers
+    fallen: list[CommittedStepBack] = []
     for name, offset in event.offsets.items():
         reader = readers.get(name)
         if reader is None:
             reader = readers[name] = ReaderView()
-        reader.committed = offset
+        if offset < reader.committed:
+            step = CommittedStepBack(
+                event.at_us, name, reader.committed, offset, event.member, event.generation, reader.moved_by or LATE
+            )
+            reader.step_back = step if step.cause != "truncated" else None  # else no record is read again
+            fallen.append(step)
+        elif reader.step_back is not None and offset >= reader.step_back.before:
+            reader.step_back = None
+        reader.committed, reader.moved_by = offset, ""
         _forget_append_times(view, name, event.at_us - DATED_US)
+    if fallen:
+        _stepped_back(view, event, group, fallen)
+
+
+def _stepped_back(view: ClusterView, event: e.Event, group: GroupView, steps: list[CommittedStepBack]) -> None:
+    """Note committed offsets that went back by one commit, or as a coordinator loaded the group."""
+    group.steps_back += steps
+    del group.steps_back[:-STEPS_KEPT]
+    concerned = (steps[0].member, *(step.partition for step in steps))
+    note(view, event, "offset", group.group, f"{group.group}: {step_words(steps)}", targets=concerned)
 
 
 def _forget_append_times(view: ClusterView, name: str, before_us: int) -> None:
@@ -324,11 +344,21 @@ def group_loaded(view: ClusterView, event: e.GroupLoaded) -> None:
     group.session_deadlines_us = dict(event.session_deadlines_us)
     group.pending = {}
     group.open_rebalance = group.vote = None
+    before = {name: reader.committed for name, reader in group.readers.items() if reader.committed != NEVER}
     for reader in group.readers.values():
         reader.committed = NEVER
     for name, offset in event.offsets.items():
         group.readers.setdefault(name, ReaderView()).committed = offset
     note_of(view, event, "election", event.group, f" is coordinated by broker-{event.broker}")
+    fallen = [
+        CommittedStepBack(event.at_us, name, offset, event.offsets.get(name, NO_OFFSET), "", NO_OFFSET, LOADED)
+        for name, offset in before.items()
+        if event.offsets.get(name, NO_OFFSET) < offset
+    ]
+    for step in fallen:
+        group.readers[step.partition].step_back = step
+    if fallen:
+        _stepped_back(view, event, group, fallen)
 
 
 @FOLD.handles(e.GroupUnloaded)

@@ -10,6 +10,7 @@ import msgspec
 
 from cluster.storage.offset_ranges import IntervalSet
 from cluster.view.brokers import BrokerView
+from cluster.view.committed import CommittedStepBack
 from cluster.view.placements import Placements, Run, Serials
 from cluster.view.transactions import PartitionTransactions, TransactionView
 from cluster.view.votes import AssignorVote
@@ -272,7 +273,8 @@ class ReaderView(msgspec.Struct, gc=False):
     them written for an input whose record the group had finished before. `before_start`: records before its first
     position. `passed`: unfinished records below the committed offset when they were deleted or truncated (while they
     are in the log, `committed` shows it). `truncated`: records that applications are about to finish although the log
-    has truncated them.
+    has truncated them. `moved_by`: how the position was set since the last commit, if not by reading. `step_back`: the
+    last one of the committed offset, until a commit is as high again.
     """
 
     start: int = NEVER
@@ -285,6 +287,8 @@ class ReaderView(msgspec.Struct, gc=False):
     before_start: Serials = {}
     passed: Serials = {}
     truncated: list[Run] = []
+    moved_by: str = ""
+    step_back: CommittedStepBack | None = None
 
 
 class GroupView(msgspec.Struct, gc=False):
@@ -333,6 +337,7 @@ class GroupView(msgspec.Struct, gc=False):
     last_given: dict[str, int] = {}
     given_in: dict[str, int] = {}
     vote: AssignorVote | None = None
+    steps_back: list[CommittedStepBack] = []
     lag_series: Series = msgspec.field(default_factory=Series)
 
     @property
@@ -356,7 +361,8 @@ class FaultView(msgspec.Struct, gc=False):
 
 
 class LogEntry(msgspec.Struct, gc=False):
-    """A line of the log of events; `kind`: rebalance, stable, fault, recovery, election, member, transaction.
+    """A line of the log of events; `kind`: rebalance, stable, fault, recovery, offset, election, member or
+    transaction.
 
     `event` is the kind of the event. `text` is shown and never parsed: `predicate` is the text after the subject, empty
     for a text that does not begin with its subject; `targets` are the further names that the line is about.

@@ -136,6 +136,7 @@ def of_recording(found: "Summary") -> str:
     for title, rows in (
         ("groups", found.groups),
         ("rebalances", found.rebalances),
+        ("committed offsets that went back", found.committed_offsets),
         ("producers", found.producers),
         ("topics", [row for row in found.topics if not row.topic.startswith("__")]),
         ("faults", found.faults),

@@ -16,6 +16,7 @@ MARKS: dict[str, tuple[str, str, int]] = {
     "election": ("▲", WARN, 4),
     "rebalance": ("↻", MOVING, 3),
     "recovery": ("▪", OK, 2),
+    "offset": ("◂", WARN, 2),
     "stable": ("━", OK, 1),
     "member": ("╌", MUTED, 0),
 }

@@ -13,6 +13,7 @@ from cluster.events import Event, FaultEnded, FaultStarted
 from cluster.view import ClusterView, document, fold
 from recordings.bounded_files import RecordingError
 from recordings.journal.reader import MISFITS, Recording
+from recordings.tables.committed_offsets import CommittedOffsetRow, committed_offset_rows
 
 SECOND_US = 1_000_000
 
@@ -109,6 +110,7 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
     journal_sha256: str
     groups: list[GroupRow]
     rebalances: list[RebalanceRow]
+    committed_offsets: list[CommittedOffsetRow]
     producers: list[ProducerRow]
     topics: list[TopicRow]
     faults: list[FaultRow]
@@ -148,6 +150,7 @@ def summarize(path: Path, *, salvage: bool = False) -> Summary:
         journal_sha256=totals.journal_sha256,
         groups=pass_.groups(found),
         rebalances=_rebalances(pass_.view),
+        committed_offsets=committed_offset_rows(pass_.view),
         producers=[_row(ProducerRow, "producer", name, fields) for name, fields in found["producers"].items()],
         topics=[_row(TopicRow, "topic", name, fields) for name, fields in found["topics"].items()],
         faults=pass_.faults(),

@@ -23,6 +23,15 @@ def _rebalances(m: Match, one: e.Event) -> bool:
     return isinstance(one, e.RebalanceStarted) and (one.group, one.cause, one.trigger) == (m[1], m[2], m[3] or "")
 
 
+def _went_back(m: Match, one: e.Event) -> bool:
+    if isinstance(one, e.GroupLoaded):
+        return one.group == m[1] and one.offsets.get(m[2]) == (None if m[3] == "nothing" else int(m[3]))
+    if not isinstance(one, e.OffsetsCommitted) or one.group != m[1] or m[3] == "nothing":
+        return False
+    member, generation = m[4] or "", int(m[5] or -1)
+    return (one.member, one.generation, one.offsets.get(m[2])) == (member, generation, int(m[3]))
+
+
 def _broker(m: Match) -> int:
     return int(m[1].removeprefix("broker-"))
 
@@ -38,6 +47,13 @@ SAYINGS: tuple[tuple[str, Callable[[Match, e.Event], bool]], ...] = (
     (
         r"(\S+) elects (\S+): (\S+ is blocked by .+|\d+ of \d+ votes)",
         lambda m, one: isinstance(one, e.ProtocolElected) and (one.group, one.protocol) == (m[1], m[2]),
+    ),
+    (
+        (
+            r"(\S+): committed offset of (\S+) went back \d+ → (\d+|nothing)(?: and \d+ more)?"
+            r"(?: by (?:(\S+) of generation (-?\d+)|a transaction))?: .+"
+        ),
+        _went_back,
     ),
     (
         r"(\S+) is Stable in generation (\d+)",
@@ -83,6 +99,14 @@ SAYINGS: tuple[tuple[str, Callable[[Match, e.Event], bool]], ...] = (
     (
         r"(\S+) is coordinated by broker-(\d+)",
         lambda m, one: isinstance(one, e.GroupLoaded) and (one.group, one.broker) == (m[1], int(m[2])),
+    ),
+    (
+        r"(\S+) seeks (.+)",
+        lambda m, one: (
+            isinstance(one, e.PositionsReset)
+            and (one.member, one.reason) == (m[1], "seek")
+            and m[2] == ", ".join(f"{name} to {offset}" for name, offset in one.positions.items())
+        ),
     ),
     (r"over: (.+)", lambda m, one: isinstance(one, e.FaultEnded)),
     (r"refused: (.+)", lambda m, one: isinstance(one, e.CommandRefused) and m[1] == f"{one.text}: {one.reason}"),

@@ -15,9 +15,10 @@ STARTS = {
     "↻": (e.RebalanceStarted,),
     "▪": (e.FaultEnded, e.BrokerStarted, e.BrokerStateChanged, e.RecordsRecovered),
     "━": (e.GroupStabilized,),
+    "◂": (e.OffsetsCommitted, e.GroupLoaded),
     "·": (e.TransactionStateChanged, e.HangingTransactionAborted),
 }  # fmt: skip
-HEAVY = {e.FaultStarted: "✖", e.RebalanceStarted: "✖▲↻", e.GroupStabilized: "✖▲↻▪━"}
+HEAVY = {e.FaultStarted: "✖", e.RebalanceStarted: "✖▲↻", e.GroupStabilized: "✖▲↻▪◂━"}
 
 
 def judge_header(books: Books, text: str, at_us: int, verdict: Verdict) -> None:
