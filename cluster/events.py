@@ -864,6 +864,20 @@ class PositionTruncated(Event, frozen=True, kw_only=True):
     reset: str
 
 
+class PreferredReadReplicaChanged(Event, frozen=True, kw_only=True):
+    """A consumer fetches a partition from `broker` from now on (KIP-392); -1: from the leader again.
+
+    `reason`: `selected` by the leader's replica selector, `expired` after metadata.max.age.ms, `disconnected`,
+    `offline` in metadata, `leader changed`, or the error that a fetch was answered with.
+    """
+
+    group: str
+    member: str
+    partition: str
+    broker: int
+    reason: str
+
+
 class PollReturned(Event, frozen=True, kw_only=True):
     """poll() returned `records` records; `positions`: where each partition that gave some stands now.
 

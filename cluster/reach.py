@@ -55,6 +55,7 @@ PROBES: dict[str, str] = {
     "follower: starts over": "a leader's log starts behind the end of its follower's",
     "follower: another epoch": "a follower's fetch names another leader epoch than its leader's",
     "leader: waits for a joining follower": "the high watermark waits for a follower that is about to join the ISR",
+    "fetch: no replica in the rack": "a leader finds no replica in the consumer's rack that has the offset",
     # producers
     "append: old producer epoch": "a batch is refused with INVALID_PRODUCER_EPOCH",
     "append: offsets of an old epoch": "a commit in a transaction is refused with INVALID_PRODUCER_EPOCH by the log",

@@ -19,6 +19,7 @@ from cluster.broker.inter_broker import InterBrokerConnections
 from cluster.broker.log_cleanup import LogCleanup
 from cluster.broker.metadata_cache import LiveBrokers, Metadata, MetadataCache
 from cluster.broker.purgatory import Timeouts
+from cluster.broker.read_replicas import ReadReplicas
 from cluster.broker.replica import Replica
 from cluster.broker.request_handlers import BrokerRequests
 from cluster.broker.socket_server import SocketServer
@@ -27,6 +28,7 @@ from cluster.broker.transactional_requests import TransactionalRequests
 from cluster.config import Value
 from cluster.events import BrokerPaused, BrokerResumed, BrokerStarted, BrokerStopped, Event
 from cluster.network import Connection, Endpoint, Link
+from cluster.protocol.errors import ErrorCode
 from cluster.protocol.messages import PartitionMetadata
 from cluster.protocol.names import topic_of
 from cluster.spec import BrokerSpec
@@ -77,8 +79,14 @@ class Broker(BrokerHost[Replica]):
         self.transactional_requests = TransactionalRequests(
             self, fixed, peers, self.group_coordinators, self.transaction_coordinators
         )
+        self.selects_read_replicas = fixed.selects_read_replicas
+        self._read_replicas = ReadReplicas(self) if fixed.selects_read_replicas else None
         self._requests = BrokerRequests(
-            self, self.group_coordinators, self.transaction_coordinators, self.transactional_requests
+            self,
+            self.group_coordinators,
+            self.transaction_coordinators,
+            self.transactional_requests,
+            self._read_replicas,
         )
         handlers = {
             **self._requests.handlers(),
@@ -205,6 +213,8 @@ class Broker(BrokerHost[Replica]):
         self.group_coordinators.on_shutdown()
         self.transaction_coordinators.on_shutdown()
         self._peers.on_process_ended()
+        if self._read_replicas is not None:
+            self._read_replicas.on_process_ended()
         for replica in self.replicas.values():
             replica.on_process_ended()
         self.emit(BrokerStopped(broker=self.id, how=how))
@@ -381,13 +391,26 @@ class Broker(BrokerHost[Replica]):
     # --- changes of a replica -----------------------------------------------------------------------------------------
 
     def high_watermark_advanced(self, replica: Replica) -> None:
-        """Parked fetches of the replica's partition can be answered."""
+        """Parked fetches of the partition can be answered; a leader's followers do not know it yet."""
         self._requests.resume_fetches(replica)
+        if self._read_replicas is not None and replica.is_leader:
+            self._read_replicas.high_watermark_advanced(replica)
+
+    def follower_fetched(self, leader: Replica, follower: int, *, first: bool) -> None:
+        """Where read replicas are selected: a follower's fetch arrived, perhaps the first one of its session."""
+        assert self._read_replicas is not None
+        self._read_replicas.fetched(leader, follower, first=first)
+
+    def follower_answered(self, leader: Replica, follower: int) -> None:
+        """Where read replicas are selected: a follower's fetch is answered with records."""
+        assert self._read_replicas is not None
+        self._read_replicas.answered(leader, follower)
 
     def leadership_changed(self, replica: Replica, was_leader: bool) -> None:
         """A replica became leader or stopped being it: the coordinator of an internal topic's partition follows it."""
-        if not replica.is_leader:
-            self._requests.refuse_fetches(replica)
+        if not (replica.is_leader and was_leader):
+            lost = ErrorCode.NOT_LEADER_OR_FOLLOWER if was_leader else ErrorCode.FENCED_LEADER_EPOCH
+            self._requests.refuse_fetches(replica, lost)
         service: GroupCoordinatorService | TransactionCoordinatorService
         topic = topic_of(replica.partition)
         if topic == OFFSETS_TOPIC:

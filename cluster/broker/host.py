@@ -35,11 +35,13 @@ class BrokerHost(ABC, Generic[ReplicaT]):
     The process is `alive` from start to end, `running` unless it is frozen or loads its logs, `frozen` between SIGSTOP
     and SIGCONT. `incarnation` counts the processes and registrations: a message to an earlier one is void. `epoch` is
     the broker epoch, -1 before registration. `stopped_us` is -1 while the process lives; `died_us` is the last end.
-    `lag_us` is `replica.lag.time.max.ms`, `fetch_wait_us` is `replica.fetch.wait.max.ms`.
+    `lag_us` is `replica.lag.time.max.ms`, `fetch_wait_us` is `replica.fetch.wait.max.ms`. `rack` is "" without one.
+    `selects_read_replicas`: consumers fetch from followers of the partitions that this broker leads.
     """
 
     id: int
     name: str
+    rack: str
     alive: bool
     running: bool
     frozen: bool
@@ -58,6 +60,7 @@ class BrokerHost(ABC, Generic[ReplicaT]):
     lag_us: int
     fetch_wait_us: int
     producer_expiration_us: int
+    selects_read_replicas: bool
 
     # --- the process --------------------------------------------------------------------------------------------------
 
@@ -126,7 +129,15 @@ class BrokerHost(ABC, Generic[ReplicaT]):
 
     @abstractmethod
     def high_watermark_advanced(self, replica: ReplicaT) -> None:
-        """Parked fetches of the replica's partition can be answered."""
+        """Parked fetches of the partition can be answered; a leader's followers do not know it yet."""
+
+    @abstractmethod
+    def follower_fetched(self, leader: ReplicaT, follower: int, *, first: bool) -> None:
+        """Where read replicas are selected: a follower's fetch arrived, perhaps the first one of its session."""
+
+    @abstractmethod
+    def follower_answered(self, leader: ReplicaT, follower: int) -> None:
+        """Where read replicas are selected: a follower's fetch is answered with records."""
 
     @abstractmethod
     def expand_isr(self, replica: ReplicaT, follower: int) -> bool:

@@ -9,6 +9,7 @@ from cluster.broker.broker_config import BrokerConfig
 from cluster.broker.host import BrokerHost
 from cluster.broker.replica import Replica
 from cluster.storage.partition_log import WRITEBACK_EVERY_US
+from cluster.storage.retention import first_kept
 
 FIRST_RETENTION_CHECK_US: Final = 30_000_000  # LogManager's initial task delay
 
@@ -37,7 +38,7 @@ class LogCleanup:
 
     def _check_retention(self, _: None) -> None:
         for replica in self._host.replicas.values():
-            replica.delete_old_segments()
+            clean_up(replica)
         self._host.after(self._config.log_retention_check_us, self._check_retention, None)
 
     def _expire_producers(self, _: None) -> None:
@@ -45,3 +46,15 @@ class LogCleanup:
             if replica.is_leader:  # a follower expires its producers when it becomes leader
                 replica.expire_producers()
         self._host.after(self._config.producer_id_expiration_check_us, self._expire_producers, None)
+
+
+def clean_up(replica: Replica) -> None:
+    """Delete segments that `retention.ms` and `retention.bytes` release, or compact; each replica on its own."""
+    log, retention = replica.log, replica.retention
+    if retention is None:
+        log.clean(replica.high_watermark)
+        return
+    log_start, size = log.log_start, log.bytes
+    log.drop_before(first_kept(log, retention, replica.high_watermark, replica.host.now_us))
+    if replica.is_leader and (log_start, size) != (log.log_start, log.bytes):
+        replica.emit_log_start("retention")

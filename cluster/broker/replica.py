@@ -35,7 +35,7 @@ from cluster.storage.leader_epochs import EpochEnd, follower_truncation
 from cluster.storage.log_config import Retention
 from cluster.storage.lost_records import records_lost_everywhere
 from cluster.storage.partition_log import PartitionLog
-from cluster.storage.retention import first_kept, segment_starts
+from cluster.storage.retention import segment_starts
 
 REPLICA_FETCH_MAX_BYTES: Final = 1_048_576
 REPLICA_FETCH_BACKOFF_US: Final = 1_000_000
@@ -145,7 +145,7 @@ class Replica:
             broker, replica, replica.session, (host.link_to(broker), host.link_from(broker)), caught_up_us
         )
 
-    def _follower_on(self, broker: int) -> "FollowerState[Replica] | None":
+    def follower_on(self, broker: int) -> "FollowerState[Replica] | None":
         """What this leader knows of a follower; None if the broker has none, or this one does not lead."""
         for follower in self.followers:  # two, as a rule: a dictionary for each replica would take four times the room
             if follower.broker == broker:
@@ -242,7 +242,7 @@ class Replica:
         )
         while waiting and waiting[0][0] <= offset:
             waiting.pop(0)[1](ErrorCode.NONE)
-        if self.fetches:
+        if self.fetches or host.selects_read_replicas:
             host.high_watermark_advanced(self)
 
     def _with_those_about_to_join(self, offset: int) -> int:
@@ -289,6 +289,8 @@ class Replica:
                 follower.link.send(
                     follower.replica.replicated, (follower.session, (placed,), self.high_watermark, log.log_start)
                 )
+                if self.host.selects_read_replicas:
+                    self.host.follower_answered(self, follower.broker)
         if not self._in_sync:
             self.advance()
         return placed
@@ -358,7 +360,7 @@ class Replica:
             host.defer(self.follower_fetched, fetch)
             return
         broker, session, leader_epoch, offset = fetch
-        follower = self._follower_on(broker)
+        follower = self.follower_on(broker)
         if follower is None or leader_epoch != self.metadata.leader_epoch:
             self._refuse(broker, session, leader_epoch)
             return
@@ -374,6 +376,8 @@ class Replica:
             follower.session = session
             follower.link.send(follower.replica.truncate, (session, end))
             return
+        if host.selects_read_replicas:
+            host.follower_fetched(self, broker, first=session != follower.session)
         follower.fetched(session, offset, self.log.log_end, host.now_us)
         if not follower.waiting:
             self._push(follower)
@@ -386,6 +390,11 @@ class Replica:
         most_bytes = buggify.push_bytes(REPLICA_FETCH_MAX_BYTES) if buggify.on else REPLICA_FETCH_MAX_BYTES
         batches = log.read(follower.log_end, log.log_end, most_bytes)
         follower.link.send(follower.replica.replicated, (follower.session, batches, self.high_watermark, log.log_start))
+
+    def answer_parked_fetch(self, follower: "FollowerState[Replica]") -> None:
+        """Answer the parked fetch of a `waiting` follower without records: it learns high watermark and log start."""
+        follower.unpark(self.log.log_end, self.host.now_us)
+        self._push(follower)
 
     def _refuse(self, broker: int, session: int, leader_epoch: int) -> None:
         if leader_epoch >= self.metadata.leader_epoch:  # else the follower receives the newer epoch anyway
@@ -487,6 +496,8 @@ class Replica:
         if high_watermark > self.high_watermark:
             log_end = log.log_end
             self.high_watermark = high_watermark if high_watermark < log_end else log_end  # noqa: FURB136 - see Timeline
+            if self.fetches:
+                host.high_watermark_advanced(self)
         if log_start > log.log_start:
             log.advance_start(min(log_start, log.log_end))
         fetch = (host.id, session, self.metadata.leader_epoch, log.log_end)
@@ -567,9 +578,10 @@ class Replica:
         """As leader: no record below `offset` is read any more. Followers learn it with the response to their fetch."""
         if offset > self.log.log_start:
             self.log.advance_start(offset)
-            self._emit_log_start(reason)
+            self.emit_log_start(reason)
 
-    def _emit_log_start(self, reason: str) -> None:
+    def emit_log_start(self, reason: str) -> None:
+        """As leader: emit where the log starts now, and let waiting followers know."""
         log, host = self.log, self.host
         host.emit(
             LogStartAdvanced(
@@ -583,16 +595,4 @@ class Replica:
         )
         for follower in self.followers:
             if follower.waiting:
-                follower.unpark(log.log_end, host.now_us)
-                self._push(follower)
-
-    def delete_old_segments(self) -> None:
-        """Delete segments that `retention.ms` and `retention.bytes` release, or compact; each replica on its own."""
-        if self.retention is None:
-            self.log.clean(self.high_watermark)
-            return
-        log = self.log
-        log_start, size = log.log_start, log.bytes
-        log.drop_before(first_kept(log, self.retention, self.high_watermark, self.host.now_us))
-        if self.is_leader and (log_start, size) != (log.log_start, log.bytes):
-            self._emit_log_start("retention")
+                self.answer_parked_fetch(follower)

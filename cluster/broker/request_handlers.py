@@ -11,6 +11,7 @@ from typing import Final
 from cluster.broker.group_coordinator_service import GroupCoordinatorService
 from cluster.broker.host import BrokerHost, RequestHandlers
 from cluster.broker.purgatory import DelayedProduce
+from cluster.broker.read_replicas import LEADER, ReadReplicas, recall_transactions, serves_consumers
 from cluster.broker.replica import Replica
 from cluster.broker.transaction_coordinator_service import TransactionCoordinatorService
 from cluster.broker.transactional_requests import TransactionalRequests
@@ -36,7 +37,9 @@ class BrokerRequests:
         groups: GroupCoordinatorService,
         transactions: TransactionCoordinatorService,
         transactional: TransactionalRequests,
+        read_replicas: ReadReplicas | None = None,
     ) -> None:
+        self._read_replicas = read_replicas
         self._broker, self._groups, self._transactions, self._transactional = (
             broker,
             groups,
@@ -183,7 +186,10 @@ class BrokerRequests:
             )
 
     def fetch(self, call: InFlightRequest) -> None:
-        """Fetch (API 1): answer with the readable records, or park at every wanted partition until there are some."""
+        """Fetch (API 1): answer with the readable records, or park at every wanted partition until there are some.
+
+        A follower serves its part of the log; a leader with a replica selector may name another replica instead.
+        """
         request: m.FetchRequest = call.request
         replicas = self._broker.replicas
         found: list[m.FetchedPartition] = []
@@ -192,8 +198,15 @@ class BrokerRequests:
         for name, (offset, leader_epoch) in request.positions.items():
             replica = replicas.get(name)
             if replica is None or not replica.is_leader or replica.led_epoch != leader_epoch:
-                found.append(m.FetchedPartition(name, _leader_epoch_error(replica, leader_epoch)))
-                continue
+                if replica is None or replica.is_leader or not serves_consumers(replica, leader_epoch):
+                    found.append(m.FetchedPartition(name, _leader_epoch_error(replica, leader_epoch)))
+                    continue
+                recall_transactions(replica)
+            elif self._read_replicas is not None:
+                preferred = self._read_replicas.preferred(replica, request.rack, offset)
+                if preferred != LEADER:
+                    found.append(m.FetchedPartition(name, ErrorCode.NONE, preferred_read_replica=preferred))
+                    continue
             end = high_watermark = replica.high_watermark
             log = replica.log
             aborted: tuple[tuple[int, int, int], ...] = ()
@@ -234,11 +247,11 @@ class BrokerRequests:
                 self.fetch(call)
 
     @staticmethod
-    def refuse_fetches(replica: Replica) -> None:
-        """This broker no longer leads the partition: answer its parked fetches NOT_LEADER_OR_FOLLOWER."""
+    def refuse_fetches(replica: Replica, error: ErrorCode) -> None:
+        """This broker no longer leads the partition, or follows another leader: answer its parked fetches."""
         for call in replica.take_fetches():
             if call.response is None:
-                refused = m.FetchedPartition(replica.partition, ErrorCode.NOT_LEADER_OR_FOLLOWER)
+                refused = m.FetchedPartition(replica.partition, error)
                 call.reply(m.FetchResponse([refused]))
 
     def list_offsets(self, call: InFlightRequest) -> None:

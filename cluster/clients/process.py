@@ -58,6 +58,7 @@ class Process:
         self.refreshed_us = 0
         self.topic_partitions: dict[str, tuple[str, ...]] = {}
         self.partitions: dict[str, PartitionMetadata] = {}
+        self.live_brokers: tuple[int, ...] = ()
 
     def read_timeouts(self, config: ClientConfig) -> None:
         """Read the keys that all clients share; a request in flight is still checked at its old timeout."""
@@ -267,6 +268,7 @@ class Process:
             await self.sleep(self.retry_backoff_us)
         self.metadata_version += 1
         self.refreshed_us = self.timeline.now_us
+        self.live_brokers = response.brokers
         for topic, partitions in response.topics.items():
             names = tuple(f"{topic}-{number}" for number in range(len(partitions)))
             self.topic_partitions[topic] = names

@@ -62,6 +62,7 @@ class ConsumerConfig(ClientConfig, frozen=True, rename=key_of_field):
     fetch_max_wait_ms: int
     max_partition_fetch_bytes: int
     default_api_timeout_ms: int
+    client_rack: str
 
     @property
     def read_committed(self) -> bool:

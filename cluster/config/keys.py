@@ -62,6 +62,11 @@ SET_IN_FLIGHT: dict[str, tuple[str, ...]] = {
 """Keys of brokers and topics that `set` changes in a running cluster (`cluster.simulation.set_command` knows how)."""
 
 
+RACK_AWARE_SELECTORS = ("RackAwareReplicaSelector", "org.apache.kafka.common.replica.RackAwareReplicaSelector")
+"""What `replica.selector.class` may be; without it consumers fetch from leaders, as Kafka's LeaderSelector has them."""
+
+_SELECTORS = (*RACK_AWARE_SELECTORS, "org.apache.kafka.common.replica.LeaderSelector")
+
 ROUND_ROBIN = ("roundrobin", "RoundRobinPartitioner", "org.apache.kafka.clients.producer.RoundRobinPartitioner")
 """What `partitioner.class` may be; without it the built-in partitioner decides."""
 
@@ -230,6 +235,9 @@ BROKER_KEYS = (
     _replication.ms("replica.fetch.wait.max.ms", 500),
     _replication.size("replica.fetch.min.bytes", 1),
     _replication.size("replica.fetch.max.bytes", 1_048_576),
+    ConfigKey(
+        "replica.selector.class", "broker", "enum", None, None, None, "", False, "ReplicationConfigs", _SELECTORS
+    ),
     _replication.flag("auto.leader.rebalance.enable", True),
     _replication.number("leader.imbalance.check.interval.seconds", 300, 1, unit="s"),
     _replication.number("leader.imbalance.per.broker.percentage", 10, unit="%"),

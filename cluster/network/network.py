@@ -239,6 +239,7 @@ class Network:
         self._faults: dict[str, tuple[LinkFault, int]] = {}
         self.watchers: dict[Watcher, None] = {}  # called when a fault is injected or cleared
         self._latencies = {frozenset(link.between): link.latency_us for link in spec.links}
+        self._racks: dict[str, str] = {}
 
     @property
     def has_faults(self) -> bool:
@@ -259,13 +260,24 @@ class Network:
         """The process whose stream a link draws from: its client, or the broker that sends to another broker."""
         return target if source in self._brokers and target not in self._brokers else source
 
+    def place(self, process: str, rack: str) -> None:
+        """Let a process stand in a rack from now on; links that were made before keep their latency."""
+        self._racks[process] = rack
+
+    def _latency_us(self, source: str, target: str) -> int:
+        """The one-way latency between two nodes: their link's own, else that between racks, else every link's."""
+        own_us = self._latencies.get(frozenset((source, target)))
+        if own_us is not None:
+            return own_us
+        between_us, here, there = self._spec.between_racks_us, self._racks.get(source), self._racks.get(target)
+        apart = here and there and here != there
+        return between_us if apart and between_us is not None else self._spec.latency_us
+
     def link(self, source: str, target: str) -> Link:
         """The direction from `source` to `target`."""
         link = self._links.get((source, target))
         if link is None:
-            latency_us = self._latencies.get(frozenset((source, target)), self._spec.latency_us)
-            if source == target:
-                latency_us = 0
+            latency_us = self._latency_us(source, target) if source != target else 0
             random = self.random_of(self._draws_for(source, target))
             link = Link(self._timeline, source, target, latency_us, self._spec.jitter, random)
             link.number = len(self._links)

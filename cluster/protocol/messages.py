@@ -44,7 +44,7 @@ class ProduceResponse(Response):
 class FetchRequest(Request):
     """Fetch (API 1): positions in the wanted partitions; parked until records can be read, for `max_wait_us`.
 
-    `positions` maps a partition to (offset, leader epoch known to the client).
+    `positions` maps a partition to (offset, leader epoch known to the client). `rack`: the consumer's `client.rack`.
     """
 
     client: str
@@ -53,12 +53,14 @@ class FetchRequest(Request):
     max_partition_bytes: int
     read_committed: bool = False
     max_wait_us: int = 500_000
+    rack: str = ""
 
 
 class FetchedPartition(msgspec.Struct):
     """The result of one partition: whole batches, the first of which may begin before the wanted offset.
 
     `aborted`, for read_committed: (producer id, first offset, marker's offset) of aborted transactions.
+    `preferred_read_replica`: the broker to fetch from instead, -1 for this one.
     """
 
     partition: str
@@ -68,6 +70,7 @@ class FetchedPartition(msgspec.Struct):
     log_start: int = -1
     batches: list[RecordBatch] = []
     aborted: tuple[tuple[int, int, int], ...] = ()
+    preferred_read_replica: int = -1
 
 
 class FetchResponse(Response):

@@ -233,6 +233,7 @@ class Simulation:
 
             config, startup_us = self.spec.broker_config(spec), self.spec.startup_us
             broker = Broker(spec, self.control, config, self.emit, new_uuid, startup_us)
+            self.network.place(spec.name, broker.rack)
             self.brokers[spec.id] = self.control.brokers[spec.id] = broker
         for broker in self.brokers.values():
             broker.start_first_process()
@@ -349,6 +350,7 @@ class Simulation:
         group = group.of(name)
         application = Application(group.application, self.network.random_of(name), self._truths[group.name])
         consumer = Consumer(self._client_environment(), group, name, self._clients, application)
+        self.network.place(name, consumer.config.client_rack)
         consumer.on_crashed = partial(self._executor.crashed, name)
         self.consumers[name] = consumer
         consumer.emitted_assignors = self._emitted_assignors.setdefault(group.name, group.assignors)

@@ -54,11 +54,15 @@ class LinkSpec(msgspec.Struct, frozen=True):
 
 
 class NetworkSpec(msgspec.Struct, frozen=True):
-    """Every link: one-way latency in µs, jitter as a share of it (0 … 1), and the links that differ."""
+    """Every link: one-way latency in µs, jitter as a share of it (0 … 1), and the links that differ.
+
+    `between_racks_us`: the latency between a broker and a broker or consumer of another rack; None: as any other.
+    """
 
     latency_us: int = 1_000
     jitter: float = 0.2
     links: tuple[LinkSpec, ...] = ()
+    between_racks_us: int | None = None
 
 
 class TopicSpec(msgspec.Struct, frozen=True):

@@ -93,6 +93,10 @@ class PartitionLog:
         self._epoch = -1
         self._read_memory().read_on(self.batches, self.log_end)
 
+    def recall_transactions(self) -> None:
+        """Read the transactions up to the log's end, as a follower that serves a consumer."""
+        self._read_memory().read_on(self.batches, self.log_end)
+
     def append_as_leader(self, batch: RecordBatch) -> None:
         """Append a batch and update its producer; `recall_producers` was called when this replica became leader."""
         self.append(batch)

@@ -63,6 +63,7 @@ def member_started(view: ClusterView, event: e.MemberStarted) -> None:
     member.alive, member.paused, member.state = True, False, "Joining"
     member.member_id, member.generation, member.coordinator = "", -1, -1
     member.polling, member.last_poll_us = True, event.at_us
+    member.read_from = {}
     member.heartbeats_paused, member.stalled_until_us, member.heartbeats_from_us = False, None, NEVER
     member.starting_until_us = NEVER
     _lane(member, event.at_us, "joining")
@@ -86,7 +87,7 @@ def member_stopped(view: ClusterView, event: e.MemberStopped) -> None:
     member.stalled_until_us = None
     member.state = "Left" if event.how == "stop" else "Dead"
     _release(view, member, event.at_us, tuple(member.owned))
-    member.positions = {}
+    member.positions, member.read_from = {}, {}
     _lane(member, event.at_us, "dead")
     words = {"stop": "closed cleanly", "kill": "was killed", "crash": f"crashed: {event.reason}"}[event.how]
     if event.how == "crash":
@@ -188,6 +189,7 @@ def _release(view: ClusterView, member: MemberView, at_us: int, partitions: tupl
     for name in partitions:
         member.owned.pop(name, None)
         member.positions.pop(name, None)
+        member.read_from.pop(name, None)
     _let_go(view, member, at_us, partitions)
 
 
@@ -281,6 +283,15 @@ def position_truncated(view: ClusterView, event: e.PositionTruncated) -> None:
     where = f"offset {event.diverging}" if event.diverging >= 0 else "an offset that its leader does not know"
     words = f"the log of {event.partition} diverges from what it read up to {event.position}, at {where}"
     note_of(view, event, "member", event.member, f": {words}")
+
+
+@FOLD.handles(e.PreferredReadReplicaChanged)
+def preferred_read_replica_changed(view: ClusterView, event: e.PreferredReadReplicaChanged) -> None:
+    read_from = view.members[event.member].read_from
+    if event.broker >= 0:
+        read_from[event.partition] = event.broker
+    else:
+        read_from.pop(event.partition, None)
 
 
 @FOLD.handles(e.PollReturned)

@@ -171,6 +171,7 @@ class MemberView(msgspec.Struct, gc=False):
     heartbeats_from_us: int = NEVER
     coordinator: int = -1
     owned: dict[str, int] = {}  # partition → when it was assigned
+    read_from: dict[str, int] = {}  # partition → the follower that it is fetched from
     positions: dict[str, int] = {}
     processed: int = 0
     polling: bool = False

@@ -92,6 +92,7 @@ def _network(table: TomlTable) -> NetworkSpec:
         latency_us=table.take("latency", duration, 1_000),
         jitter=table.take("jitter", number(0, 1), 0.2),
         links=tuple(_link(each) for each in table.tables("links")),
+        between_racks_us=table.take("between_racks", duration, None),
     )
     table.close()
     return network

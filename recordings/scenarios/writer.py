@@ -77,6 +77,11 @@ def _network(network: NetworkSpec) -> str:
     rows: list[Row] = [
         ("latency", _duration(network.latency_us), "1ms"),
         ("jitter", network.jitter, 0.2),
+        (
+            "between_racks",
+            _duration(network.between_racks_us) if network.between_racks_us is not None else None,
+            None,
+        ),
         ("links", links, []),
     ]
     lines = _lines(rows)

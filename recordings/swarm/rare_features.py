@@ -8,7 +8,7 @@ from random import Random
 
 import msgspec
 
-from cluster.config import Value
+from cluster.config import RACK_AWARE_SELECTORS, Value
 from cluster.spec import GroupSpec, MemberSpec, OutputSpec, ProducerSpec, ScenarioSpec, TopicSpec
 
 UNTOUCHED = ("out", "audit")
@@ -152,6 +152,23 @@ def several_outputs(spec: ScenarioSpec, stream: Random) -> ScenarioSpec:
     return msgspec.structs.replace(spec, groups=tuple(fanned_out(group) for group in spec.groups))
 
 
+def racks(spec: ScenarioSpec, stream: Random) -> ScenarioSpec:
+    """Brokers and consumers stand in racks; leaders let consumers fetch from followers."""
+    count = stream.choice((2, 3))
+    brokers = tuple(
+        msgspec.structs.replace(broker, rack=f"rack-{place % count}") for place, broker in enumerate(spec.brokers)
+    )
+    selector = {"replica.selector.class": RACK_AWARE_SELECTORS[0]}
+    network = msgspec.structs.replace(spec.network, between_racks_us=stream.choice((2_000, 20_000)))
+
+    def placed(group: GroupSpec) -> GroupSpec:
+        rack = {"client.rack": f"rack-{stream.randrange(count)}"}
+        return msgspec.structs.replace(group, config=group.config | rack)
+
+    groups = tuple(placed(group) for group in spec.groups)
+    return msgspec.structs.replace(spec, brokers=brokers, config=spec.config | selector, network=network, groups=groups)
+
+
 RARE: dict[str, Callable[[ScenarioSpec, Random], ScenarioSpec]] = {
     "unequal_topics": unequal_topics,
     "static_twins": static_twins,
@@ -162,4 +179,5 @@ RARE: dict[str, Callable[[ScenarioSpec, Random], ScenarioSpec]] = {
     "writers_of_their_own": writers_of_their_own,
     "members_apart": members_apart,
     "several_outputs": several_outputs,
+    "racks": racks,
 }

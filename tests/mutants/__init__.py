@@ -88,6 +88,8 @@ _TABLE: tuple[tuple[Callable[[Patch], None], tuple[str, ...]], ...] = (
     (readers.truncates_to_its_high_watermark, ("isolate", "unclean election")),
     (readers.asks_for_the_epoch_only_once, ("isolate", "unclean election")),
     (readers.verifies_nothing, ("transactions",)),
+    (readers.serves_what_its_leader_has_not_committed, ("racks", "far_apart")),
+    (readers.propagates_no_high_watermark_to_idle_followers, ("racks",)),
     (readers.takes_markers_of_replaced_coordinators, ("transactions", "isolate", "coordinator")),
 )
 

@@ -7,6 +7,7 @@ import pytest
 
 import cluster.broker.replica as replica_module
 from cluster.assignors import ASSIGNORS
+from cluster.broker import read_replicas, request_handlers
 from cluster.broker.coordinator_runtime import CoordinatorRuntime
 from cluster.broker.follower_state import FollowerState
 from cluster.broker.replica import Replica
@@ -169,3 +170,20 @@ def verifies_nothing(patch: Patch) -> None:
 
 def takes_markers_of_replaced_coordinators(patch: Patch) -> None:
     patch.setattr(ProducerStates, "check_marker", lambda *_: ErrorCode.NONE)
+
+
+# --- fetching from followers ------------------------------------------------------------------------------------------
+
+
+def serves_what_its_leader_has_not_committed(patch: Patch) -> None:
+    """A follower serves consumers up to its log's end."""
+
+    def careless(replica: Replica) -> None:
+        replica.high_watermark = replica.log.log_end
+
+    patch.setattr(request_handlers, "recall_transactions", careless)
+
+
+def propagates_no_high_watermark_to_idle_followers(patch: Patch) -> None:
+    """A follower learns it with the next records only."""
+    patch.setattr(read_replicas, "_answered", lambda *_: True)

@@ -235,7 +235,16 @@ class Truth:
             "processed": recorder.processed[consumer.name],
             "fenced": recorder.given_up[consumer.name],
             "alive": consumer.alive,
+            "read_from": self._read_from(consumer),
         }
+
+    @staticmethod
+    def _read_from(consumer: Consumer) -> Document:
+        """What the consumer's next fetches would go to a follower for."""
+        if not consumer.alive:
+            return {}
+        preferred = consumer.read_replica.preferred
+        return {name: preferred[name].broker for name in sorted(preferred, key=order)}
 
     def _topic(self, topic: str) -> Document:
         names = self._partitions_of([topic])

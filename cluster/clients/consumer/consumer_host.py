@@ -14,6 +14,7 @@ from cluster import events as e
 from cluster.assignors import Assignor, assignor_named, protocols_of
 from cluster.clients.client_environment import ClientEnvironment
 from cluster.clients.consumer.fetcher import Fetcher
+from cluster.clients.consumer.read_replica import ReadReplica
 from cluster.clients.process import Process, coordinator_node
 from cluster.clients.producer.transaction_offsets import ConsumerGroupMetadata
 from cluster.config import ConsumerConfig
@@ -51,6 +52,7 @@ class ConsumerHost(Process, ABC):
         self.topics = spec.topics_of(name)
         self.assignors: tuple[Assignor, ...] = ()
         self.cooperative = False
+        self.read_replica = ReadReplica(self, self.group, self._read_replicas_changed)
         self.fetcher = Fetcher(self, 0, 0, 1)
         self.read_config()
         self.processed = 0
@@ -69,6 +71,11 @@ class ConsumerHost(Process, ABC):
         self.auto_commit_interval_us = max(1, config.auto_commit_interval_ms) * MS  # 0: with every poll()
         max_wait_us = max(1, config.fetch_max_wait_ms * MS)
         self.fetcher.limit(config.fetch_max_bytes, config.max_partition_fetch_bytes, max_wait_us)
+        self.fetcher.stand_in(config.client_rack, self._metadata_age_us)
+
+    def _read_replicas_changed(self) -> None:
+        self.fetcher.route()
+        self.wake()
 
     def reset_state(self) -> None:
         """Begin a new process: nothing known, nothing owned."""

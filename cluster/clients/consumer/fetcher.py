@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import NamedTuple, Protocol
 
+from cluster.clients.consumer.read_replica import ReadReplica
 from cluster.network import Connection, InFlightRequest
 from cluster.protocol.errors import ErrorCode
 from cluster.protocol.messages import FetchedPartition, FetchRequest, FetchResponse, PartitionMetadata
@@ -34,6 +35,7 @@ class Reader(Protocol):
 
     name: str
     partitions: dict[str, PartitionMetadata]
+    read_replica: ReadReplica
 
     def connection(self, broker: int) -> Connection:
         """The connection to a broker."""
@@ -78,14 +80,19 @@ class Fetcher:
             str, RecordBatch
         ] = {}  # partition → the last batch of its fetch, if the application does not get it
         self._in_flight: dict[int, InFlightRequest] = {}
-        self._free: dict[int, None] = {}  # brokers that lead a partition and have no Fetch in flight
-        self._by_leader: dict[int, list[str]] = {}
+        self._free: dict[int, None] = {}  # brokers to fetch a partition from that have no Fetch in flight
+        self._by_broker: dict[int, list[str]] = {}
         self._handlers: dict[int, Callable[[FetchResponse | None], None]] = {}
         self.answered_fetches = 0
+        self._rack, self._preferred_for_us, self._rerouted = "", 0, False
 
     def limit(self, max_bytes: int, max_partition_bytes: int, max_wait_us: int) -> None:
         """Set the limits of the next fetches."""
         self._max_bytes, self._max_partition_bytes, self._max_wait_us = max_bytes, max_partition_bytes, max_wait_us
+
+    def stand_in(self, rack: str, preferred_for_us: int) -> None:
+        """Name this rack to leaders, and keep for so long the replica that they prefer for it."""
+        self._rack, self._preferred_for_us = rack, preferred_for_us
 
     def assign(self, positions: dict[str, int], offset_epochs: Mapping[str, int] | None = None) -> None:
         """Start fetching these partitions at these positions, from their leaders."""
@@ -111,25 +118,35 @@ class Fetcher:
         self.route()
 
     def route(self) -> None:
-        """Group partitions by leader, after leaders or the assignment changed."""
-        self._by_leader = {}
+        """Group partitions by the broker to fetch from, after leaders, read replicas or the assignment changed."""
+        self._by_broker = {}
         for name, epoch in self.leader_epochs.items():
             metadata = self._reader.partitions.get(name)
             if metadata is not None and metadata.leader >= 0:
                 if metadata.leader_epoch == epoch:  # else the position must be validated first
-                    self._by_leader.setdefault(metadata.leader, []).append(name)
+                    self._by_broker.setdefault(self._source(name, metadata), []).append(name)
             else:  # this client's metadata has no leader
                 self._reader.mark_metadata_stale()
-        self._free = dict.fromkeys([broker for broker in self._by_leader if broker not in self._in_flight])
+        self._free = dict.fromkeys([broker for broker in self._by_broker if broker not in self._in_flight])
         for name in self.positions:
             self._renew_fetch(name)
 
+    def _source(self, name: str, metadata: PartitionMetadata) -> int:
+        """The broker to fetch a partition from: its preferred read replica or its leader."""
+        replicas = self._reader.read_replica
+        if name not in replicas.preferred:
+            return metadata.leader
+        broker = replicas.of(name, metadata.leader)
+        if name not in replicas.preferred:
+            self._reader.mark_metadata_stale()
+        return broker
+
     def _renew_fetch(self, name: str) -> None:
-        """Renew the Fetch that waits at a partition's leader, if it lacks the partition or has another position."""
+        """Renew the Fetch that waits at a partition's broker, if it lacks the partition or has another position."""
         metadata = self._reader.partitions.get(name)
         if metadata is None or name in self._buffered:
             return
-        broker = metadata.leader
+        broker = self._source(name, metadata)
         call = self._in_flight.get(broker)
         if call is None:
             return
@@ -138,14 +155,16 @@ class Fetcher:
             call.hurry()
 
     def send(self) -> None:
-        """Send a Fetch to every broker that leads a fetchable partition and has none in flight."""
+        """Send a Fetch to every broker that serves a fetchable partition and has none in flight."""
         buffered, positions, epochs = self._buffered, self.positions, self.leader_epochs
         for broker in tuple(self._free):
             wanted: dict[str, tuple[int, int]] = {}
-            for name in self._by_leader[broker]:
+            for name in self._by_broker[broker]:
                 if name not in buffered:
                     wanted[name] = positions[name], epochs[name]
             if not wanted:
+                continue
+            if self._rack and self._reader.read_replica.backs_off(broker):
                 continue
             del self._free[broker]
             handler = self._handlers.get(broker)
@@ -158,45 +177,71 @@ class Fetcher:
                 self._max_partition_bytes,
                 self._read_committed,
                 self._max_wait_us,
+                self._rack,
             )
             self._in_flight[broker] = self._reader.connection(broker).send(request, handler, long_poll=True)
 
     def _answered(self, broker: int, response: FetchResponse | None) -> None:
         call = self._in_flight.pop(broker, None)
+        replicas = self._reader.read_replica
         if response is None:
             self._reader.mark_metadata_stale()  # the broker is free again after a refresh (`route`)
+            if self._rack and replicas.drop(
+                [name for name, one in replicas.preferred.items() if one.broker == broker], "disconnected"
+            ):
+                self.route()
+                self._reader.wake()
             return
-        if broker in self._by_leader:
+        if broker in self._by_broker:
             self._free[broker] = None
         if response.partitions:
             self.answered_fetches += 1
         for fetched in response.partitions:
             if not self._keep(fetched, call):
                 self._free.pop(broker, None)  # as above
+        if self._rerouted:
+            self._rerouted = False
+            self.route()
         self._reader.wake()
 
     def _keep(self, fetched: FetchedPartition, call: InFlightRequest | None) -> bool:
-        """Buffer the fetched batches; returns false when this broker does not lead the partition."""
+        """Buffer the fetched batches; returns false when this broker does not serve the partition."""
         name = fetched.partition
         position = self.positions.get(name)
         if position is None:
             return True  # revoked after the request
+        if fetched.error is not ErrorCode.NONE or fetched.preferred_read_replica >= 0:
+            return self._redirected(fetched, current=call is None or call.request.positions[name][0] == position)
+        batches = fetched.batches
+        if batches and batches[0].base_offset + batches[0].count <= position:  # some are older than the position
+            batches = [batch for batch in batches if batch.base_offset + batch.count > position]
+        if batches and batches[0].base_offset <= position and name not in self._buffered:
+            for batch in batches:
+                if batch.transactional:
+                    batches = self._visible_batches(batches, fetched)
+                    break
+            if batches:
+                self._buffer.append((name, batches))
+                self._buffered[name] = None
+        return True
+
+    def _redirected(self, fetched: FetchedPartition, *, current: bool) -> bool:
+        """Fetch from another broker, or reset the position. A seek may have changed it: it is not `current` then.
+
+        Returns false when this broker does not serve the partition.
+        """
+        name, replicas = fetched.partition, self._reader.read_replica
         if fetched.error is ErrorCode.NONE:
-            batches = fetched.batches
-            if batches and batches[0].base_offset + batches[0].count <= position:  # some are older than the position
-                batches = [batch for batch in batches if batch.base_offset + batch.count > position]
-            if batches and batches[0].base_offset <= position and name not in self._buffered:
-                for batch in batches:
-                    if batch.transactional:
-                        batches = self._visible_batches(batches, fetched)
-                        break
-                if batches:
-                    self._buffer.append((name, batches))
-                    self._buffered[name] = None
+            if current and replicas.choose(name, fetched.preferred_read_replica, self._preferred_for_us):
+                self._rerouted = True
         elif fetched.error is ErrorCode.OFFSET_OUT_OF_RANGE:
-            if call is None or call.request.positions[name][0] == position:  # else stale: a seek has changed it
+            if replicas.drop((name,), fetched.error.name):
+                self._rerouted = True  # the leader decides
+            elif current:
                 self._reader.position_out_of_range(name)
         else:
+            if replicas.drop((name,), fetched.error.name):
+                self._rerouted = True
             self._reader.mark_metadata_stale()
             return False
         return True
@@ -256,7 +301,9 @@ class Fetcher:
     def reset(self, *, read_committed: bool) -> None:
         """Begin a new process: nothing assigned, nothing in flight."""
         self._read_committed = read_committed
-        self.positions, self.offset_epochs, self.leader_epochs, self._by_leader = {}, {}, {}, {}
+        self.positions, self.offset_epochs, self.leader_epochs, self._by_broker = {}, {}, {}, {}
+        self._rerouted = False
+        self._reader.read_replica.reset()
         self._buffer.clear()
         self._buffered, self._ends, self._in_flight, self._free = {}, {}, {}, {}
 

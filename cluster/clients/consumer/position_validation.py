@@ -82,6 +82,7 @@ class PositionValidation:
             led = self._led_anew(name, epoch)
             if led is None:
                 continue
+            consumer.read_replica.drop((name,), "leader changed")
             position = FetchPosition(fetcher.positions[name], fetcher.offset_epochs[name], led.leader, led.leader_epoch)
             if position.offset_epoch == UNDEFINED:
                 fetcher.resume(name, position)

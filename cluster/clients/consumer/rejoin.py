@@ -176,6 +176,7 @@ class Rejoin:
         consumer = self._consumer
         gone = dict.fromkeys(partitions)
         consumer.owned = tuple(name for name in consumer.owned if name not in gone)
+        consumer.read_replica.forget(partitions)
         consumer.fetcher.revoke(partitions)
         self._positions.revoked(partitions)
         consumer.emit(e.PartitionsRevoked(group=consumer.group, member=consumer.name, partitions=partitions, lost=lost))

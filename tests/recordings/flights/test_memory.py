@@ -8,7 +8,7 @@ from types import FunctionType
 import pytest
 import trio
 
-from cluster.broker.replica import Replica
+from cluster.broker import log_cleanup
 from cluster.events import Event
 from cluster.invariants import Invariants
 from cluster.network import InFlightRequest
@@ -124,7 +124,7 @@ def forget_nothing(*_: object) -> None:
 LEAKS: dict[str, tuple[object, str]] = {
     "coordinators' records": (BatchList, "clean"),
     "dates of appends": (fold_groups, "_forget_append_times"),
-    "deleted batches": (Replica, "delete_old_segments"),
+    "deleted batches": (log_cleanup, "clean_up"),
 }
 
 

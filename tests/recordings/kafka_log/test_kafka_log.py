@@ -25,6 +25,7 @@ SILENT = {
     "positions_moved_on", "positions_given_up", "transaction_offsets_refused", "transaction_marker_refused",
     "poll_returned", "poll_started", "records_processed", "record_skipped", "setting_changed", "key_order_broken",
     "application_stalled", "heartbeats_paused", "member_starting_up", "member_ready",
+    "preferred_read_replica_changed",
 }  # fmt: skip
 """Facts of which Kafka's logs, at level INFO, say nothing."""
 

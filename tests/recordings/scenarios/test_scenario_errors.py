@@ -70,6 +70,13 @@ by = "5s"
         ("[cluster]\nbrokers = []", 13, "a cluster has at least one broker"),
         ("[cluster]\nbrokers = [{ id = 1 },\n{ id = 1 }]", 14, "broker 1 is there twice"),
         ('[cluster]\nbrokers = [{ id = 1, rak = "a" }]', 13, "unknown key rak (did you mean rack?)"),
+        ("[network]\nbetween_racks = 5", 13, "between_racks: 5 needs a unit and quotation marks"),
+        ('[network]\nbetween_rack = "5ms"', 13, "unknown key between_rack (did you mean between_racks?)"),
+        (
+            "[cluster.config]\n'replica.selector.class' = 'RackAware'",
+            13,
+            "not 'RackAware' (did you mean RackAwareReplicaSelector?)",
+        ),
         ("cluster = 3", 12, "cluster: 3 is not a table"),
         ("[cluster.config]\n'broker.heartbeat.interval.ms' = 9000", 13, "must be below broker.session.timeout.ms"),
         ("[cluster]\nstartup = 6", 13, "startup: 6 needs a unit and quotation marks"),

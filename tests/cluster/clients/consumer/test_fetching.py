@@ -6,6 +6,7 @@ import pytest
 
 from cluster import events as e
 from cluster.clients.consumer.fetcher import Fetcher
+from cluster.clients.consumer.read_replica import ReadReplica
 from cluster.network import InFlightRequest
 from cluster.protocol.errors import ErrorCode
 from cluster.protocol.messages import (
@@ -28,6 +29,7 @@ class Reader:
     def __init__(self) -> None:
         self.partitions = {f"t-{number}": PartitionMetadata(1, 0, (1,), (1,)) for number in range(2)}
         self.stale = self.woken = 0
+        self.read_replica = ReadReplica(self, "g", lambda: None)  # type: ignore[arg-type]
         self.lost: list[str] = []
 
     def connection(self, broker: int) -> "Reader":

@@ -11,6 +11,7 @@ from cluster.broker.replica import Replica
 from cluster.broker.request_handlers import BrokerRequests
 from cluster.clients.consumer.fetcher import Fetcher
 from cluster.clients.consumer.positions import Positions
+from cluster.clients.consumer.read_replica import ReadReplica
 from cluster.config import ConsumerConfig, Value, resolve
 from cluster.network import InFlightRequest
 from cluster.protocol import messages as m
@@ -39,6 +40,7 @@ class Consumer:
         self.emitted: list[e.Event] = []
         self.asked: list[tuple[int, Request, Callable[[Any], object]]] = []
         self.failures: list[str] = []
+        self.read_replica = ReadReplica(cast(Any, self), self.group, self.request_attention)
         self.fetcher = Fetcher(cast(Any, self), 1, 1, 1)
         self.positions = Positions(cast(Any, self))
         self.validation = self.positions.validation
@@ -183,14 +185,14 @@ def test_the_new_leader_is_asked_where_the_epoch_of_the_last_record_ends() -> No
     made = begun()
     ((broker, request, _),) = made.asked
     assert (broker, request) == (2, m.OffsetForLeaderEpochRequest({P: (1, 0)}))
-    assert made.fetcher._by_leader == {}
+    assert made.fetcher._by_broker == {}
 
 
 def test_a_position_without_an_epoch_goes_on_with_the_new_leader_unasked() -> None:
     made = begun()
     made.positions.seek(P, 5)
     made.led_by(3, 2)
-    assert (made.fetcher.leader_epochs, made.fetcher._by_leader) == ({P: 2}, {3: [P]})
+    assert (made.fetcher.leader_epochs, made.fetcher._by_broker) == ({P: 2}, {3: [P]})
     assert not made.due()
 
 
@@ -305,7 +307,8 @@ def replica(epoch: int, *, leads: bool = True) -> Any:  # noqa: ANN401 - as much
     made.log.epochs.assign(0, 0)
     made.log.epochs.assign(3, 6)
     made.log.log_end = 10
-    made.is_leader, made.led_epoch, made.metadata = leads, epoch, m.PartitionMetadata(1, epoch, (1,), (1,))
+    made.is_leader, made.led_epoch = leads, epoch
+    made.metadata = m.PartitionMetadata(1 if leads else -1, epoch, (1,), (1,))
     return made
 
 
