@@ -12,6 +12,7 @@ from cluster.spec.overrides import (
     group_of,
     keys_at,
     put_back,
+    scopes_of_setting,
     why_not,
     write_over,
 )
@@ -83,6 +84,7 @@ __all__ = [
     "group_of",
     "keys_at",
     "put_back",
+    "scopes_of_setting",
     "why_not",
     "write_over",
 ]

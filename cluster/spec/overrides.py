@@ -221,6 +221,23 @@ def _number(own: MemberSpec) -> int:
     return int(own.name.rpartition("-")[2])
 
 
+def scopes_of_setting(spec: ScenarioSpec, scope: str | None, key: str) -> list[tuple[str, str]]:
+    """Each (scope, key) that a setting writes: one, or without a scope all things that have the key.
+
+    Raises SettingError if there is no such key.
+    """
+    if scope is not None:
+        return [(scope, key)]
+    name, dot, rest = key.partition(".")
+    if dot and name in spec.names().scopes():
+        return [(name, rest)]
+    if "broker" in scopes_of(key):
+        return [("cluster", key)]
+    wanted = _having(key)
+    things: tuple[Declared, ...] = (*spec.topics, *spec.producers, *spec.groups)
+    return [(thing.name, key) for thing in things if wanted(thing)]
+
+
 def why_not(spec: ScenarioSpec, scope: str, key: str, value: object) -> str | None:
     """Why the command `set` could not be carried out on a cluster as the scenario declares it; None when it can."""
     try:

@@ -1,9 +1,11 @@
 """The readable output of compared flights: verdict, divergence, bills and rankings."""
 
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cluster.config import spoken_duration
+from console.cli import output
 from console.presenters.event_log import merged_entries
 from console.presenters.formatting import clock
 from recordings.comparison.amounts import amount
@@ -13,6 +15,9 @@ from recordings.comparison.pairing import DifferingAmount, shows
 if TYPE_CHECKING:
     from cluster.view.state import LogEntry
     from recordings.comparison.diff import FlightDiff, Side
+    from recordings.flights.fork import ForkResult
+    from recordings.flights.rerun import RerunResult
+    from recordings.flights.runner import FlightResult
     from recordings.journal.comparison import Divergence
 
 SECOND_US = 1_000_000
@@ -30,12 +35,46 @@ def of_diff(found: "FlightDiff") -> str:
     return "\n".join([*lines, *_divergence(found), *_bill(found)])
 
 
+def of_fork(found: "ForkResult", record: Path | None, *, strict: bool = False) -> str:
+    """The comparison with the recorded flight, the settings that wait, and the fork's own flight in short."""
+    lines = [of_diff(found.diff), ""] if found.diff is not None else []
+    for change in found.settings:
+        if change.effect != "now":
+            who = ", ".join(change.processes) or change.scope
+            lines.append(f"{change.scope} {change.key}={change.value} counts {change.effect} of {who}")
+    return "\n".join([*lines, *_flight(found.flight, record, strict=strict)])
+
+
+def of_rerun(result: "RerunResult", record: Path | None, *, strict: bool = False) -> str:
+    """A what-if by what it costs, with its flight in short; any other rerun by the first event that differs."""
+    if result.diff is None:
+        return output.of_rerun(result, record, strict=strict)
+    return "\n".join([of_diff(result.diff), "", *_flight(result.flight, record, strict=strict)])
+
+
+def _flight(flight: "FlightResult", record: Path | None, *, strict: bool) -> Iterable[str]:
+    """A flight whose expectations were written for another one: only those that fail now are listed."""
+    yield from output.flight_lines(flight, record)
+    for violation in flight.invariants["violations"]:
+        yield f"  ✖ {output.violation_text(violation)}"
+    failed = [each for each in flight.expectations if each["ok"] is False or (strict and each.get("already"))]
+    judged = sum(1 for each in flight.expectations if each["ok"] is not None)
+    if judged:
+        rest = "" if not failed else "; these did not:" if len(failed) > 1 else "; this one did not:"
+        yield f"{judged - len(failed)} of {judged} expectations of the scenario held{rest}"
+    for each in failed[:GIVEN_SHOWN]:
+        yield f"  ✖ {each.get('that') or each['event']}"
+    if len(failed) > GIVEN_SHOWN:
+        yield f"  and {len(failed) - GIVEN_SHOWN} more (--json)"
+
+
 def _sides(*sides: "Side") -> Iterable[str]:
     width = max(len(side.label) for side in sides)
     for side in sides:
         course = side.course
         length = spoken_duration(course.virtual_us // 1_000 * 1_000)
-        yield f"  {side.label:<{width}}  {course.recording}  ({course.scenario}, seed {course.settings.seed}, {length})"
+        where = course.recording or "not recorded"
+        yield f"  {side.label:<{width}}  {where}  ({course.scenario}, seed {course.settings.seed}, {length})"
 
 
 def _ends(found: "FlightDiff") -> list[str]:
@@ -72,11 +111,11 @@ def _divergence(found: "FlightDiff") -> list[str]:
 
 
 def _first_difference(found: "FlightDiff", difference: "Divergence | None") -> list[str]:
+    nothing = "Nothing that the log of events tells is different."
     if difference is None:
-        return ["No event differs by more than the settings that it names."]
-    lines = [
-        f"Nothing that the log of events tells is different. The first event that differs is at {difference.at_s} s."
-    ]
+        return ["No event differs by more than the settings that it names." if found.compared_events else nothing]
+    at = clock(int(difference.at_s * SECOND_US), 3)
+    lines = [nothing, f"The first event that differs by more than its settings is at {at}."]
     for side, event in ((found.a, difference.recorded), (found.b, difference.rerun)):
         lines.append(f"    {side.label}: {event_text(event)}")
     return lines

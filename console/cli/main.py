@@ -45,7 +45,7 @@ from console.cli.options import (
 )
 from console.cli.plan import plan
 from console.cli.planned import PLANNED, add_planned_commands
-from console.cli.recorded import diff, summary
+from console.cli.recorded import diff, fork, summary
 from console.cli.streams import (
     OutputError,
     discard_stdout,
@@ -204,7 +204,7 @@ def rerun(
 ) -> int:
     """Fly a recording again: the same commands in a new simulation, compared event by event. With --set: what if."""
     until_us, changes, leave = duration_of("--until", until), settings_of(settings), leave_of(allow_code)
-    from console.cli import output
+    from console.cli import comparison, output
     from recordings.flights.rerun import rerun as rerun_recording
 
     progress = output.progress_on(sys.stderr, until_us)
@@ -222,7 +222,7 @@ def rerun(
         if progress is not None:
             progress.clear()
     warn(result.warnings)
-    print_text(_json(result.report()) if json else output.of_rerun(result, record, strict=strict))
+    print_text(_json(result.report()) if json else comparison.of_rerun(result, record, strict=strict))
     return HELD if result.held and not (strict and result.flight.accidental) else NOT_HELD
 
 
@@ -305,12 +305,12 @@ HELP = frozenset({"--help", "-h", "--version"})
 
 BUILT = (
     *("run", "play", "rerun", "summary", "export", "scenarios", "show", "report", "check", "impact"),
-    *("diff", "key", "plan", "bench", "doctor"),
+    *("diff", "fork", "key", "plan", "bench", "doctor"),
 )
 COMMANDS = (*BUILT, *PLANNED)
 
 
-for _command in (summary, diff, impact, key, plan, bench, doctor, scenarios, show):
+for _command in (summary, diff, fork, impact, key, plan, bench, doctor, scenarios, show):
     app.command(_command)
 app.command(impact, name="blast", show=False)  # the name of earlier releases
 add_planned_commands(app)

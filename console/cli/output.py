@@ -31,6 +31,16 @@ def of_flight(result: "FlightResult", record: Path | None, *, strict: bool = Fal
 
     `strict`: an expectation that already held at the start of its window counts as failed.
     """
+    lines = flight_lines(result, record)
+    lines += ["", *_expectations(result.expectations, strict=strict)]
+    violations = result.invariants["violations"]
+    lines += [f"  ✖ {violation_text(violation)}" for violation in violations]
+    lines += ["", *_groups(result.view["groups"]), _delivery(result.view["delivery"])]
+    return "\n".join(lines)
+
+
+def flight_lines(result: "FlightResult", record: Path | None) -> list[str]:
+    """What was flown, and how fast; interruptions and refused commands."""
     length = spoken_duration(result.virtual_us // 1_000 * 1_000)
     flown = f"{result.scenario}  seed {result.seed}  flown {length} of virtual time"
     lines = [
@@ -42,14 +52,11 @@ def of_flight(result: "FlightResult", record: Path | None, *, strict: bool = Fal
     if result.interrupted:
         lines.append("interrupted: expectations after the interruption are not judged")
     lines += [f"refused at {each.at_us / SECOND_US:g} s: {each.text}: {each.reason}" for each in result.refused]
-    lines += ["", *_expectations(result.expectations, strict=strict)]
-    violations = result.invariants["violations"]
-    lines += [f"  ✖ {_violation(violation)}" for violation in violations]
-    lines += ["", *_groups(result.view["groups"]), _delivery(result.view["delivery"])]
-    return "\n".join(lines)
+    return lines
 
 
-def _violation(violation: dict[str, Any]) -> str:
+def violation_text(violation: dict[str, Any]) -> str:
+    """A broken invariant: its sentence, and the event that broke it."""
     what = f"{violation['invariant']} {violation['name']}: {violation['sentence']}"
     return f"{what}. At {violation['at_s']:g} s, event {violation['seq']}: {violation['found']}"
 
@@ -64,7 +71,7 @@ def _comparison(result: "RerunResult") -> list[str]:
         return [f"✔ the same flight: {result.compared_events:,} events are equal, byte by byte"]
     mark = "✖ another flight"
     if not result.exact:
-        mark = f"{'other random draws' if result.other_draws else 'what if'}: another flight"
+        mark = "other random draws: another flight"
     lines = [f"{mark} after {result.compared_events:,} equal events"]
     difference = result.first_divergence
     if difference is not None:

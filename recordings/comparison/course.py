@@ -8,15 +8,15 @@ from cluster.view.state import LogEntry
 from recordings.bounded_files import RecordingError
 from recordings.comparison.bill import Bill
 from recordings.comparison.meter import BillMeter
-from recordings.journal.format import Settings
-from recordings.journal.reader import MISFITS, Recording
+from recordings.journal.format import JournaledCommand, Settings
+from recordings.journal.reader import MISFITS, MOST_COMMANDS, Recording
 
 
 class Course(msgspec.Struct, frozen=True, kw_only=True):
     """What a comparison needs of one flight.
 
     `virtual_us` is the flight's length, `until_us` the end of this course; `events` are those up to it.
-    `journal_sha256` is the hash of the whole journal, "" without a footer.
+    `journal_sha256` is the hash of the whole journal, "" without a footer. `commands` are those of the whole recording.
     """
 
     recording: str
@@ -28,7 +28,8 @@ class Course(msgspec.Struct, frozen=True, kw_only=True):
     journal_sha256: str
     bill: Bill
     log: list[LogEntry]
-    warnings: list[str]
+    commands: list[JournaledCommand] = []
+    warnings: list[str] = []
 
 
 class CourseOrder(msgspec.Struct, frozen=True):
@@ -43,15 +44,20 @@ def course_of(order: CourseOrder) -> Course:
     """Read a recording's course. Raises RecordingError: no recording, or damaged (unless `salvage`)."""
     recording = Recording(order.path, salvage=order.salvage)
     meter, until_us, count = BillMeter(keep_log=True), order.until_us, 0
-    for event in recording.events():
-        if until_us is None or event.at_us <= until_us:
+    commands: list[JournaledCommand] = []
+    for entry in recording.entries():
+        if isinstance(entry, JournaledCommand):
+            commands.append(entry)
+            if len(commands) > MOST_COMMANDS:
+                raise RecordingError(f"{order.path} holds more than {MOST_COMMANDS:,} commands")
+        elif until_us is None or entry.at_us <= until_us:
             try:
-                meter(event)
+                meter(entry)
             except MISFITS as error:
-                damage = recording.misfit(event)
+                damage = recording.misfit(entry)
                 if not order.salvage:
                     raise damage from error
-                recording.warn(f"{damage.place}: {damage.reason}; read up to event {event.seq - 1}")
+                recording.warn(f"{damage.place}: {damage.reason}; read up to event {entry.seq - 1}")
                 break
             count += 1
     footer = recording.footer
@@ -71,6 +77,7 @@ def course_of(order: CourseOrder) -> Course:
         journal_sha256=footer.journal_sha256 if footer is not None else "",
         bill=bill,
         log=meter.log,
+        commands=commands,
         warnings=recording.warnings,
     )
 

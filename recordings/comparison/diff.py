@@ -22,17 +22,24 @@ ALONE_BELOW_BYTES = 1_000_000
 
 
 class Side(msgspec.Struct, frozen=True, kw_only=True):
-    """One of two flights: its name in sentences, its recording, and its course."""
+    """One of two flights: its name in a table and, if another, in sentences; its course."""
 
     label: str
     course: Course
+    spoken: str = ""
+
+    @property
+    def subject(self) -> str:
+        """Its name in sentences."""
+        return self.spoken or self.label
 
 
 class FlightDiff(msgspec.Struct, frozen=True, kw_only=True):
     """Two flights compared up to `until_us`.
 
     `equal`: every event is the same. `settings_a` and `settings_b`: what only one flight was started with.
-    `first_difference`: where the logs of events do not differ, the first event that does, by more than its settings.
+    `first_difference`: where the logs of events do not differ, the first event that does, by more than its settings, if
+    the events were compared one by one (`compared_events`).
     """
 
     a: Side
@@ -45,6 +52,7 @@ class FlightDiff(msgspec.Struct, frozen=True, kw_only=True):
     logs: ComparedLogs
     settings_a: list[str]
     settings_b: list[str]
+    compared_events: bool = False
     first_difference: Divergence | None = None
 
     def report(self) -> dict[str, Any]:
@@ -90,7 +98,7 @@ def diff(a: Path, b: Path, *, salvage: bool = False) -> FlightDiff:
         return found
     left, right = [_lines(Recording(path, salvage=salvage)) for path in paths]
     equal, difference = first_difference(left, right, until_us)
-    return msgspec.structs.replace(found, first_difference=difference, equal=equal)
+    return msgspec.structs.replace(found, first_difference=difference, equal=equal, compared_events=True)
 
 
 def compare(a: Side, b: Side) -> FlightDiff:
@@ -105,8 +113,8 @@ def compare(a: Side, b: Side) -> FlightDiff:
         b=b,
         until_us=min(one.until_us, other.until_us),
         equal=equal,
-        verdict=verdict(a.label, b.label, found),
-        balance=balance(found, b.label),
+        verdict=verdict(a.subject, b.subject, found),
+        balance=balance(found, b.subject),
         bills=bills,
         logs=compared_logs(one.log, other.log),
         settings_a=[each for each in given_a if each not in given_b],

@@ -29,10 +29,12 @@ class BillMeter:
     """A listener to a flight's events that knows its bill at any moment.
 
     It folds the events into a view of its own, or shares one that another fold keeps. With `keep_log` it keeps the
-    lines of the view's log of events in `log`; the view drops old ones.
+    lines of the view's log of events in `log`; the view drops old ones. Events after `until_us` do not count: such a
+    meter has a view of its own.
     """
 
-    def __init__(self, *, keep_log: bool = False) -> None:
+    def __init__(self, *, keep_log: bool = False, until_us: int | None = None) -> None:
+        self.until_us = until_us
         self._folds = True
         self.view = ClusterView()
         self.log: list[LogEntry] = []
@@ -47,12 +49,16 @@ class BillMeter:
 
     def share(self, view: ClusterView) -> None:
         """Read a view that another fold keeps, from the flight's first event on: take each event after it."""
+        if self.until_us is not None:
+            return
         self._folds, self.view = False, view
         self._availability = AvailabilityMeter(view)
         self._handlers = self._table()
 
     def __call__(self, event: e.Event) -> None:
         """Take the next event."""
+        if self.until_us is not None and event.at_us > self.until_us:
+            return
         if self._folds:
             fold(self.view, event)
         handle = self._handlers.get(type(event))

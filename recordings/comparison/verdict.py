@@ -31,8 +31,8 @@ class Cost(msgspec.Struct, frozen=True):
 
     @property
     def is_worth_a_word(self) -> bool:
-        """Whether the difference is worth a word: as shown, and at least a hundredth of the larger amount."""
-        return amount(self.measure, self.a) != amount(self.measure, self.b) and abs(self.a - self.b) * 100 >= max(
+        """Whether the difference is worth a word: as shown, and at least a twentieth of the larger amount."""
+        return amount(self.measure, self.a) != amount(self.measure, self.b) and abs(self.a - self.b) * 20 >= max(
             self.a, self.b
         )
 
@@ -67,7 +67,12 @@ def _sentence(a: str, b: str, shown: Sequence[Cost]) -> str:
     second = joined([amount(cost.measure, cost.b) for cost in shown])
     if len(shown) == 1:
         second = spoken(shown[0].measure, shown[0].b)
-    return f"{a} costs {first}; {b} costs {second}."
+    return f"{capitalized(a)} costs {first}; {b} costs {second}."
+
+
+def capitalized(name: str) -> str:
+    """`the fork` at the beginning of a sentence; the name of a recording stays."""
+    return name[0].upper() + name[1:] if name.startswith("the ") else name
 
 
 def joined(words: Sequence[str]) -> str:
@@ -77,6 +82,7 @@ def joined(words: Sequence[str]) -> str:
 
 def balance(found: Sequence[Cost], b: str) -> str:
     """In how many measures the second flight is better, and in how many worse; "" if it is the same in all."""
+    b = capitalized(b)
     better = sum(1 for cost in found if cost.is_worth_a_word and cost.b < cost.a)
     worse = sum(1 for cost in found if cost.is_worth_a_word and cost.b > cost.a)
     if not better and not worse:

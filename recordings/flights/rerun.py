@@ -13,21 +13,23 @@ from typing import Any
 
 import msgspec
 
-from cluster.commands import Command, CommandError, parse
-from recordings.bounded_files import RecordingError
-from recordings.flights.runner import FlightResult, Plan, Replay, Setting, fly, make_plan
+from recordings.comparison.course import Course, CourseOrder, course_of
+from recordings.comparison.diff import FlightDiff, Side
+from recordings.comparison.meter import BillMeter
+from recordings.flights.runner import FlightResult, Replay, Setting, fly
+from recordings.flights.what_if import compare_with, flown_course, operators_commands, plan_of
 from recordings.journal.comparison import Comparison, Divergence
 from recordings.journal.format import FORMAT, SAME_DRAWS, JournaledCommand
 from recordings.journal.reader import Recording
 from recordings.journal.upgrade import upgraded_lines
 from recordings.scenarios.custom_code import Leave
-from recordings.scenarios.loader import parse_scenario
 
 
 class RerunResult(msgspec.Struct, frozen=True, kw_only=True):
     """The new flight and its comparison: `matches` if no event differed as far as both flights go.
 
-    `exact` is False for a what-if, and with `other_draws`: their events are expected to differ.
+    `exact` is False for a what-if, and with `other_draws`: their events are expected to differ. `diff` compares what a
+    what-if costs with what was recorded.
     """
 
     flight: FlightResult
@@ -37,16 +39,18 @@ class RerunResult(msgspec.Struct, frozen=True, kw_only=True):
     compared_events: int
     first_divergence: Divergence | None
     warnings: list[str]
+    diff: FlightDiff | None = None
 
     def report(self) -> dict[str, Any]:
         """The object that `rerun --json` prints."""
-        return self.flight.report() | {
+        report = self.flight.report() | {
             "exact": self.exact,
             "other_draws": self.other_draws,
             "matches": self.matches,
             "compared_events": self.compared_events,
             "first_divergence": msgspec.to_builtins(self.first_divergence),
         }
+        return report if self.diff is None else report | {"diff": self.diff.report()}
 
     @property
     def held(self) -> bool:
@@ -72,25 +76,23 @@ def rerun(
     recording = Recording(path, salvage=salvage)
     survey = recording.survey()
     nothing = not survey.totals.events  # killed before its first events were on disk: nothing can differ
-    if nothing:
-        recording.warn(f"{path} holds no whole event: there is nothing to compare with")
-        until_us = 0
-    leave = None if leave is None else msgspec.structs.replace(leave, never=path)
     other_draws = recording.header.format < SAME_DRAWS
+    _warn(recording, nothing=nothing, other_draws=other_draws)
+    until_us = 0 if nothing else until_us
+    leave = None if leave is None else msgspec.structs.replace(leave, never=path)
     cut_off = not survey.totals.complete and until_us is None
     if cut_off and other_draws:  # the new flight has no such last event: it ends at that event's instant
         until_us = survey.totals.virtual_us
-    plan = _plan(recording, settings, until_us, leave)
-    if other_draws:
-        recording.warn(
-            f"{path} was flown by a version with other random draws (format {recording.header.format}, now {FORMAT}):"
-            " its scenario and commands are flown anew, and events are expected to differ"
-        )
+    end_us = _end_of(recording, until_us)
+    plan = plan_of(recording, settings, end_us, leave)
     exact = not settings and not other_draws
     stop_at_seq = survey.totals.events if cut_off and exact else None
     replay = _replay(survey.commands, by_turn=exact, stop_at_seq=stop_at_seq)
     comparison = Comparison(upgraded_lines(recording.event_lines(), recording.header.format))
-    flight = fly(plan, record=record, replay=replay, progress=progress, on_lines=comparison)
+    recorded_us = survey.totals.virtual_us
+    asks = bool(settings) and not nothing
+    meter = BillMeter(keep_log=True, until_us=recorded_us if end_us > recorded_us else None) if asks else None
+    flight = fly(plan, record=record, replay=replay, progress=progress, on_lines=comparison, meter=meter)
     comparison.finish(
         recorded_until_us=-1 if nothing else survey.totals.virtual_us,
         flown_until_us=flight.virtual_us if flight.diverged is None else math.inf,
@@ -102,31 +104,36 @@ def rerun(
         matches=comparison.divergence is None and flight.diverged is None,
         compared_events=comparison.compared,
         first_divergence=comparison.divergence,
+        diff=None if meter is None else _what_if(path, salvage, flown_course(plan, flight, meter, record)),
         warnings=recording.warnings,
     )
 
 
-def _plan(recording: Recording, settings: Sequence[Setting], until_us: int | None, leave: Leave | None) -> Plan:
-    header = recording.header
-    recorded = header.settings
+def _warn(recording: Recording, *, nothing: bool, other_draws: bool) -> None:
+    if nothing:
+        recording.warn(f"{recording.path} holds no whole event: there is nothing to compare with")
+    if other_draws:
+        version = f"format {recording.header.format}, now {FORMAT}"
+        recording.warn(
+            f"{recording.path} was flown by a version with other random draws ({version}): its scenario and commands"
+            " are flown anew, and events are expected to differ"
+        )
+
+
+def _what_if(path: Path, salvage: bool, flown: Course) -> FlightDiff:
+    original = course_of(CourseOrder(path, flown.until_us, salvage))
+    return compare_with(original, Side(label="what-if", spoken="the what-if", course=flown), salvage=salvage)
+
+
+def _end_of(recording: Recording, until_us: int | None) -> int:
+    """The end of the new flight: as asked, as recorded, or for a flight without one, where it was stopped."""
     if until_us is None:
-        until_us = recorded.until_us
-    if until_us is None:  # a flight without a declared end: up to the instant at which it was stopped
-        until_us = recording.survey().totals.virtual_us
-    scenario = parse_scenario(header.scenario_text, header.scenario, recorded=True)
-    return make_plan(scenario, seed=recorded.seed, until_us=until_us, settings=[*recorded.set, *settings], leave=leave)
+        until_us = recording.header.settings.until_us
+    return recording.survey().totals.virtual_us if until_us is None else until_us
 
 
 def _replay(commands: list[JournaledCommand], *, by_turn: bool, stop_at_seq: int | None) -> Replay:
-    """The operator's commands; scenario and seed reproduce all others."""
-    given = [(line.turn, line.at_us, _parsed(line)) for line in commands if line.source == "operator"]
+    given = operators_commands(commands)
     if by_turn:
         return Replay(by_turn=tuple(given), stop_at_seq=stop_at_seq)
     return Replay(by_time=tuple((at_us, command) for _, at_us, command in given))
-
-
-def _parsed(line: JournaledCommand) -> Command:
-    try:
-        return parse(line.command)
-    except CommandError as error:
-        raise RecordingError(f"the command after event {line.after_seq} is damaged: {error}") from error

@@ -1,0 +1,144 @@
+"""Fork a recording: fly it again exactly up to an instant, then give it other commands and settings.
+
+Up to the instant the operator's commands are executed at their turns, so that the events are the recorded ones. At it
+the new commands are executed, before anything else of that instant; a setting becomes the command `set`, and waits for
+a process's next start where Kafka's client reads it only there. Turns have lost their meaning from then on: the
+operator's later commands are given at their recorded instants. A fork without a change keeps all turns: it is the
+recorded flight.
+"""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from cluster.commands import Command, parse
+from cluster.commands import catalogue as c
+from cluster.config import spoken_duration
+from cluster.events import Event, SettingChanged
+from cluster.spec import ScenarioSpec, SettingError, scopes_of_setting, why_not
+from recordings.bounded_files import RecordingError
+from recordings.comparison.course import CourseOrder, course_of
+from recordings.comparison.diff import FlightDiff, Side
+from recordings.comparison.meter import BillMeter
+from recordings.flights.runner import FlightResult, Replay, Setting, fly
+from recordings.flights.what_if import compare_with, flown_course, operators_commands, plan_of
+from recordings.journal.comparison import Comparison
+from recordings.journal.format import FORMAT, SAME_DRAWS
+from recordings.journal.reader import Recording
+from recordings.scenarios.custom_code import Leave
+
+Turns = Sequence[tuple[int, int, Command]]
+"""Commands as recorded: turn, µs, command."""
+
+
+class ForkResult(msgspec.Struct, frozen=True, kw_only=True):
+    """The fork's flight, its comparison with the recorded one, and what `--set` has changed (`settings`).
+
+    `diff` is None where the recording ends before the fork: there is nothing to compare.
+    """
+
+    flight: FlightResult
+    at_us: int
+    diff: FlightDiff | None
+    settings: list[SettingChanged]
+    warnings: list[str]
+
+    def report(self) -> dict[str, Any]:
+        """The object that `fork --json` prints."""
+        return self.flight.report() | {
+            "forked_at_s": self.at_us / 1_000_000,
+            "settings": [msgspec.to_builtins(change) for change in self.settings],
+            "diff": self.diff.report() if self.diff is not None else None,
+        }
+
+
+def fork_replay(at_us: int, commands: Sequence[Command], recorded: Turns = ()) -> Replay:
+    """The commands of a fork: recorded ones by their turns before `at_us`, the new ones at it, the rest by time."""
+    if not commands:
+        return Replay(by_turn=tuple(recorded))
+    before = tuple(each for each in recorded if each[1] < at_us)
+    later = [(given_us, command) for _, given_us, command in recorded if given_us >= at_us]
+    here = [(at_us, command) for command in commands]
+    at_once = [each for each in later if each[0] == at_us]
+    return Replay(by_turn=before, by_time=(*at_once, *here, *later[len(at_once) :]))
+
+
+def set_commands(spec: ScenarioSpec, settings: Sequence[Setting]) -> list[Command]:
+    """Settings as commands of a running cluster. Raises SettingError for one that cannot be set in flight."""
+    commands: list[Command] = []
+    for scope, key, value in settings:
+        for name, inner in scopes_of_setting(spec, scope, key):
+            reason = why_not(spec, name, inner, value)
+            if reason is not None:
+                raise SettingError(f"{name}:{inner}={value}: {reason}")
+            commands.append(c.Set(name, inner, value))
+    return commands
+
+
+class ForkPoint(msgspec.Struct, frozen=True, kw_only=True):
+    """Where a fork leaves the recorded flight, and by what: commands as they are typed, and settings."""
+
+    at_us: int
+    commands: tuple[str, ...] = ()
+    settings: tuple[Setting, ...] = ()
+
+
+def fork(
+    path: Path,
+    point: ForkPoint,
+    *,
+    until_us: int | None = None,
+    record: Path | None = None,
+    salvage: bool = False,
+    progress: Callable[[int], object] | None = None,
+    leave: Leave | None = None,
+) -> ForkResult:
+    """Fork the recording at `path`; `until_us` is by default the recorded flight's end.
+
+    Raises RecordingError (no recording, damaged, of other random draws), CommandError, SettingError, FlightError.
+    """
+    recording = Recording(path, salvage=salvage)
+    if recording.header.format < SAME_DRAWS:
+        raise RecordingError(
+            f"{path} was flown by a version with other random draws (format {recording.header.format}, now {FORMAT}):"
+            " it cannot be flown again exactly, and so has no fork"
+        )
+    end_us = until_us if until_us is not None else recording.header.settings.until_us
+    original = course_of(CourseOrder(path, end_us, salvage))
+    end_us = end_us if end_us is not None else original.virtual_us
+    at_us = point.at_us
+    if at_us > end_us:
+        raise SettingError(f"--at {spoken_duration(at_us)}: the fork ends before it, at {spoken_duration(end_us)}")
+    plan = plan_of(recording, (), end_us, None if leave is None else msgspec.structs.replace(leave, never=path))
+    given = [*(parse(text, plan.spec.names()) for text in point.commands), *set_commands(plan.spec, point.settings)]
+    replay = fork_replay(at_us, given, operators_commands(original.commands))
+    cut = original.until_us if end_us > original.until_us else None
+    meter, changes = BillMeter(keep_log=True, until_us=cut), _Changes(at_us)
+    same = None if given else Comparison(recording.event_lines())
+    flight = fly(plan, record=record, replay=replay, progress=progress, log=changes, meter=meter, on_lines=same)
+    warnings = list(original.warnings)
+    found = None
+    if original.virtual_us > at_us:
+        mine = flown_course(plan, flight, meter, record)
+        found = compare_with(original, Side(label="fork", spoken="the fork", course=mine), salvage=salvage)
+        if same is not None:
+            same.finish(recorded_until_us=original.virtual_us, flown_until_us=flight.virtual_us)
+            found = msgspec.structs.replace(found, equal=same.divergence is None and flight.diverged is None)
+    else:
+        end = spoken_duration(original.virtual_us // 1_000 * 1_000)
+        warnings.append(f"{path} ends at {end}, before the fork: there is no bill to compare with")
+    return ForkResult(flight=flight, at_us=at_us, diff=found, settings=changes.found, warnings=warnings)
+
+
+class _Changes:
+    """A listener that keeps the settings that are changed at an instant."""
+
+    def __init__(self, at_us: int) -> None:
+        self._at_us = at_us
+        self.found: list[SettingChanged] = []
+
+    def __call__(self, event: Event) -> None:
+        if isinstance(event, SettingChanged) and event.at_us == self._at_us:
+            self.found.append(event)

@@ -1,0 +1,129 @@
+"""A fork is the recorded flight up to its instant, and another one from there."""
+
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from cluster.commands import CommandError
+from recordings.bounded_files import RecordingError
+from recordings.flights.fork import ForkPoint, fork
+from recordings.flights.rerun import rerun
+from recordings.flights.runner import FlightResult, Replay, fly, make_plan
+from recordings.journal.reader import Recording
+from recordings.scenarios.loader import Scenario, SettingError
+from tests.recordings.conftest import operated
+from tests.support.recording_files import SEGMENT, uncompressed
+
+Recorded = tuple[Path, FlightResult]
+AT_US = 8_500_000
+
+
+def lines(path: Path, before_us: int) -> list[bytes]:
+    """The lines of the events before an instant."""
+    every = b"".join(Recording(path).event_lines()).splitlines()
+    return [line for line in every if msgspec.json.decode(line)["at_us"] < before_us]
+
+
+def test_a_fork_without_a_change_is_the_recorded_flight(recorded: Recorded) -> None:
+    path, flown = recorded
+    again = fork(path, ForkPoint(at_us=AT_US))
+    assert again.flight.journal_sha256 == flown.journal_sha256
+    assert again.diff is not None
+    assert again.diff.equal
+    assert not again.diff.bills.differing
+    shorter = fork(path, ForkPoint(at_us=AT_US), until_us=15_000_000)
+    assert shorter.diff is not None
+    assert shorter.diff.equal
+
+
+def test_a_fork_is_the_recorded_flight_up_to_its_instant(recorded: Recorded, tmp_path: Path) -> None:
+    path, _ = recorded
+    other = tmp_path / "fork.flight"
+    forked = fork(path, ForkPoint(at_us=AT_US, commands=("kill billing-1",)), record=other)
+    assert forked.diff is not None
+    assert not forked.diff.equal
+    assert lines(other, AT_US) == lines(path, AT_US) != []
+    given = [line for line in Recording(other).survey().commands if line.source == "operator"]
+    recorded_commands = [line for line in Recording(path).survey().commands if line.source == "operator"]
+    assert [line.command for line in given if line.at_us == AT_US] == ["kill billing-1"]
+    assert [(line.at_us, line.command) for line in given if line.at_us != AT_US] == [
+        (line.at_us, line.command) for line in recorded_commands
+    ]
+    assert forked.diff.logs.given_b[0].text == "kill billing-1"
+    assert rerun(other).matches
+
+
+def test_the_bill_of_a_fork_is_that_of_its_recording(recorded: Recorded, tmp_path: Path) -> None:
+    path, other = recorded[0], tmp_path / "fork.flight"
+    forked = fork(path, ForkPoint(at_us=AT_US, commands=("kill billing-1",)), record=other, until_us=25_000_000)
+    again = fork(other, ForkPoint(at_us=AT_US), until_us=20_000_000)
+    assert forked.diff is not None
+    assert again.diff is not None
+    assert forked.diff.until_us == 20_000_000  # where the recorded flight ends
+    assert forked.diff.b.course.bill == again.diff.b.course.bill
+    assert forked.diff.b.course.log == again.diff.b.course.log
+
+
+def test_settings_are_set_in_flight_and_say_what_waits(recorded: Recorded) -> None:
+    path, _ = recorded
+    settings = (
+        (None, "session.timeout.ms", "9000"),
+        ("billing", "max.poll.records", "7"),
+        ("billing", "static", "true"),
+    )
+    forked = fork(path, ForkPoint(at_us=AT_US, settings=settings))
+    effects = {(change.scope, change.key): change.effect for change in forked.settings}
+    assert effects["billing", "session.timeout.ms"] == "now"
+    assert effects["billing", "static"] == "at the next start"
+    with pytest.raises(SettingError, match="only read when the flight begins"):
+        fork(path, ForkPoint(at_us=AT_US, settings=(("billing", "stagger", "3s"),)))
+
+
+def test_a_killed_recording_has_forks(recorded: Recorded) -> None:
+    path, _ = recorded
+    text = uncompressed(path)
+    (path / f"{SEGMENT}.part").write_bytes(text[: len(text) * 3 // 4])
+    forked = fork(path, ForkPoint(at_us=6_000_000, commands=("kill billing-1",)))
+    assert forked.diff is not None
+    assert forked.flight.virtual_us == 20_000_000
+    assert 6_000_000 < forked.diff.until_us < 20_000_000
+    assert any("has no end" in warning for warning in forked.warnings)
+
+
+def test_an_interrupted_recording_has_forks(tiny: Scenario, tmp_path: Path) -> None:
+    def progress(now_us: int) -> None:
+        if now_us == 14_000_000:
+            raise KeyboardInterrupt
+
+    path = tmp_path / "a.flight"
+    fly(make_plan(tiny), record=path, progress=progress, replay=Replay(by_time=operated()))
+    forked = fork(path, ForkPoint(at_us=13_000_000, commands=("kill billing-1",)))
+    assert forked.diff is not None
+    assert forked.diff.until_us == 14_000_000
+    late = fork(path, ForkPoint(at_us=16_000_000, commands=("kill billing-1",)))
+    assert late.diff is None
+    assert any("before the fork" in warning for warning in late.warnings)
+
+
+def test_an_interrupted_fork_is_compared_as_far_as_it_was_flown(recorded: Recorded) -> None:
+    def progress(now_us: int) -> None:
+        if now_us == 14_000_000:
+            raise KeyboardInterrupt
+
+    forked = fork(recorded[0], ForkPoint(at_us=AT_US, commands=("kill billing-1",)), progress=progress)
+    assert forked.flight.interrupted
+    assert forked.diff is not None
+    assert forked.diff.until_us == forked.diff.a.course.bill.at_us == forked.diff.b.course.bill.at_us == 14_000_000
+
+
+def test_what_cannot_be_forked_is_refused(recorded: Recorded) -> None:
+    path, _ = recorded
+    with pytest.raises(SettingError, match="the fork ends before it, at 20 s"):
+        fork(path, ForkPoint(at_us=30_000_000))
+    with pytest.raises(CommandError, match="billing-1"):
+        fork(path, ForkPoint(at_us=AT_US, commands=("kill biling-1",)))
+    header = path / "header.json"
+    header.write_text(header.read_text().replace('"format": 3', '"format": 2'))
+    with pytest.raises(RecordingError, match=r"other random draws \(format 2, now 3\)"):
+        fork(path, ForkPoint(at_us=AT_US))
