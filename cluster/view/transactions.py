@@ -120,3 +120,12 @@ class TransactionView(msgspec.Struct, gc=False):
     aborted: int = 0
     fenced: int = 0
     fencing: bool = False
+
+
+def is_hanging(transaction: TransactionView | None, partition: str) -> bool:
+    """Whether no coordinator will end the open transaction of a producer id in a partition.
+
+    `transaction` is the transactional id that has the producer id. Its coordinator writes markers only to partitions of
+    its ongoing transaction. Source: `TransactionsCommand.filterHangingTransactions`.
+    """
+    return transaction is None or partition not in transaction.partitions

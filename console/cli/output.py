@@ -144,6 +144,7 @@ def of_recording(found: "Summary") -> str:
         ("groups", found.groups),
         ("rebalances", found.rebalances),
         ("committed offsets that went back", found.committed_offsets),
+        ("transactions that are open at the end", found.open_transactions),
         ("producers", found.producers),
         ("topics", [row for row in found.topics if not row.topic.startswith("__")]),
         ("faults", found.faults),
@@ -188,6 +189,8 @@ def _table(rows: Sequence[dict[str, Any]]) -> Iterable[str]:
 def _cell(value: object) -> str:
     if value is None:
         return "-"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
     if isinstance(value, float):
         return f"{value:,.3f}"
     return f"{value:,}" if isinstance(value, int) else str(value)

@@ -2,6 +2,7 @@
 
 from cluster.commands import catalogue as c
 from cluster.view.state import NEVER, MemberView
+from cluster.view.transactions import is_hanging
 from console.presenters.impact_model import MS, NO_BROKER, ImpactModel, Predictors, number_of, predictor
 from console.presenters.impact_processes import heartbeats_stop
 
@@ -241,6 +242,11 @@ def abort_hanging(model: ImpactModel, command: c.AbortHangingTransaction) -> Non
         return
     waiting = partition.high_watermark - partition.last_stable_offset
     model.note(f"the oldest transaction in {name} aborts; {waiting:,} offsets wait behind it")
+    oldest = min(known.index.open, key=known.index.open.__getitem__)
+    one = next((each for each in model.view.transactions.values() if each.producer_id == oldest), None)
+    if one is not None and not is_hanging(one, name):
+        model.note(f"it is not hanging: {one.transactional_id} is {one.state}, and its coordinator will end it")
+        model.note(f"aborted by hand, its records in {name} are lost to readers even if the rest is committed")
 
 
 def nemesis(model: ImpactModel, command: c.Nemesis) -> None:

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from cluster.protocol.names import coordinator_partition
 from cluster.protocol.transaction_states import TRANSACTION_STATES, TransactionState
 from cluster.view.state import NEVER, ClusterView, PartitionView
-from cluster.view.transactions import PartitionTransactions, TransactionView
+from cluster.view.transactions import PartitionTransactions, TransactionView, is_hanging
 from console.presenters import states
 from console.presenters.event_log import EventLogListing
 from console.presenters.formatting import UNKNOWN, count, countdown, duration
@@ -154,6 +154,15 @@ def transaction_of(view: ClusterView, producer_id: int) -> TransactionView | Non
     return next((one for one in view.transactions.values() if one.producer_id == producer_id), None)
 
 
+def hanging_words(one: TransactionView | None, producer_id: int) -> str:
+    """Why no coordinator will end an open transaction; `one` is the transactional id of its producer id."""
+    if one is None:
+        return f"no transactional id has producer id {producer_id}"
+    if one.state in UNDER_WAY:
+        return f"{one.transactional_id}'s {one.state} transaction lacks this partition"
+    return f"{one.transactional_id} is {_short(one.state)}: its coordinator has no such ongoing transaction"
+
+
 HELD_COLUMNS = (
     TableColumn("partition", 10, grow=1, most=24),
     TableColumn("LSO", 7, right=True),
@@ -220,11 +229,8 @@ class HeldBackListing(Listing):
         if producer_id is None or known.index.open[producer_id] > stable:
             return NEVER, self._undecided(known)
         one = transaction_of(self.view, producer_id)
-        if one is None:
-            return NEVER, line((f"producer id {producer_id}: no transactional id has it (hanging)", ERROR))
-        if one.state not in UNDER_WAY:
-            words = f", {_short(one.state)} but still open here: hanging"
-            return NEVER, line((one.transactional_id, ERROR), (words, ERROR))
+        if is_hanging(one, partition.partition) or one is None:
+            return NEVER, line(("hanging: ", ERROR), (hanging_words(one, producer_id), PLAIN))
         state = states.transaction(one.state)
         holder = line((f"{one.transactional_id}, {one.state}", state.tone))
         if one.state != ONGOING:

@@ -14,6 +14,7 @@ from cluster.view import ClusterView, document, fold
 from recordings.bounded_files import RecordingError
 from recordings.journal.reader import MISFITS, Recording
 from recordings.tables.committed_offsets import CommittedOffsetRow, committed_offset_rows
+from recordings.tables.open_transactions import OpenTransactionRow, OpenTransactions
 
 SECOND_US = 1_000_000
 
@@ -111,6 +112,7 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
     groups: list[GroupRow]
     rebalances: list[RebalanceRow]
     committed_offsets: list[CommittedOffsetRow]
+    open_transactions: list[OpenTransactionRow]
     producers: list[ProducerRow]
     topics: list[TopicRow]
     faults: list[FaultRow]
@@ -151,6 +153,7 @@ def summarize(path: Path, *, salvage: bool = False) -> Summary:
         groups=pass_.groups(found),
         rebalances=_rebalances(pass_.view),
         committed_offsets=committed_offset_rows(pass_.view),
+        open_transactions=pass_.open_transactions.rows(pass_.view, totals.virtual_us),
         producers=[_row(ProducerRow, "producer", name, fields) for name, fields in found["producers"].items()],
         topics=[_row(TopicRow, "topic", name, fields) for name, fields in found["topics"].items()],
         faults=pass_.faults(),
@@ -165,6 +168,7 @@ class _Pass:
 
     def __init__(self) -> None:
         self.view = ClusterView()
+        self.open_transactions = OpenTransactions()
         self._sampled_us = 0
         self._peaks: dict[str, tuple[int, int]] = {}
         self._faults: dict[int, tuple[FaultStarted, int | None]] = {}
@@ -175,6 +179,7 @@ class _Pass:
         if view.next_sample_us != self._sampled_us:
             self._sampled_us = view.next_sample_us
             self._note_lags(event.at_us // SECOND_US)
+        self.open_transactions.note(event)
         if isinstance(event, FaultStarted):
             self._faults[event.fault] = event, None
         elif isinstance(event, FaultEnded) and event.fault in self._faults:

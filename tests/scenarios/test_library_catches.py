@@ -203,6 +203,16 @@ BREAKS: dict[str, Break] = {
     "coordinator-failover": Break("a new coordinator knows no member", a_new_coordinator_knows_no_member),
     "eager-vs-cooperative": Break("a member gives everything up", a_cooperative_member_gives_everything_up),
     "fetcher-buffer": Break("a fetch asks for what is buffered", fetches_ask_for_what_is_buffered),
+    "hanging-transaction": Break(
+        "leaders verify", text=('verification.enable" = false', 'verification.enable" = true')
+    ),
+    "hanging-transaction-prevented": Break(
+        "version 1 without verification",
+        text=(
+            '"transaction.version" = 2\n"transaction.partition.verification.enable" = true',
+            '"transaction.version" = 1\n"transaction.partition.verification.enable" = false',
+        ),
+    ),
     "hot-key": Break("the key is not hot", text=("share = 0.5", "share = 0.01")),
     "network-flap": Break(
         "a broker is missed at once",

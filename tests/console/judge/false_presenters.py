@@ -31,6 +31,7 @@ from console.presenters import (
     rebalance_details,
     rebalance_phase,
     rebalances,
+    transactions,
 )
 from console.presenters.styled_text import MUTED, WARN, Line, line
 
@@ -141,6 +142,11 @@ def a_blocking_member_is_left_out(patch: Patch) -> None:
         "blocked",
         property(lambda vote: {name: rest[1:] or rest for name, rest in original(vote).items()}),
     )
+
+
+def a_hanging_transaction_is_merely_long(patch: Patch) -> None:
+    """What no coordinator will end is shown in the state of its transactional id."""
+    patch.setattr(transactions, "is_hanging", lambda one, partition: False)
 
 
 def durations_are_rounded(patch: Patch) -> None:
@@ -296,6 +302,7 @@ FALSE_PRESENTERS: dict[FalsePresenter, tuple[str, int]] = {
     who_left_joined_last: ("deploy-storm", 75),
     the_first_cause_is_left_out: ("first-flight", 40),
     a_blocking_member_is_left_out: ("assignor-upgrade", 30),
+    a_hanging_transaction_is_merely_long: ("hanging-transaction", 80),
     durations_are_rounded: ("first-flight", 40),
     the_last_minute_is_some_seconds: ("coordinator-failover", 125),
     lag_arrows_are_noise: ("coordinator-failover", 125),

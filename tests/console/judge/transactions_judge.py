@@ -159,12 +159,14 @@ class TransactionsJudge:
         mine = one is not None and marker is None and self._writes(one, name)
         left_us = self._left_us(one) if one is not None else 0
         end = {"COMMIT": "committed", "ABORT": "aborted"}.get(marker.marker if marker is not None else "", "")
-        ongoing = mine and state == "Ongoing"
+        ongoing, stray = mine and state == "Ongoing", marker is None and one is not None and not mine
         return (
-            (r"producer id (\d+): no transactional id has it \(hanging\)",
+            (r"hanging: no transactional id has producer id (\d+)",
              lambda m: marker is None and one is None and int(m[1]) == producer_id),
-            (r"(\S+), (\w+) but still open here: hanging",
-             lambda m: marker is None and one is not None and not mine and (m[1], m[2]) == (called, state)),
+            (r"hanging: (\S+) is (\w+): its coordinator has no such ongoing transaction",
+             lambda m: stray and state not in UNDER_WAY and (m[1], m[2]) == (called, state)),
+            (r"hanging: (\S+)'s (\w+) transaction lacks this partition",
+             lambda m: stray and state in UNDER_WAY and (m[1], m[2]) == (called, state)),
             (r"(\S+), (Prepare\w+): its markers are on their way", lambda m: mine and (m[1], m[2]) == (called, state)),
             (r"(\S+), Ongoing, ▲ overdue", lambda m: ongoing and m[1] == called and left_us <= 0),
             (rf"(\S+), Ongoing, {D} left", lambda m: ongoing and m[1] == called and says(m[2], left_us)),

@@ -72,10 +72,16 @@ def test_a_marker_above_the_high_watermark_still_holds_readers_back() -> None:
 
 def test_an_open_transaction_without_a_producer_hangs() -> None:
     view = synthetic_transactions.view_at(10.0)
-    view.transactions["pay-2"].state = "CompleteAbort"
-    assert "CompleteAbort but still open here: hanging" in rows_of(HeldBackListing(view, us(10.0), 120))["orders-0"]
+    assert "hanging" not in rows_of(HeldBackListing(view, us(10.0), 120))["orders-0"]
+    view.transactions["pay-2"].partitions = ("orders-1",)
+    assert "hanging: pay-2's Ongoing transaction lacks" in rows_of(HeldBackListing(view, us(10.0), 120))["orders-0"]
+    view.transactions["pay-2"].state, view.transactions["pay-2"].partitions = "CompleteAbort", ()
+    words = "hanging: pay-2 is CompleteAbort: its coordinator has no such ongoing transaction"
+    assert words in rows_of(HeldBackListing(view, us(10.0), 160))["orders-0"]
     del view.transactions["pay-2"]
-    assert "producer id 2000: no transactional id has it" in rows_of(HeldBackListing(view, us(10.0), 120))["orders-0"]
+    assert (
+        "hanging: no transactional id has producer id 2000" in rows_of(HeldBackListing(view, us(10.0), 120))["orders-0"]
+    )
 
 
 def test_states_with_a_transactional_id_are_highlighted() -> None:
