@@ -9,12 +9,17 @@ from console.cli import output
 from console.presenters.event_log import merged_entries
 from console.presenters.formatting import clock
 from recordings.comparison.amounts import amount
-from recordings.comparison.bill import MEASURES, Scope
+from recordings.comparison.bill import MEASURES, Measure, Scope
+from recordings.comparison.meter import BillMeter
 from recordings.comparison.pairing import DifferingAmount, shows
+from recordings.comparison.ranking import has_rivals, rank_groups
 
 if TYPE_CHECKING:
+    from cluster.spec import ScenarioSpec
     from cluster.view.state import LogEntry
+    from recordings.comparison.course import Course
     from recordings.comparison.diff import FlightDiff, Side
+    from recordings.comparison.ranking import Ranking
     from recordings.flights.fork import ForkResult
     from recordings.flights.rerun import RerunResult
     from recordings.flights.runner import FlightResult
@@ -22,6 +27,8 @@ if TYPE_CHECKING:
 
 SECOND_US = 1_000_000
 GIVEN_SHOWN = 5
+MEASURES_SHOWN = 5  # in the columns of a ranking
+_SHORT = {"partition-seconds": "partition-s", "member-seconds": "member-s", "seconds": "s"}
 _BY_FIELD = {(measure.scope, measure.field): measure for measure in MEASURES}
 
 
@@ -33,6 +40,19 @@ def of_diff(found: "FlightDiff") -> str:
         return "\n".join([f"The flights are equal: {events:,} events in {length} of virtual time.", *_ends(found)])
     lines = [found.verdict, "", *_sides(found.a, found.b), *_ends(found), *_started(found)]
     return "\n".join([*lines, *_divergence(found), *_bill(found)])
+
+
+def meter_for(spec: "ScenarioSpec") -> BillMeter | None:
+    """A meter for a flight whose groups can be ranked; None for any other."""
+    return BillMeter() if has_rivals(spec) else None
+
+
+def of_run(result: "FlightResult", record: Path | None, meter: BillMeter | None, *, strict: bool = False) -> str:
+    """A flight; with a meter, its groups that read the same topics ranked by what they cost."""
+    lines = [output.of_flight(result, record, strict=strict)]
+    if meter is not None:
+        lines += map(of_ranking, rank_groups(meter.view, meter.bill(result.virtual_us)))
+    return "\n\n".join(lines)
 
 
 def of_fork(found: "ForkResult", record: Path | None, *, strict: bool = False) -> str:
@@ -175,3 +195,39 @@ def _payer(row: DifferingAmount) -> str:
         return "cluster"
     other = f" and {row.name_b}" if row.name_b != row.name else ""
     return f"{row.scope} {row.name}{other}"
+
+
+# --- rankings ---------------------------------------------------------------------------------------------------------
+
+
+def of_ranking(ranking: "Ranking") -> str:
+    """The sentence, and a table of the measures in which the ways differ, the best way first."""
+    measures = [next(each for each in MEASURES if each.field == field) for field in ranking.fields[:MEASURES_SHOWN]]
+    heads = ["", "", *map(_head, measures)]
+    rows = [
+        [f"{way.rank}.", way.name, *(amount(each, way.amounts[each.field]) for each in measures)]
+        for way in ranking.ways
+    ]
+    widths = [max(len(row[place]) for row in (heads, *rows)) for place in range(len(heads))]
+    lines = [ranking.sentence]
+    for row in (heads, *rows):
+        cells = [f"{row[0]:>{widths[0]}}", f"{row[1]:<{widths[1]}}"]
+        cells += [f"{text:>{width}}" for text, width in zip(row[2:], widths[2:], strict=True)]
+        lines.append(("  " + "  ".join(cells)).rstrip())
+    return "\n".join(lines)
+
+
+def _head(measure: Measure) -> str:
+    """`unread (partition-s)`, `rebalances`."""
+    return (
+        measure.name if measure.unit == measure.name else f"{measure.name} ({_SHORT.get(measure.unit, measure.unit)})"
+    )
+
+
+def of_ranked_flights(ranking: "Ranking", courses: "Sequence[Course]") -> str:
+    """The ranking of several flights, and up to where they are compared."""
+    lines = [of_ranking(ranking)]
+    until_us = courses[0].until_us
+    if any(course.virtual_us > until_us for course in courses):
+        lines.append(f"compared up to {spoken_duration(until_us // 1_000 * 1_000)}, where the shortest flight ends")
+    return "\n".join(lines)

@@ -136,7 +136,7 @@ def run(  # noqa: PLR0913 - options
     if forever and until is not None:
         raise UsageError("--forever and --until exclude each other: give one of them")
     until_us, pace, changes = duration_of("--until", until), speed_of(speed), settings_of(settings)
-    from console.cli import output
+    from console.cli import comparison, output
     from recordings.flights.runner import fly, make_plan
     from recordings.kafka_log.renderer import KafkaLog
     from recordings.scenarios.loader import load
@@ -153,14 +153,15 @@ def run(  # noqa: PLR0913 - options
         leave=leave_of(allow_code),
     )
     progress = None if log else output.progress_on(sys.stderr, plan.settings.until_us)
+    meter = None if json else comparison.meter_for(plan.spec)
     kafka_log = KafkaLog(partial(write_line, to=sys.stderr if json else sys.stdout)) if log else None
     try:
-        result = fly(plan, speed=pace, record=record, log=kafka_log, progress=progress)
+        result = fly(plan, speed=pace, record=record, log=kafka_log, progress=progress, meter=meter)
     finally:
         if progress is not None:
             progress.clear()
     report_violation(plan, result, record)
-    print_text(_json(result.report() | notes) if json else output.of_flight(result, record, strict=strict))
+    print_text(_json(result.report() | notes) if json else comparison.of_run(result, record, meter, strict=strict))
     return HELD if result.held and not (strict and result.accidental) else NOT_HELD
 
 

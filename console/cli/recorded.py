@@ -16,20 +16,51 @@ from console.cli.streams import print_text
 
 
 def summary(
-    recording: Annotated[Path, Parameter(help="The recording's directory.")],
+    recordings: Annotated[list[Path], Parameter(help="The recordings' directories.", negative="")],
     /,
     *,
     salvage: Salvage = False,
     json: Json = False,
 ) -> int:
-    """Print a recording's main tables, without Spark."""
-    from console.cli import output
+    """Print a recording's main tables, without Spark; several recordings are ranked by what they cost."""
+    from console.cli import comparison, output
     from recordings.tables.summary import summarize
 
-    found = summarize(recording, salvage=salvage)
+    if len(recordings) > 1:
+        return _ranked(recordings, salvage=salvage, json=json)
+    found = summarize(recordings[0], salvage=salvage)
     warn(found.warnings)
-    print_text(msgspec.json.encode(found).decode() if json else output.of_recording(found))
+    tables = [output.of_recording(found), *map(comparison.of_ranking, found.rankings)]
+    print_text(msgspec.json.encode(found).decode() if json else "\n\n".join(tables))
     return HELD
+
+
+def _ranked(paths: list[Path], *, salvage: bool, json: bool) -> int:
+    """Rank recordings up to the end of the shortest one."""
+    from console.cli.comparison import of_ranked_flights
+    from recordings.comparison.course import courses_of
+    from recordings.comparison.ranking import rank_flights
+    from recordings.flights import interruption
+
+    with interruption.seen_to():
+        courses = courses_of(paths, salvage=salvage)
+    names = names_of(paths)
+    for course in courses:
+        warn(course.warnings)
+    ranking = rank_flights(dict(zip(names, courses, strict=True)))
+    report = {"until_us": courses[0].until_us, "ranking": ranking, "bills": [course.bill for course in courses]}
+    report["recordings"] = [str(path) for path in paths]
+    print_text(msgspec.json.encode(report).decode() if json else of_ranked_flights(ranking, courses))
+    return HELD
+
+
+def names_of(paths: list[Path]) -> list[str]:
+    """The names of recordings in a table: of their directories, or as they were given if two have the same."""
+    names = [path.resolve().name.removesuffix(".flight") for path in paths]
+    if len(set(names)) == len(names):
+        return names
+    given = [str(path) for path in paths]
+    return given if len(set(given)) == len(given) else [f"{number}: {name}" for number, name in enumerate(given, 1)]
 
 
 def diff(

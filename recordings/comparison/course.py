@@ -1,5 +1,7 @@
 """The course of a recorded flight up to an instant: its bill and the lines of its log of events, by one pass."""
 
+import os
+from collections.abc import Sequence
 from pathlib import Path
 
 import msgspec
@@ -8,8 +10,12 @@ from cluster.view.state import LogEntry
 from recordings.bounded_files import RecordingError
 from recordings.comparison.bill import Bill
 from recordings.comparison.meter import BillMeter
+from recordings.flights.processes import ProcessEnded, flown_in
 from recordings.journal.format import JournaledCommand, Settings
 from recordings.journal.reader import MISFITS, MOST_COMMANDS, Recording
+
+ALONE_BELOW_BYTES = 1_000_000
+"""Recordings smaller than this are read in this process: another one takes longer to start."""
 
 
 class Course(msgspec.Struct, frozen=True, kw_only=True):
@@ -82,7 +88,38 @@ def course_of(order: CourseOrder) -> Course:
     )
 
 
-def course_or_reason(order: CourseOrder) -> Course | str:
+def courses_of(paths: Sequence[Path], *, salvage: bool = False) -> list[Course]:
+    """The courses of recordings up to the end of the shortest one. Raises RecordingError."""
+    ends = [footer.virtual_us for path in paths if (footer := Recording(path, salvage=salvage).footer) is not None]
+    courses = _read([CourseOrder(path, min(ends, default=None), salvage) for path in paths])
+    until_us = min(course.until_us for course in courses)
+    if any(course.until_us > until_us for course in courses):  # one without a footer is the shortest
+        courses = _read([CourseOrder(path, until_us, salvage) for path in paths])
+    return courses
+
+
+def _read(orders: list[CourseOrder]) -> list[Course]:
+    """The courses of these recordings, each read in a process of its own if they are large."""
+    if sum(_size(order.path) for order in orders) < ALONE_BELOW_BYTES:
+        return [course_of(order) for order in orders]
+    found: dict[int, Course] = {}
+    with flown_in(min(len(orders), max(2, os.cpu_count() or 2)), _course_or_reason, orders) as results:
+        for number, order, course in results:
+            if isinstance(course, ProcessEnded):
+                raise RecordingError(f"{order.path} could not be read: {course.reason}")
+            if isinstance(course, str):
+                raise RecordingError(course)
+            found[number] = course
+    if len(found) < len(orders):
+        raise KeyboardInterrupt
+    return [found[number] for number in sorted(found)]
+
+
+def _size(path: Path) -> int:
+    return sum(file.stat().st_size for file in path.glob("segment-*")) if path.is_dir() else 0
+
+
+def _course_or_reason(order: CourseOrder) -> Course | str:
     """The course, or why there is none: an error with its own arguments does not pass between processes."""
     try:
         return course_of(order)

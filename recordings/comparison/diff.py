@@ -6,19 +6,14 @@ from typing import Any
 
 import msgspec
 
-from recordings.bounded_files import RecordingError
-from recordings.comparison.course import Course, CourseOrder, course_of, course_or_reason
+from recordings.comparison.course import Course, courses_of
 from recordings.comparison.divergence import ComparedLogs, compared_logs
 from recordings.comparison.event_differences import first_difference
 from recordings.comparison.pairing import PairedBills, paired
 from recordings.comparison.verdict import balance, costs, verdict
-from recordings.flights.processes import ProcessEnded, flown_in
 from recordings.journal.comparison import Divergence
 from recordings.journal.reader import Recording
 from recordings.journal.upgrade import upgraded_lines
-
-ALONE_BELOW_BYTES = 1_000_000
-"""Recordings smaller than this are read in this process: another one takes longer to start."""
 
 
 class Side(msgspec.Struct, frozen=True, kw_only=True):
@@ -87,11 +82,8 @@ def diff(a: Path, b: Path, *, salvage: bool = False) -> FlightDiff:
     Raises RecordingError: no recording, damaged (unless `salvage`), or NotComparableError.
     """
     paths = (a, b)
-    ends = [footer.virtual_us for path in paths if (footer := Recording(path, salvage=salvage).footer) is not None]
-    courses = _courses([CourseOrder(path, min(ends, default=None), salvage) for path in paths])
-    until_us = min(course.until_us for course in courses)
-    if any(course.until_us > until_us for course in courses):  # the one without a footer is the shorter one
-        courses = _courses([CourseOrder(path, until_us, salvage) for path in paths])
+    courses = courses_of(paths, salvage=salvage)
+    until_us = courses[0].until_us
     first, second = labels(a, b)
     found = compare(Side(label=first, course=courses[0]), Side(label=second, course=courses[1]))
     if found.equal or found.logs.divergence is not None:
@@ -133,27 +125,6 @@ def labels(a: Path, b: Path) -> tuple[str, str]:
 def _started_with(course: Course) -> list[str]:
     settings = [f"{scope}:{key}={value}" if scope else f"{key}={value}" for scope, key, value in course.settings.set]
     return [f"scenario {course.scenario}", f"seed {course.settings.seed}", *settings]
-
-
-def _courses(orders: list[CourseOrder]) -> list[Course]:
-    """The courses of these recordings, each read in a process of its own if they are large."""
-    if sum(_size(order.path) for order in orders) < ALONE_BELOW_BYTES:
-        return [course_of(order) for order in orders]
-    found: dict[int, Course] = {}
-    with flown_in(len(orders), course_or_reason, orders) as results:
-        for number, order, course in results:
-            if isinstance(course, ProcessEnded):
-                raise RecordingError(f"{order.path} could not be read: {course.reason}")
-            if isinstance(course, str):
-                raise RecordingError(course)
-            found[number] = course
-    if len(found) < len(orders):
-        raise KeyboardInterrupt
-    return [found[number] for number in sorted(found)]
-
-
-def _size(path: Path) -> int:
-    return sum(file.stat().st_size for file in path.glob("segment-*")) if path.is_dir() else 0
 
 
 def _lines(recording: Recording) -> Iterator[bytes]:

@@ -10,8 +10,11 @@ from typing import Any
 import msgspec
 
 from cluster.events import Event, FaultEnded, FaultStarted
-from cluster.view import ClusterView, document, fold
+from cluster.view import ClusterView, document
 from recordings.bounded_files import RecordingError
+from recordings.comparison.bill import Bill
+from recordings.comparison.meter import BillMeter
+from recordings.comparison.ranking import Ranking, rank_groups
 from recordings.journal.reader import MISFITS, Recording
 from recordings.tables.committed_offsets import CommittedOffsetRow, committed_offset_rows
 from recordings.tables.open_transactions import OpenTransactionRow, OpenTransactions
@@ -97,7 +100,10 @@ class FaultRow(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Summary(msgspec.Struct, frozen=True, kw_only=True):
-    """The object that `flightdeck summary --json` prints. `rebalances`: the last 500 of each group, in time order."""
+    """The object that `flightdeck summary --json` prints. `rebalances`: the last 500 of each group, in time order.
+
+    `rankings`: the groups that read the same topics, by what they cost (docs/bill.md).
+    """
 
     recording: str
     scenario: str
@@ -118,6 +124,8 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
     faults: list[FaultRow]
     delivery: dict[str, Any]
     kinds: dict[str, int]
+    bill: Bill
+    rankings: list[Ranking]
     warnings: list[str]
 
 
@@ -137,6 +145,7 @@ def summarize(path: Path, *, salvage: bool = False) -> Summary:
     totals, header = recording.survey().totals, recording.header
     try:
         found = document(pass_.view, totals.virtual_us)
+        bill = pass_.meter.bill(totals.virtual_us)
     except MISFITS as error:
         raise RecordingError(f"{path} is damaged: its events do not fit together") from error
     return Summary(
@@ -159,6 +168,8 @@ def summarize(path: Path, *, salvage: bool = False) -> Summary:
         faults=pass_.faults(),
         delivery=found["delivery"],
         kinds=totals.kinds,
+        bill=bill,
+        rankings=rank_groups(pass_.view, bill),
         warnings=recording.warnings,
     )
 
@@ -167,7 +178,8 @@ class _Pass:
     """The fold, and the values noted on the way."""
 
     def __init__(self) -> None:
-        self.view = ClusterView()
+        self.meter = BillMeter()
+        self.view = self.meter.view
         self.open_transactions = OpenTransactions()
         self._sampled_us = 0
         self._peaks: dict[str, tuple[int, int]] = {}
@@ -175,7 +187,7 @@ class _Pass:
 
     def take(self, event: Event) -> None:
         view = self.view
-        fold(view, event)
+        self.meter(event)
         if view.next_sample_us != self._sampled_us:
             self._sampled_us = view.next_sample_us
             self._note_lags(event.at_us // SECOND_US)

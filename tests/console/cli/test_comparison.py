@@ -36,3 +36,23 @@ def test_what_is_no_recording_is_exit_code_2(flightdeck: Flightdeck, small: str,
     ended = flightdeck("diff", tmp_path / "a.flight", tmp_path / "b.flight")
     assert (ended.code, ended.out) == (2, "")
     assert "b.flight does not exist, so it is no recording; did you mean" in ended.err
+
+
+def test_several_recordings_are_ranked_up_to_the_end_of_the_shortest(
+    flightdeck: Flightdeck, small: str, tmp_path: Path
+) -> None:
+    a, b = tmp_path / "a.flight", tmp_path / "b.flight"
+    flightdeck("run", small, "--record", a, "--until", "9s")
+    with Path(small).open("a") as file:
+        file.write('[[at]]\ntime = "7s"\ndo = "kill billing-1"\n')
+    flightdeck("run", small, "--record", b)
+    ended = flightdeck("summary", b, a)
+    assert ended.code == 0
+    first, _, rest = ended.out.partition("\n")
+    assert first.startswith("a costs least of 2 flights: 0 unread partition-seconds; b costs most: ")
+    assert [line.split()[:2] for line in rest.splitlines()[1:3]] == [["1.", "a"], ["2.", "b"]]
+    assert rest.splitlines()[-1] == "compared up to 8 s, where the shortest flight ends"
+    report = json.loads(flightdeck("summary", b, a, "--json").out)
+    assert [way["name"] for way in report["ranking"]["ways"]] == ["a", "b"]
+    twice = flightdeck("summary", a, a)
+    assert twice.out.splitlines()[0] == "The 2 flights cost the same."

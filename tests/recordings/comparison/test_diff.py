@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from cluster.commands import parse
-from recordings.comparison import diff as diff_module
+from recordings.comparison import course as course_module
 from recordings.comparison.amounts import spoken
 from recordings.comparison.bill import MEASURES
 from recordings.comparison.diff import diff
@@ -118,7 +118,7 @@ def test_large_recordings_are_read_in_processes_of_their_own(
     a = flown(tiny, tmp_path / "a.flight")
     b = flown(tiny, tmp_path / "b.flight", settings=[("billing", "session.timeout.ms", "7500")])
     here = diff(a, b)
-    monkeypatch.setattr(diff_module, "ALONE_BELOW_BYTES", 0)
+    monkeypatch.setattr(course_module, "ALONE_BELOW_BYTES", 0)
     there = diff(a, b)
     assert there.report() == here.report()
 
