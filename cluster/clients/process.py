@@ -137,6 +137,11 @@ class Process:
 
     # --- start and end ------------------------------------------------------------------------------------------------
 
+    @property
+    def life(self) -> int:
+        """Which process of this name it is: each start makes the next one."""
+        return self._incarnation
+
     def begin(self) -> None:
         """Start the process."""
         self.alive = self.running = True

@@ -52,6 +52,14 @@ def _at_least(low: int) -> Callable[[str], int]:
     return read
 
 
+def _limit(text: str) -> str:
+    """A number of pods or a percentage, in its shortest form."""
+    number = text.removesuffix("%")
+    if not (number.isascii() and number.isdigit() and len(number) <= MOST_DIGITS):
+        raise ValueError(f"{text[:80]!r} is neither a number of members nor a percentage such as 25%")
+    return f"{int(number)}{text[len(number) :]}"
+
+
 def _topics(text: str) -> tuple[str, ...]:
     topics = tuple(_name(topic) for topic in text.split(","))
     for index, topic in enumerate(topics):
@@ -78,6 +86,10 @@ def _api_names(_: Names) -> tuple[str, ...]:
     return API_NAMES
 
 
+def _rolled(names: Names) -> tuple[str, ...]:
+    return (*names.groups, "brokers")
+
+
 KINDS: dict[str, WordKind] = {
     "process": WordKind("NAME", _name, known=Names.processes, what="broker, member or producer", target=True),
     "broker": WordKind("BROKER", _name, known=lambda names: names.brokers, what="broker", target=True),
@@ -99,6 +111,8 @@ KINDS: dict[str, WordKind] = {
     "duration": WordKind("DURATION", parse_duration, _duration),
     "number": WordKind("N", _at_least(0)),
     "count": WordKind("N", _at_least(1)),
+    "rollout": WordKind("GROUP|brokers", _name, known=_rolled, what="group", target=True),
+    "limit": WordKind("N|P%", _limit),
     "offset": WordKind("OFFSET", _at_least(0)),
     "text": WordKind('"TEXT"', str, quoted=True),
 }

@@ -103,6 +103,32 @@ class RollingRestart(msgspec.Struct, frozen=True, tag="rolling_restart"):
     down_us: int = 0
 
 
+class RollingRestartBrokers(msgspec.Struct, frozen=True, tag="rolling_restart_brokers"):
+    """Restart each running broker, the active controller last; each stays down for `down_us`.
+
+    The next one stops when the last one serves, not within `every_us`, with `wait_for_isr` when replicas are in sync.
+    """
+
+    wait_for_isr: bool = False
+    every_us: int = 0
+    down_us: int = 0
+
+
+class Rollout(msgspec.Struct, frozen=True, tag="rollout"):
+    """Replace a group's members as Kubernetes does; a limit is a number or a percentage, "" is Kubernetes' default."""
+
+    workload: Literal["deployment", "statefulset"]
+    group: str
+    max_unavailable: str = ""
+    max_surge: str = ""
+
+
+class EndRollout(msgspec.Struct, frozen=True, tag="end_rollout"):
+    """Leave the rollout of a group, or the rolling restart of the `brokers`, where it is."""
+
+    of: str
+
+
 class Cut(msgspec.Struct, frozen=True, tag="cut"):
     """Cut the link between two processes, both ways or only from `a` to `b`."""
 
@@ -262,7 +288,8 @@ class Mark(msgspec.Struct, frozen=True, tag="mark"):
 
 Command = (
     Kill | Crash | Stop | Start | Restart | Pause | Resume | PauseHeartbeats | Stall | SlowMember | Scale
-    | RollingRestart | Cut | Heal | Hold | Release | SlowLink | LoseResponses | AddPartitions | Subscribe | Set | Seek
+    | RollingRestart | RollingRestartBrokers | Rollout
+    | EndRollout | Cut | Heal | Hold | Release | SlowLink | LoseResponses | AddPartitions | Subscribe | Set | Seek
     | AbandonTransaction | AbortHangingTransaction | Elect | Isolate | FailOverController | MoveCoordinator | SlowDisk
     | FillDisk | DeleteRecords | Nemesis | Mark
 )  # fmt: skip
@@ -294,6 +321,25 @@ COMMANDS: tuple[Form, ...] = (
          menu=(MenuRow("member", "slow {name} to 50ms for 1m", "each record takes 50 ms"),)),
     Form(Scale, f"scale <group:group> to <to:number> {_FOR}", "start or stop members",
          random=(RandomFault(18, "scale", "scale {group} to {0..5}"),)),
+    Form(RollingRestartBrokers, "rolling restart brokers [every <every_us:duration>] [down <down_us:duration>]",
+         "restart the brokers one by one", {"wait_for_isr": False}),
+    Form(RollingRestartBrokers,
+         "rolling restart brokers wait for isr [every <every_us:duration>] [down <down_us:duration>]",
+         "restart the brokers one by one while all replicas are in sync", {"wait_for_isr": True},
+         random=(RandomFault(30, "broker roll", "rolling restart brokers wait for isr"),)),
+    Form(RollingRestartBrokers,
+         "rolling restart brokers every <every_us:duration> wait for isr [down <down_us:duration>]",
+         "restart the brokers one by one while all replicas are in sync", {"wait_for_isr": True}),
+    Form(Rollout,
+         "rollout deployment <group:group> [max unavailable <max_unavailable:limit>] [max surge <max_surge:limit>]",
+         "replace a group's pods by new ones", {"workload": "deployment"},
+         random=(RandomFault(31, "deployment", "rollout deployment {group} max unavailable {0|1|50%} max surge 1"),),
+         menu=(MenuRow("group", "rollout deployment {name}", "replace 25% of the pods at a time by new ones"),)),
+    Form(Rollout, "rollout statefulset <group:group> [max unavailable <max_unavailable:limit>]",
+         "restart a group's pods, the last one first", {"workload": "statefulset", "max_surge": ""},
+         random=(RandomFault(32, "statefulset", "rollout statefulset {group} max unavailable {1|2|50%}"),),
+         menu=(MenuRow("group", "rollout statefulset {name}", "restart the pods one by one, as each is ready"),)),
+    Form(EndRollout, "end rollout of <of:rollout>", "leave a rollout where it is"),
     Form(RollingRestart, "rolling restart <group:group> every <every_us:duration> [down <down_us:duration>]",
          "restart a group's members one by one",
          random=(RandomFault(19, "rolling restart", "rolling restart {group} every 2s down 1s"),)),

@@ -5,9 +5,10 @@ from functools import cache
 import msgspec
 
 from cluster.commands.arguments import unknown
-from cluster.commands.catalogue import COMMANDS, Command
+from cluster.commands.catalogue import COMMANDS, Command, Rollout
 from cluster.commands.cluster_names import Names
 from cluster.commands.grammar import CommandError, Form, Slot, read, tokens_of, wanted_after, write
+from cluster.commands.pod_limits import deployment_limits, statefulset_limit
 from cluster.config import refusal
 from cluster.protocol.names import TopicPartition
 
@@ -22,6 +23,7 @@ def parse(text: str, names: Names | None = None) -> Command:
     assert isinstance(command, Command)
     if names is not None:
         _refuse_unbuilt(command)
+        _check_limits(command)
         for slot, value, column in match.columns:
             reason = unknown(slot.kind, value, names)
             if reason is not None:
@@ -58,6 +60,7 @@ def check(command: Command, names: Names) -> None:
     The command has no text here: the error's column is 0.
     """
     _refuse_unbuilt(command)
+    _check_limits(command)
     form, values = form_of(command), msgspec.structs.asdict(command)
     for slot in form.slots:
         value = values[slot.field]
@@ -80,6 +83,14 @@ def _refuse_unbuilt(command: Command) -> None:
     reason = refusal(f"command {command.__struct_config__.tag}")
     if reason is not None:
         raise CommandError(reason, 0)
+
+
+def _check_limits(command: Command) -> None:
+    """Raise CommandError for limits of a rollout that Kubernetes refuses, whatever the number of members."""
+    if isinstance(command, Rollout) and command.workload == "deployment":
+        deployment_limits(command.max_surge, command.max_unavailable, 1)
+    elif isinstance(command, Rollout):
+        statefulset_limit(command.max_unavailable, 1)
 
 
 def complete(text: str, names: Names) -> list[str]:

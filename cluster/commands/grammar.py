@@ -124,6 +124,7 @@ class Match(msgspec.Struct):
     reason: str = ""
     wanted: Part | None = None
     misspelled: tuple[CommandToken, str] | None = None
+    runs_left: list[list[Part]] = []
 
 
 _usages: dict[str, str] = {}
@@ -184,15 +185,26 @@ def match_form(form: Form, tokens: list[CommandToken], *, tolerant: bool = False
     position = _match_run(match, form.required, tokens, 0, tolerant=tolerant)
     runs = list(form.optional)
     while match.failed_at is None and position < len(tokens):
-        run = next((run for run in runs if _is_word(run[0], tokens[position], tolerant=tolerant)), None)
-        if run is None:
+        run = max(runs, key=lambda run: _leading_words(run, tokens[position:], tolerant=tolerant), default=None)
+        if run is None or not _leading_words(run, tokens[position:], tolerant=tolerant):
             match.failed_at = position
             match.reason = f"`{tokens[position].text}` is too much here: {form.usage}"
             match.wanted = runs[0][0] if runs else None
             break
-        runs = runs[runs.index(run) + 1 :]
+        runs.remove(run)
         position = _match_run(match, run, tokens, position, tolerant=tolerant)
+    match.runs_left = runs
     return match
+
+
+def _leading_words(run: list[Part], tokens: list[CommandToken], *, tolerant: bool) -> int:
+    """How many of the words that a run begins with are there: runs may begin with the same word."""
+    count = 0
+    for part, token in zip(run, tokens, strict=False):
+        if not _is_word(part, token, tolerant=tolerant):
+            break
+        count += 1
+    return count
 
 
 def _is_word(part: Part, token: CommandToken, *, tolerant: bool) -> bool:
@@ -313,5 +325,4 @@ def wanted_after(forms: tuple[Form, ...], tokens: list[CommandToken]) -> Iterato
             if match.failed_at == len(tokens) and match.wanted is not None:
                 yield form, match.wanted
             continue
-        written = {token.text for token in tokens}
-        yield from ((form, run[0]) for run in form.optional if str(run[0]) not in written)
+        yield from ((form, run[0]) for run in match.runs_left)

@@ -18,6 +18,7 @@ from cluster.invariants.handlers import Handlers
 from cluster.invariants.log_state import LogState
 from cluster.invariants.logs import LogInvariants
 from cluster.invariants.replicas import LogLookup, ReplicaInvariants
+from cluster.invariants.rollouts import RolloutInvariants
 from cluster.invariants.sentences import NEED_LOGS, SENTENCES
 from cluster.invariants.streams import StreamInvariants
 from cluster.invariants.timeouts import TimeoutInvariants
@@ -53,6 +54,7 @@ class Invariants:
         if "group" in declared:
             self._watch(AssignmentInvariants(view).handlers())
             self._watch(DurationInvariants(spec, view).handlers())
+        self._watch(RolloutInvariants(view).handlers())
         self._watch(StreamInvariants(spec, view, known, log_of).handlers())
         if log_of is not None:
             self._watch(ReplicaInvariants(known, log_of).handlers())

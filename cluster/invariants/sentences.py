@@ -62,6 +62,11 @@ SENTENCES: dict[str, Sentence] = {
     "S5": Sentence("TransactionTimeout", "no transaction is aborted before transaction.timeout.ms", "txn"),
     "S6": Sentence("BrokerSession", "a silent broker is fenced after broker.session.timeout.ms, and no other"),
     "S7": Sentence("DeliveryTimeout", "a batch is acknowledged within delivery.timeout.ms, or expires then"),
+    "K1": Sentence(
+        "RolloutAvailability", "a rollout stops no ready member if more than max unavailable would be missing", "group"
+    ),
+    "K2": Sentence("RolloutSurge", "a rollout starts no pod beyond the replicas and max surge", "group"),
+    "K3": Sentence("IsrGate", "behind the ISR gate no broker is stopped while a replica is out of sync"),
     "J1": Sentence("NoPollSkip", "a consumer skips no record that it should read", "group"),
     "J2": Sentence("MonotonicPoll", "a consumer's position goes back only by a seek, a reset or a rebalance", "group"),
     "J3": Sentence("MonotonicSend", "an idempotent producer's records are appended in the order of send()", "pid"),

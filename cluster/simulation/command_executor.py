@@ -9,11 +9,13 @@ from cluster.commands import Command, CommandError, check, text_of
 from cluster.commands import catalogue as c
 from cluster.simulation.active_faults import ActiveFault, ActiveFaults, CommandRefusedError, FaultKey, Handlers
 from cluster.simulation.broker_commands import BrokerCommands
+from cluster.simulation.broker_roll import BROKERS, BrokerRoll
 from cluster.simulation.disk_commands import DiskCommands
 from cluster.simulation.group_commands import GroupCommands
 from cluster.simulation.link_commands import LinkCommands
 from cluster.simulation.nemesis import NemesisSchedule
 from cluster.simulation.process_commands import ProcessCommands
+from cluster.simulation.rollouts import Rollouts
 from cluster.simulation.running_cluster import RunningCluster
 from cluster.simulation.transaction_commands import TransactionCommands
 
@@ -26,10 +28,23 @@ class CommandExecutor:
         self._active = active = ActiveFaults(cluster.timeline, cluster.emit)
         processes = ProcessCommands(cluster, active)
         self.crashed = processes.crashed
+        rollouts = Rollouts(cluster, active, processes)
+        self.pod_changed = rollouts.pod_changed
+        broker_roll = BrokerRoll(cluster, processes)
+
+        def end_rollout(command: c.EndRollout) -> None:
+            if command.of == BROKERS:
+                broker_roll.end()
+            else:
+                rollouts.end(command.of)
+
         self._handlers: Handlers = {
             c.Mark: lambda _: None,
             **processes.handlers,
-            **GroupCommands(cluster, active, processes).handlers,
+            **GroupCommands(cluster, active, processes, rollouts).handlers,
+            **rollouts.handlers,
+            **broker_roll.handlers,
+            c.EndRollout: end_rollout,
             **BrokerCommands(cluster, active, processes).handlers,
             **LinkCommands(cluster, active).handlers,
             **TransactionCommands(cluster, active).handlers,

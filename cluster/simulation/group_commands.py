@@ -9,6 +9,7 @@ from cluster.clients.consumer.consumer import Consumer
 from cluster.commands import catalogue as c
 from cluster.simulation.active_faults import ActiveFaults, CommandRefusedError, Handlers
 from cluster.simulation.process_commands import ProcessCommands
+from cluster.simulation.rollouts import Rollouts
 from cluster.simulation.running_cluster import RunningCluster
 from cluster.simulation.set_command import change
 from cluster.spec import MOST_MEMBERS
@@ -17,8 +18,10 @@ from cluster.spec import MOST_MEMBERS
 class GroupCommands:
     """Executes commands on groups, members' subscriptions and settings."""
 
-    def __init__(self, cluster: RunningCluster, active: ActiveFaults, processes: ProcessCommands) -> None:
-        self._cluster, self._active, self._processes = cluster, active, processes
+    def __init__(
+        self, cluster: RunningCluster, active: ActiveFaults, processes: ProcessCommands, rollouts: Rollouts
+    ) -> None:
+        self._cluster, self._active, self._processes, self._rollouts = cluster, active, processes, rollouts
         self.handlers: Handlers = {
             c.Scale: self._scale,
             c.RollingRestart: self._rolling_restart,
@@ -38,6 +41,15 @@ class GroupCommands:
         cluster, processes = self._cluster, self._processes
         if to > MOST_MEMBERS:
             raise CommandRefusedError(f"a group has at most {MOST_MEMBERS:,} members here")
+        rollout = self._rollouts.under_way(group)
+        if rollout is not None and to == 0:
+            self._rollouts.end(group)
+        elif rollout is not None and rollout.of_deployment:
+            before = len(rollout.names)
+            self._rollouts.resize(rollout, to)
+            return lambda: self._resize_back(group, before)
+        elif rollout is not None:
+            self._rollouts.resize(rollout, to)
         wanted = cluster.members_up_to(group, to)
         started = [name for name in wanted if not processes.is_alive(name)]
         for name in wanted:
@@ -54,6 +66,9 @@ class GroupCommands:
                 processes.ensure_running(name)
 
         return undo
+
+    def _resize_back(self, group: str, to: int) -> None:
+        self._resize(group, to)
 
     def _rolling_restart(self, command: c.RollingRestart) -> None:
         """Stop running member i (from 0) after i intervals, and start it when it was down for `down_us`."""

@@ -63,6 +63,14 @@ class ProcessCommands:
         """Whether a process is alive; it may be frozen, starting or closing."""
         return self.process(name).alive
 
+    def is_wanted(self, name: str) -> bool:
+        """Whether a member runs, or starts again by itself when its stop, crash or fault is over."""
+        process = self.process(name)
+        if process.alive:
+            return not (isinstance(process, Consumer) and process.closing and process.on_stopped is None)
+        down = self._active.faults.get(("down", name))
+        return name in self._restarts or (down is not None and down.ends_us >= 0)
+
     def clear_faults(self, name: str) -> None:
         """End the faults of a process that starts again or dies: their effect ends with the old process."""
         for kind in FAULTS_OF_A_PROCESS:

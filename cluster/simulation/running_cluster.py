@@ -56,11 +56,14 @@ class RunningCluster(Protocol):
     def add_partitions(self, topic: str, to: int) -> list[str]:
         """Give a topic `to` partitions; returns the names of the new ones. Raises CommandRefusedError."""
 
+    def number_from(self, group: str, first: int) -> None:
+        """Number a group's members from `first` on, instead of 1: a Deployment replaces all of them."""
+
     def members_up_to(self, group: str, count: int) -> list[str]:
-        """The members of a group numbered 1 to `count`; those that do not exist yet are declared."""
+        """The first `count` members of a group; those that do not exist yet are declared."""
 
     def members_above(self, group: str, count: int) -> list[str]:
-        """The members of a group whose number is above `count`, the highest first."""
+        """The members of a group besides its first `count`, the highest first."""
 
     def redeclare(self, group: GroupSpec) -> None:
         """Make members that are declared from now on by this spec."""

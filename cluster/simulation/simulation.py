@@ -89,6 +89,7 @@ class Simulation:
         self._created: dict[str, tuple[int, TopicSpec]] = {}
         self._groups = {group.name: group for group in spec.groups}
         self._emitted_assignors: dict[str, tuple[str, ...]] = {}  # as each group was declared
+        self._first_numbers: dict[str, int] = {}
         self._key_order = KeyOrder()
         self._truths = {
             group.name: DeliveryLedger(group.name, self.emit, self._key_order, self._truncated) for group in spec.groups
@@ -186,18 +187,23 @@ class Simulation:
     def _members(self, group: str) -> list[str]:
         return [name for name, consumer in self.consumers.items() if consumer.group == group]
 
+    def number_from(self, group: str, first: int) -> None:
+        """Number a group's members from `first` on, instead of 1: a Deployment replaces all of them."""
+        self._first_numbers[group] = first
+
     def members_up_to(self, group: str, count: int) -> list[str]:
-        """The members of a group numbered 1 to `count`; those that do not exist yet are declared."""
-        spec = self._groups[group]
-        names = [f"{group}-{number}" for number in range(1, count + 1)]
+        """The first `count` members of a group; those that do not exist yet are declared."""
+        spec, first = self._groups[group], self._first_numbers.get(group, 1)
+        names = [f"{group}-{number}" for number in range(first, first + count)]
         for name in names:
             if name not in self.consumers:
                 self._declare_member(spec, name)
         return names
 
     def members_above(self, group: str, count: int) -> list[str]:
-        """The members of a group whose number is above `count`, the highest first."""
-        names = [name for name in self._members(group) if int(name.rpartition("-")[2]) > count]
+        """The members of a group besides its first `count`, the highest first."""
+        wanted = dict.fromkeys(self.members_up_to(group, count))
+        names = [name for name in self._members(group) if name not in wanted]
         return sorted(names, key=lambda name: -int(name.rpartition("-")[2]))
 
     # --- building -----------------------------------------------------------------------------------------------------
@@ -352,6 +358,7 @@ class Simulation:
         consumer = Consumer(self._client_environment(), group, name, self._clients, application)
         self.network.place(name, consumer.config.client_rack)
         consumer.on_crashed = partial(self._executor.crashed, name)
+        consumer.on_pod_changed = partial(self._executor.pod_changed, group.name)
         self.consumers[name] = consumer
         consumer.emitted_assignors = self._emitted_assignors.setdefault(group.name, group.assignors)
         consumer.declare()

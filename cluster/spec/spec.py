@@ -9,7 +9,7 @@ from typing import Final, Literal
 
 import msgspec
 
-from cluster.commands import AddPartitions, Command, Names, Scale
+from cluster.commands import AddPartitions, Command, Names, Rollout, Scale
 from cluster.config import DEFAULT_ASSIGNORS, ClusterConfig, Value, resolve, resolve_topic
 from cluster.spec.application_spec import ApplicationSpec
 from cluster.spec.member_spec import MemberSpec
@@ -278,18 +278,26 @@ class ScenarioSpec(msgspec.Struct, frozen=True):
         return sorted(step.at_us for step in self.steps if step.text == text)
 
     def names(self) -> Names:
-        """Every name that may be used in a command: what is declared, and what a step scales or adds to."""
+        """Every name that may be used in a command: what is declared, and what a step scales or adds to.
+
+        The new pods of a Deployment are numbered on: each such step may make as many as there were at most.
+        """
         members = {group.name: group.members for group in self.groups}
+        deployed = dict.fromkeys(members, 1)
         topics = {topic.name: topic.partitions for topic in self.topics}
         for step in self.steps:
             match step.command:
                 case Scale(group=group, to=to) if group in members:
                     members[group] = max(members[group], to)
+                case Rollout(workload="deployment", group=group) if group in members:
+                    deployed[group] += 1
                 case AddPartitions(topic=topic, to=to) if topic in topics:
                     topics[topic] = max(topics[topic], to)
         return Names(
             brokers=tuple(broker.name for broker in self.brokers),
-            groups={name: _instances(name, count) for name, count in members.items()},
+            groups={
+                name: _instances(name, min(count * deployed[name], MOST_MEMBERS)) for name, count in members.items()
+            },
             producers={producer.name: producer.instances() for producer in self.producers},
             topics=topics,
         )

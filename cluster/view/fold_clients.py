@@ -70,16 +70,6 @@ def member_started(view: ClusterView, event: e.MemberStarted) -> None:
     note_of(view, event, "member", event.member, " started")
 
 
-@FOLD.handles(e.MemberStartingUp)
-def member_starting_up(view: ClusterView, event: e.MemberStartingUp) -> None:
-    view.members[event.member].starting_until_us = event.until_us
-
-
-@FOLD.handles(e.MemberReady)
-def member_ready(view: ClusterView, event: e.MemberReady) -> None:
-    note_of(view, event, "member", event.member, " is ready")
-
-
 @FOLD.handles(e.MemberStopped)
 def member_stopped(view: ClusterView, event: e.MemberStopped) -> None:
     member = view.members[event.member]

@@ -298,12 +298,12 @@ class GroupView(msgspec.Struct, gc=False):
     `members` and `pending` map member id → client id; `assignment` maps member id → partitions. `coordinated_by` is the
     broker whose coordinator last loaded the group, or began to rebalance it. `barriers_completed` continues to count
     when the group is deleted and created again.
-
     By the clients' events: `owners` maps partition → the member that it was assigned to last and that reads it now,
     `other_holders` → earlier owners that still read it, the latest one last: removed members that do not know it yet.
     `unowned_since_us` has the partitions that had an owner and have none. `previous_owners`: partition → its last
     assigned member. `last_given`: member → the generation of its last partitions. `given_in`: partition → the
     generation that assigned it, until its owner has a position. `vote`: the generation's, if not all offered the same.
+    `first_number`: its members', which grows when a Deployment replaces them.
     """
 
     group: str
@@ -339,6 +339,7 @@ class GroupView(msgspec.Struct, gc=False):
     given_in: dict[str, int] = {}
     vote: AssignorVote | None = None
     steps_back: list[CommittedStepBack] = []
+    first_number: int = 1
     lag_series: Series = msgspec.field(default_factory=Series)
 
     @property
@@ -392,6 +393,7 @@ class ClusterView(msgspec.Struct):
     producers: dict[str, ProducerView] = {}
     faults: dict[int, FaultView] = {}
     transactions: dict[str, TransactionView] = {}
+    rollouts: dict[str, str] = {}  # group or `brokers` → the workload of its rollout under way
     log_entries: list[LogEntry] = []
     next_sample_us: int = 0
     partitions_by_topic: dict[str, list[str]] = {}

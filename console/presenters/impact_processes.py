@@ -1,6 +1,8 @@
 """Predictors of commands to processes: kill, crash, stop, start, restart, pause, stall, slow."""
 
+from cluster.commands import CommandError
 from cluster.commands import catalogue as c
+from cluster.commands.pod_limits import deployment_limits, statefulset_limit
 from cluster.protocol.rebalance_causes import RebalanceCause
 from cluster.view.state import MemberView, ProducerView
 from console.presenters.impact_model import MS, NO_BROKER, ImpactModel, Predictors, accepts, number_of, predictor
@@ -212,10 +214,14 @@ def scale(model: ImpactModel, command: c.Scale) -> None:
     """The members with the highest numbers stop cleanly, or members with new numbers start."""
     members = [one for one in model.view.members.values() if one.group == command.group]
     number = {one.member: int(one.member.rpartition("-")[2]) for one in members}
+    first = model.view.groups[command.group].first_number
+    wanted = range(first, first + command.to)
+    if command.group in model.view.rollouts:
+        model.note(f"the rollout of {command.group} that is under way takes the new number of members")
     for member in members:
-        if number[member.member] > command.to and member.alive:
+        if number[member.member] not in wanted and member.alive:
             process_closes(model, member.member, None)
-    running = sum(one.alive and number[one.member] <= command.to for one in members)
+    running = sum(one.alive and number[one.member] in wanted for one in members)
     if command.to > running:
         model.note(f"{command.to - running} more members of {command.group} start")
         offers = model.offers_of(command.group)
@@ -235,6 +241,54 @@ def rolling_restart(model: ImpactModel, command: c.RollingRestart) -> None:
     model.impact.incompatible = model.refused_in_turn(members)
     if static < len(members):
         model.group_rebalances(command.group)
+
+
+def rollout(model: ImpactModel, command: c.Rollout) -> None:
+    """New pods join, and old ones leave; a StatefulSet's static members keep their places within their sessions."""
+    members = [one for one in model.view.members.values() if one.group == command.group and one.alive]
+    if not members:
+        model.refuse(f"no member of {command.group} is running")
+        return
+    try:
+        if command.workload == "deployment":
+            surge, unavailable = deployment_limits(command.max_surge, command.max_unavailable, len(members))
+        else:
+            surge, unavailable = 0, statefulset_limit(command.max_unavailable, len(members))
+    except CommandError as error:
+        model.refuse(error.message)
+        return
+    model.note(f"{len(members)} members; at most {unavailable} more are not ready and {surge} more run at a time")
+    static = all(one.instance_id for one in members)
+    if command.workload == "statefulset" and static:
+        model.note("static members that are back within session.timeout.ms cause no rebalance")
+        return
+    if static:
+        model.note("new pods have new instance ids: the old ones hold their partitions until their sessions expire")
+    model.group_rebalances(command.group)
+
+
+def rolling_restart_brokers(model: ImpactModel, command: c.RollingRestartBrokers) -> None:
+    """Each broker's leaderships move before it stops; coordinators move with them."""
+    running = [one.broker for one in model.view.brokers.values() if one.alive and not one.stopping]
+    if "brokers" in model.view.rollouts:
+        model.refuse("a rolling restart of the brokers is under way")
+    elif not running:
+        model.refuse("no broker is running")
+    else:
+        last = f", broker-{model.view.controller} last" if model.view.controller in running else ""
+        model.note(f"{len(running)} brokers, one by one{last}; leaderships move before each stops")
+        if not command.wait_for_isr:
+            model.note("the next one does not wait for replicas to be in sync again: add `wait for isr`")
+
+
+def end_rollout(model: ImpactModel, command: c.EndRollout) -> None:
+    """What is replaced stays replaced, and no further process is."""
+    if command.of in model.view.rollouts:
+        model.note(f"no further process of {command.of} is replaced")
+    elif command.of == "brokers":
+        model.refuse("no rolling restart of the brokers is under way")
+    else:
+        model.refuse(f"no rollout of {command.of} is under way")
 
 
 def subscribe(model: ImpactModel, command: c.Subscribe) -> None:
@@ -278,6 +332,9 @@ PREDICTORS: Predictors = dict((
     predictor(c.SlowMember, slow_member),
     predictor(c.Scale, scale),
     predictor(c.RollingRestart, rolling_restart),
+    predictor(c.Rollout, rollout),
+    predictor(c.RollingRestartBrokers, rolling_restart_brokers),
+    predictor(c.EndRollout, end_rollout),
     predictor(c.Subscribe, subscribe),
     predictor(c.AbandonTransaction, abandon),
     predictor(c.FillDisk, fill_disk),

@@ -149,7 +149,7 @@ def _names(spec: ScenarioSpec) -> Iterator[Problem]:
                 continue
             if not _NAME.fullmatch(name):
                 yield Problem(place, f"name: {name!r} has other characters than letters, digits, `.`, `_` and `-`")
-            elif _RESERVED.fullmatch(name):
+            elif _RESERVED.fullmatch(name) or (kind == "group" and name == "brokers"):
                 yield Problem(place, f"name: {name} means something else")
             elif name in declared:
                 yield Problem(place, f"name: {name} is already the name of a {declared[name]}")

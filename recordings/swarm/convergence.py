@@ -17,6 +17,7 @@ from cluster.commands import (
     Kill,
     Restart,
     RollingRestart,
+    Rollout,
     Scale,
     Seek,
     Stop,
@@ -25,6 +26,7 @@ from cluster.commands import (
 )
 from cluster.config import Value
 from cluster.spec import GroupSpec, ProducerSpec, ScenarioSpec, TopicSpec
+from recordings.swarm.faults import renamed
 
 C = TypeVar("C")
 
@@ -117,7 +119,7 @@ def _group(spec: ScenarioSpec, group: GroupSpec) -> Iterator[str]:
     restless = is_restless(spec, group)
     hangs = is_transactional(spec, group) and (_may_crash_away(spec) or may_be_cut(spec, group))
     hangs = hangs or (group.application.commit == "transaction" and _may_crash_away(spec))  # its own commits
-    for name in group.instances():
+    for name in () if group.name in renamed(spec) else group.instances():
         yield f'members["{name}"].alive && members["{name}"].state == "Stable"'
         if not (hangs or restless):
             yield f'members["{name}"].lag == 0'
@@ -223,7 +225,7 @@ def _learns_of_subscriptions(spec: ScenarioSpec, group: GroupSpec) -> bool:
     for step in spec.steps:
         if isinstance(step.command, Kill | Stop | Restart):
             ended = ended or step.command.target in names
-        elif isinstance(step.command, RollingRestart | Scale):
+        elif isinstance(step.command, RollingRestart | Rollout | Scale):
             ended = ended or step.command.group == group.name
     return not (group.static and changed and ended)
 

@@ -17,7 +17,15 @@ import msgspec
 
 from cluster.commands import Cut, Hold, Isolate, Scale, SlowDisk, SlowLink, SlowMember, Subscribe
 from cluster.spec import GroupSpec, ProducerSpec, ScenarioSpec, StepSpec, TopicSpec
-from recordings.swarm.faults import PRODUCERS_STOP_US, QUICKENED_MS, RESTARTED_MS, STARTED_MS, step
+from recordings.swarm.faults import (
+    PRODUCERS_STOP_US,
+    QUICKENED_MS,
+    RESTARTED_MS,
+    STARTED_MS,
+    ended_rollouts,
+    renamed,
+    step,
+)
 from recordings.swarm.placement import Placement
 from recordings.swarm.rare_features import UNTOUCHED
 
@@ -46,9 +54,9 @@ class Core(msgspec.Struct, frozen=True):
 
 
 def heals_a_core(spec: ScenarioSpec, stream: Random, *, asked: bool) -> bool:
-    """Whether only a core is healed; `asked`: in every scenario that can have one."""
+    """Whether only a core is healed, if members keep their names; `asked`: in every scenario that can have one."""
     drawn = stream.random() < OF_THOSE
-    return len(spec.brokers) >= FEWEST_BROKERS and (drawn or asked)
+    return len(spec.brokers) >= FEWEST_BROKERS and (drawn or asked) and not renamed(spec)
 
 
 def draw_core(spec: ScenarioSpec, stream: Random) -> Core:
@@ -153,6 +161,7 @@ def _clearing(spec: ScenarioSpec, core: Core) -> Iterator[tuple[int, str]]:
     if commands & {Cut, Hold, SlowLink}:
         for place, name in enumerate(brokers):
             yield from ((0, f"heal {name} {other}") for other in (*brokers[place + 1 :], *clients))
+    yield from ended_rollouts(spec)
     yield from ((100, f"resume {name}") for name in (*brokers, *clients))
     if SlowDisk in commands:
         yield from ((100, f"slow disk of {name} to 0ms") for name in brokers)

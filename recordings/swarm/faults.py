@@ -3,7 +3,17 @@
 Every class draws from its own random stream. A fault without a drawn end lasts until the healing.
 """
 
-from cluster.commands import RANDOM_FAULTS, FaultTargets, SlowDisk, SlowMember, Subscribe, parse, text_of
+from cluster.commands import (
+    RANDOM_FAULTS,
+    FaultTargets,
+    RollingRestartBrokers,
+    Rollout,
+    SlowDisk,
+    SlowMember,
+    Subscribe,
+    parse,
+    text_of,
+)
 from cluster.random_streams import random_stream
 from cluster.spec import GroupSpec, ScenarioSpec, StepSpec
 
@@ -27,7 +37,31 @@ def fault_steps(seed: int, spec: ScenarioSpec, faults: tuple[str, ...], healed_u
             for_ms = stream.choice((300, 2_000, 7_000, 10_000))
             ends = fault.lasts and stream.random() < 0.7 and at_us + for_ms * 1_000 < healed_us
             steps.append(step(at_us, targets.draw(fault) + (f" for {for_ms}ms" if ends else "")))
-    return steps
+    return [each for each in steps if not _renames_a_writer(spec, each)]
+
+
+def _renames_a_writer(spec: ScenarioSpec, planned: StepSpec) -> bool:
+    """Whether a Deployment would give new names to members that write: the claims name their producers."""
+    command = planned.command
+    if not (isinstance(command, Rollout) and command.workload == "deployment"):
+        return False
+    group = next(each for each in spec.groups if each.name == command.group)
+    return group.application.has_producer
+
+
+def renamed(spec: ScenarioSpec) -> set[str]:
+    """The groups whose members a Deployment has replaced by others with new names."""
+    commands = (planned.command for planned in spec.steps)
+    return {each.group for each in commands if isinstance(each, Rollout) and each.workload == "deployment"}
+
+
+def ended_rollouts(spec: ScenarioSpec) -> list[tuple[int, str]]:
+    """The commands that end rollouts: they would go on to stop processes after the healing."""
+    commands = [planned.command for planned in spec.steps]
+    rolled = dict.fromkeys(each.group for each in commands if isinstance(each, Rollout))
+    if any(isinstance(each, RollingRestartBrokers) for each in commands):
+        rolled["brokers"] = None
+    return [(0, f"end rollout of {name}") for name in rolled]
 
 
 def healing(spec: ScenarioSpec, healed_us: int) -> list[StepSpec]:
@@ -38,11 +72,12 @@ def healing(spec: ScenarioSpec, healed_us: int) -> list[StepSpec]:
     not notice. An application's producer may be stuck for delivery.timeout.ms (`stuck_writers`): the operator kills and
     starts it again.
     """
-    members = [member for group in spec.groups for member in group.instances()]
+    new_names = renamed(spec)
+    members = [member for group in spec.groups if group.name not in new_names for member in group.instances()]
     producers = [name for producer in spec.producers for name in producer.instances()]
     brokers = [broker.name for broker in spec.brokers]
     commands = {type(planned.command) for planned in spec.steps}
-    texts = [(0, "heal")]
+    texts = [(0, "heal"), *ended_rollouts(spec)]
     texts += [(100, f"resume {name}") for name in (*brokers, *members, *producers)]
     if SlowDisk in commands:
         texts += [(100, f"slow disk of {name} to 0ms") for name in brokers]
@@ -52,6 +87,11 @@ def healing(spec: ScenarioSpec, healed_us: int) -> list[StepSpec]:
     for group in spec.groups:
         usual = group.application.per_record_us
         texts.append((3_000, f"scale {group.name} to {group.members}"))
+        if group.name in new_names:
+            texts += [(after_ms + 100, f"scale {group.name} to {group.members}") for after_ms in STARTED_MS]
+            if group.static:
+                texts.append((RESTARTED_MS, f"rolling restart {group.name} every 1ms"))
+            continue
         if stuck_writers(group):
             for after_ms, way in ((RESTARTED_MS, "kill"), (RESTARTED_MS + 100, "start")):
                 texts += [(after_ms, f"{way} {name}") for name in group.instances()]

@@ -156,6 +156,10 @@ def a_changed_subscription_is_not_noticed(patch: Patch) -> None:
 
 
 BREAKS: dict[str, Break] = {
+    "deployment-or-statefulset": Break(
+        "a StatefulSet is a Deployment", text=("rollout statefulset stateful", "rollout deployment stateful")
+    ),
+    "broker-rolling-restart": Break("there is no gate", text=("brokers wait for isr", "brokers down 1s")),
     "slow-start": Break("both start in time", text=('startup = "60s"', 'startup = "30s"')),
     "add-partitions": Break(
         "latest is earliest", text=('"auto.offset.reset" = "latest"', '"auto.offset.reset" = "earliest"')

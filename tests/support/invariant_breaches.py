@@ -31,8 +31,39 @@ from tests.support.invariant_world import (
     watermark,
 )
 
+ROLLOUT = e.RolloutStarted(
+    target="g",
+    workload="deployment",
+    max_unavailable=1,
+    max_surge=1,
+    replaced=("g-1", "g-2"),
+    ready=("g-1", "g-2"),
+    names=("g-3", "g-4"),
+)
+GATED = e.RolloutAdvanced(
+    target="brokers",
+    workload="brokers",
+    stops=("broker-1",),
+    starts=("broker-1",),
+    replicas=3,
+    max_unavailable=1,
+    max_surge=0,
+    awaits_isr=True,
+)
+
+
+def rolled(stops: tuple[str, ...] = (), starts: tuple[str, ...] = ()) -> e.Event:
+    return e.RolloutAdvanced(
+        target="g", workload="deployment", stops=stops, starts=starts, replicas=2, max_unavailable=1, max_surge=1
+    )
+
+
 BREAKS: list[tuple[str, list[e.Event]]] = [
     ("R1", [elected(2, 1), taken(3, 1, 0)]),
+    ("K1", [ROLLOUT, rolled(stops=("g-2",)), rolled(stops=("g-1",))]),
+    ("K1", [ROLLOUT, e.MemberStopped(group="g", member="g-2", how="kill"), rolled(stops=("g-1",))]),
+    ("K2", [ROLLOUT, rolled(starts=("g-3", "g-4"))]),
+    ("K3", [e.IsrChanged(partition=P, isr=(1, 3), reason="shrink"), GATED]),
     ("R2", [elected(2, 1), elected(3, 1)]),
     ("R3", [elected(1, 1, isr=(2, 3))]),
     ("R3", [elected(1, 1, isr=(1, 4))]),

@@ -42,6 +42,17 @@ EVERY_FORM: dict[str, Command] = {
     "stall billing-1 for 6m": commands.Stall("billing-1", 360_000_000),
     "slow billing-1 to 50ms for 1m": commands.SlowMember("billing-1", 50_000, 60_000_000),
     "scale billing to 3": commands.Scale("billing", 3),
+    "rolling restart brokers": commands.RollingRestartBrokers(),
+    "rolling restart brokers every 1m down 5s": commands.RollingRestartBrokers(False, 60_000_000, 5_000_000),
+    "rolling restart brokers wait for isr": commands.RollingRestartBrokers(True),
+    "rolling restart brokers wait for isr every 1m": commands.RollingRestartBrokers(True, 60_000_000),
+    "rollout deployment billing": commands.Rollout("deployment", "billing"),
+    "rollout deployment billing max unavailable 25% max surge 2": commands.Rollout("deployment", "billing", "25%", "2"),
+    "rollout deployment billing max surge 50%": commands.Rollout("deployment", "billing", "", "50%"),
+    "rollout statefulset billing": commands.Rollout("statefulset", "billing"),
+    "rollout statefulset billing max unavailable 3": commands.Rollout("statefulset", "billing", "3"),
+    "end rollout of billing": commands.EndRollout("billing"),
+    "end rollout of brokers": commands.EndRollout("brokers"),
     "rolling restart billing every 30s": commands.RollingRestart("billing", 30_000_000),
     "rolling restart billing every 30s down 5s": commands.RollingRestart("billing", 30_000_000, 5_000_000),
     "cut broker-1 broker-2": commands.Cut("broker-1", "broker-2"),
@@ -84,7 +95,7 @@ BUILT = {
     commands.Crash, commands.Elect, commands.FailOverController, commands.MoveCoordinator,
     commands.Set, commands.Seek,
     commands.DeleteRecords, commands.AddPartitions, commands.AbandonTransaction, commands.AbortHangingTransaction,
-    commands.Nemesis,
+    commands.Nemesis, commands.Rollout, commands.RollingRestartBrokers, commands.EndRollout,
 }  # fmt: skip
 
 
@@ -104,6 +115,9 @@ def test_every_command_of_the_catalogue_has_a_form_and_an_example() -> None:
     ("text", "canonical"),
     [
         ("kill broker 2", "kill broker-2"),
+        ("rolling restart brokers every 60s wait for isr", "rolling restart brokers wait for isr every 1m"),
+        ("rolling restart brokers down 5s every 60s", "rolling restart brokers every 1m down 5s"),
+        ("rollout deployment g max surge 02 max unavailable 0", "rollout deployment g max unavailable 0 max surge 2"),
         ("  kill   broker 2   for 1000ms ", "kill broker-2 for 1s"),
         ("cut broker 1->broker 2", "cut broker-1 -> broker-2"),
         ("subscribe billing-1 to orders, payments", "subscribe billing-1 to orders,payments"),
@@ -229,6 +243,10 @@ by_field: dict[str, st.SearchStrategy[object]] = {
     "partition": st.integers(min_value=0),
     "before": st.integers(min_value=0),
     "on": st.booleans(),
+    "wait_for_isr": st.booleans(),
+    "workload": st.sampled_from(["deployment", "statefulset"]),
+    "max_unavailable": st.sampled_from(["", "0", "3", "25%"]),
+    "max_surge": st.sampled_from(["", "0", "3", "25%"]),
 }
 
 
@@ -238,6 +256,8 @@ def any_command(draw: st.DrawFn) -> Command:
     values = {field.name: draw(by_field.get(field.name, name)) for field in msgspec.structs.fields(kind)}
     if kind is commands.Heal and draw(st.booleans()):
         values = {}
+    if values.get("workload") == "statefulset":
+        values["max_surge"] = ""
     if kind is commands.Nemesis and not values["on"]:
         values["seed"] = None
     return cast(Command, kind(**values))

@@ -16,7 +16,29 @@ BROKER_ENDED = {
     "halted: its disk is full": "disk",
 }
 BROKER_BECAME = {"serves again": "Running", "is shutting down": "PendingControlledShutdown"}
+WORKLOADS = {"deployment": "Deployment", "statefulset": "StatefulSet", "brokers": "rolling restart"}
 Match = re.Match[str]
+
+
+def _replaces(one: e.RolloutAdvanced, words: str) -> bool:
+    """Whether `stops billing-3 and starts billing-41, billing-42 and 8 more` is what an event says."""
+    both = [name for name in one.stops if name in one.starts]
+    wanted = {
+        "restarts": both,
+        "stops": [name for name in one.stops if name not in both],
+        "starts": [name for name in one.starts if name not in both],
+    }
+    parts = re.split(r" and (?=stops|starts)", words)
+    told = {verb: rest for verb, _, rest in (part.partition(" ") for part in parts)}
+    if set(told) != {verb for verb, names in wanted.items() if names}:
+        return False
+    for verb, rest in told.items():
+        names, _, more = rest.partition(" and ")
+        count = int(more.split()[0]) if more else 0
+        listed = names.split(", ")
+        if listed != wanted[verb][: len(listed)] or len(listed) + count != len(wanted[verb]):
+            return False
+    return True
 
 
 def _rebalances(m: Match, one: e.Event) -> bool:
@@ -71,6 +93,25 @@ SAYINGS: tuple[tuple[str, Callable[[Match, e.Event], bool]], ...] = (
         r"(broker-\d+) (serves again|is shutting down)",
         lambda m, one: (
             isinstance(one, e.BrokerStateChanged) and (one.broker, one.state) == (_broker(m), BROKER_BECAME[m[2]])
+        ),
+    ),
+    (
+        r"(\S+) rollout begins \((\w+|rolling restart)\): (\d+) processes, max unavailable (\d+), max surge (\d+)",
+        lambda m, one: (
+            isinstance(one, e.RolloutStarted)
+            and (one.target, WORKLOADS[one.workload], str(len(one.replaced))) == (m[1], m[2], m[3])
+            and (one.max_unavailable, one.max_surge) == (int(m[4]), int(m[5]))
+        ),
+    ),
+    (
+        r"(\S+) rollout ((?:restarts|stops|starts) .+)",
+        lambda m, one: isinstance(one, e.RolloutAdvanced) and one.target == m[1] and _replaces(one, m[2]),
+    ),
+    (
+        r"(\S+) rollout is (complete|ended by a command|superseded by another one) \((.+)\)",
+        lambda m, one: (
+            isinstance(one, e.RolloutEnded)
+            and (one.target, one.how, WORKLOADS[one.workload]) == (m[1], m[2].split()[0], m[3])
         ),
     ),
     (r"(\S+) is ready", lambda m, one: isinstance(one, e.MemberReady) and one.member == m[1]),

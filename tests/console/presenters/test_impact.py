@@ -134,6 +134,26 @@ SENTENCES: dict[str, tuple[str, ...]] = {
         "billing rebalances",
         "3 members, one by one; up to 6 rebalances",
     ),
+    "rollout deployment billing": (
+        "billing rebalances",
+        "3 members; at most 0 more are not ready and 1 more run at a time",
+    ),
+    "rollout statefulset billing max unavailable 50%": (
+        "billing rebalances",
+        "3 members; at most 1 more are not ready and 0 more run at a time",
+    ),
+    "rollout deployment billing max unavailable 0 max surge 0": (
+        "nothing: max unavailable may not be 0 when max surge is 0",
+    ),
+    "rolling restart brokers": (
+        "2 brokers, one by one, broker-1 last; leaderships move before each stops",
+        "the next one does not wait for replicas to be in sync again: add `wait for isr`",
+    ),
+    "rolling restart brokers wait for isr": (
+        "2 brokers, one by one, broker-1 last; leaderships move before each stops",
+    ),
+    "end rollout of billing": ("nothing: no rollout of billing is under way",),
+    "end rollout of brokers": ("nothing: no rolling restart of the brokers is under way",),
     "subscribe billing-1 to payments": (
         "billing rebalances",
         "billing-1 revokes 4 of its partitions",

@@ -72,6 +72,9 @@ def test_nothing_is_injured_after_the_healing_has_begun() -> None:
             continue  # test_core_healing.py has which faults may begin there
         writers = {f"kill {name}" for group in swarm.spec.groups if writes(group) for name in group.instances()}
         healing = [step.text for step in swarm.spec.steps if step.at_us >= swarm.healed_us]
+        healing = [
+            text for text in healing if not re.fullmatch(r"rolling restart g\d every 1ms|end rollout of \S+", text)
+        ]
         words = {text.partition(" ")[0] for text in healing if text not in writers}
         assert words <= {"heal", "resume", "slow", "start", "restart", "scale", "subscribe", "stop"}
 

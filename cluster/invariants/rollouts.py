@@ -1,0 +1,83 @@
+"""Invariants of rollouts: the limits of Deployments and StatefulSets, and the gate of a rolling restart of brokers.
+
+A rollout answers for what it stops itself: a member that a fault takes away may leave fewer than it promises.
+"""
+
+from cluster import events as e
+from cluster.invariants.handlers import Handlers
+from cluster.invariants.sentences import broken
+from cluster.view import ClusterView
+
+
+class _PodBook:
+    """A rollout under way: its ready members, those it has asked to stop, its pods, and its replicas at the start."""
+
+    __slots__ = ("asked", "pods", "ready", "replicas")
+
+    def __init__(self, ready: tuple[str, ...], pods: tuple[str, ...], replicas: int) -> None:
+        self.ready, self.pods = dict.fromkeys(ready), dict.fromkeys(pods)
+        self.asked: dict[str, None] = {}
+        self.replicas = replicas
+
+
+class RolloutInvariants:
+    """The sentences about rollouts."""
+
+    def __init__(self, view: ClusterView) -> None:
+        self._view = view
+        self._under_way: dict[str, _PodBook] = {}
+
+    def handlers(self) -> Handlers:
+        """Event class → the method that judges it."""
+        return {
+            e.RolloutStarted: self.started,
+            e.RolloutAdvanced: self.advanced,
+            e.RolloutEnded: self.ended,
+            e.MemberReady: self.member_ready,
+            e.MemberStopped: self.member_stopped,
+        }
+
+    def started(self, event: e.RolloutStarted) -> None:
+        """Begin a book."""
+        self._under_way[event.target] = _PodBook(event.ready, event.replaced, len(event.names))
+
+    def ended(self, event: e.RolloutEnded) -> None:
+        """Close a book."""
+        self._under_way.pop(event.target, None)
+
+    def member_ready(self, event: e.MemberReady) -> None:
+        """Note that a member is ready."""
+        book = self._under_way.get(event.group)
+        if book is not None:
+            book.ready[event.member] = None
+            book.asked.pop(event.member, None)
+
+    def member_stopped(self, event: e.MemberStopped) -> None:
+        """Note that a member is not ready."""
+        book = self._under_way.get(event.group)
+        if book is not None:
+            book.ready.pop(event.member, None)
+
+    def advanced(self, event: e.RolloutAdvanced) -> None:
+        """K1, K2: what a rollout stops and starts is within its limits. K3: behind the gate replicas are in sync."""
+        if event.awaits_isr:
+            self._gated(event)
+        book = self._under_way.get(event.target)
+        if book is None or event.workload == "brokers":
+            return
+        takes_away = any(name in book.ready and name not in book.asked for name in event.stops)
+        book.asked |= dict.fromkeys(event.stops)
+        left = sum(name not in book.asked for name in book.ready)
+        if takes_away and left < event.replicas - event.max_unavailable:
+            limit = f"{event.max_unavailable} of {event.replicas} may be away"
+            broken("K1", event, f"{event.target}: {left} ready members are left, {limit}")
+        book.pods = {name: None for name in book.pods if name not in event.stops} | dict.fromkeys(event.starts)
+        most = event.replicas + event.max_surge
+        if event.starts and event.replicas == book.replicas and len(book.pods) > most:
+            broken("K2", event, f"{event.target}: {len(book.pods)} pods, {most} may be there")
+
+    def _gated(self, event: e.RolloutAdvanced) -> None:
+        for name, partition in self._view.partitions.items():
+            if len(partition.isr) < len(partition.replicas):
+                found = f"{', '.join(event.stops)} is stopped while {name} has the ISR {partition.isr}"
+                broken("K3", event, found)
