@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from cluster.assignors.interface import PartitionsPerTopic, RebalanceProtocol, Subscription
+from cluster.assignors.interface import PartitionRacks, PartitionsPerTopic, RebalanceProtocol, Subscription
 from cluster.assignors.sticky import assign_sticky
 from cluster.protocol.names import TopicPartition
 from cluster.reach import reached
@@ -25,7 +25,16 @@ class CooperativeStickyAssignor:
         self, partitions_per_topic: PartitionsPerTopic, subscriptions: Mapping[str, Subscription]
     ) -> dict[str, list[TopicPartition]]:
         """Assign the partitions, without those that their owners must revoke first."""
-        assignment, transferring = assign_sticky(partitions_per_topic, subscriptions)
+        return self.assign_by_rack(partitions_per_topic, {}, subscriptions)
+
+    def assign_by_rack(
+        self,
+        partitions_per_topic: PartitionsPerTopic,
+        partition_racks: PartitionRacks,
+        subscriptions: Mapping[str, Subscription],
+    ) -> dict[str, list[TopicPartition]]:
+        """Assign within racks where balance allows it, without what owners must revoke first."""
+        assignment, transferring = assign_sticky(partitions_per_topic, subscriptions, partition_racks)
         if transferring is None:
             transferring = partitions_changing_hands(assignment, subscriptions)
         for member in dict.fromkeys(transferring.values()):

@@ -9,7 +9,7 @@ Source: `org.apache.kafka.clients.consumer.ConsumerPartitionAssignor`.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Final, Literal, Protocol
+from typing import Final, Literal, Protocol, runtime_checkable
 
 import msgspec
 
@@ -17,10 +17,12 @@ from cluster.protocol.names import TopicPartition
 
 RebalanceProtocol = Literal["EAGER", "COOPERATIVE"]
 PartitionsPerTopic = Mapping[str, int]
+PartitionRacks = Mapping[TopicPartition, tuple[str, ...]]
+"""Partition → the racks of its replicas, sorted; a replica on a broker that metadata does not list has none."""
 
 
 class Subscription(msgspec.Struct, frozen=True):
-    """One member's subscription: its topics and the partitions that it owns.
+    """One member's subscription: its topics, the partitions that it owns, its `client.rack` (KIP-881).
 
     Only the sticky assignors use `owned_partitions` and `generation_id`; −1 means an unknown generation.
     Source: `ConsumerPartitionAssignor.Subscription`, with generation in version 2 (KIP-792).
@@ -30,6 +32,7 @@ class Subscription(msgspec.Struct, frozen=True):
     owned_partitions: Sequence[TopicPartition] = ()
     generation_id: int = -1
     group_instance_id: str | None = None
+    rack_id: str = ""
 
 
 class Assignor(Protocol):
@@ -54,6 +57,20 @@ class Assignor(Protocol):
         absent. The result has every member as a key, in the order of member ids; a member without partitions has an
         empty list.
         """
+        ...
+
+
+@runtime_checkable
+class RackAwareAssignor(Assignor, Protocol):
+    """An assignor that can match the racks of members and replicas (KIP-881)."""
+
+    def assign_by_rack(
+        self,
+        partitions_per_topic: PartitionsPerTopic,
+        partition_racks: PartitionRacks,
+        subscriptions: Mapping[str, Subscription],
+    ) -> dict[str, list[TopicPartition]]:
+        """Assign as `assign` does, and within racks where balance allows it."""
         ...
 
 

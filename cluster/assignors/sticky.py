@@ -11,7 +11,7 @@ wrong. Then one of two paths:
 
 Where Kafka follows the order of a hash map (which of several members at their maximum keeps it), this module follows
 the order of member ids. So the result depends on the input alone.
-Source: `org.apache.kafka.clients.consumer.internals.AbstractStickyAssignor`, without racks (KIP-54, KIP-341).
+Source: `org.apache.kafka.clients.consumer.internals.AbstractStickyAssignor` (KIP-54, KIP-341); racks in `sticky_racks`.
 """
 
 from __future__ import annotations
@@ -21,8 +21,10 @@ from itertools import chain
 from operator import itemgetter
 from typing import NamedTuple
 
-from cluster.assignors.interface import PartitionsPerTopic, RebalanceProtocol, Subscription
+from cluster.assignors.interface import PartitionRacks, PartitionsPerTopic, RebalanceProtocol, Subscription
+from cluster.assignors.racks import NO_RACKS, NOWHERE, Racks
 from cluster.assignors.sticky_balance import GeneralBalance
+from cluster.assignors.sticky_racks import RackAwareQuotas
 from cluster.protocol.names import TopicPartition
 from cluster.reach import reached
 
@@ -41,6 +43,15 @@ class StickyAssignor:
     ) -> dict[str, list[TopicPartition]]:
         """Assign the partitions; the contract is `Assignor.assign`."""
         return assign_sticky(partitions_per_topic, subscriptions).assignment
+
+    def assign_by_rack(
+        self,
+        partitions_per_topic: PartitionsPerTopic,
+        partition_racks: PartitionRacks,
+        subscriptions: Mapping[str, Subscription],
+    ) -> dict[str, list[TopicPartition]]:
+        """Assign within racks where balance allows it."""
+        return assign_sticky(partitions_per_topic, subscriptions, partition_racks).assignment
 
 
 class StickyAssignment(NamedTuple):
@@ -61,7 +72,9 @@ class Claims(NamedTuple):
 
 
 def assign_sticky(
-    partitions_per_topic: PartitionsPerTopic, subscriptions: Mapping[str, Subscription]
+    partitions_per_topic: PartitionsPerTopic,
+    subscriptions: Mapping[str, Subscription],
+    partition_racks: PartitionRacks = NOWHERE,
 ) -> StickyAssignment:
     """Settle the claims, then assign by the path that the subscriptions allow.
 
@@ -73,11 +86,17 @@ def assign_sticky(
     wanted = dict.fromkeys([topic for member in members for topic in subscriptions[member].topics])
     counts = {topic: partitions_per_topic[topic] for topic in sorted(wanted) if topic in partitions_per_topic}
     claims = settle_claims(counts, subscriptions, members)
-    if _subscriptions_equal([subscriptions[member] for member in members], wanted):
-        assignment, transferring = _assign_constrained(counts, claims)
-    else:
+    every = [TopicPartition(topic, number) for topic in counts for number in range(counts[topic])]
+    racks = Racks(subscriptions, partition_racks, every) if partition_racks else NO_RACKS
+    if not _subscriptions_equal([subscriptions[member] for member in members], wanted):
         reached("sticky: topics differ")
-        assignment, transferring = GeneralBalance(counts, subscriptions, claims.held).assign(), None
+        assignment, transferring = GeneralBalance(counts, subscriptions, claims.held, racks).assign(), None
+    elif racks.matter:
+        quotas = RackAwareQuotas(counts, claims.held, claims.voided, racks)
+        quotas.assign()
+        assignment, transferring = quotas.assignment, quotas.transferring
+    else:
+        assignment, transferring = _assign_constrained(counts, claims)
     for held in assignment.values():
         held.sort()
     return StickyAssignment(assignment, transferring)

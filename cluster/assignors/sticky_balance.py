@@ -19,6 +19,7 @@ from bisect import bisect_left, insort
 from collections.abc import Mapping, Sequence
 
 from cluster.assignors.interface import Subscription
+from cluster.assignors.racks import NO_RACKS, Racks
 from cluster.protocol.names import TopicPartition
 from cluster.reach import reached
 
@@ -57,7 +58,8 @@ class GeneralBalance:
     """One run of the general path.
 
     `counts` has the number of partitions of each existing topic with a subscriber; `claims` the partitions that each
-    member owns, each existing partition at most once.
+    member owns, each existing partition at most once. A claim outside its member's rack is given up, and free
+    partitions go to members in their racks first (KIP-881).
     """
 
     def __init__(
@@ -65,7 +67,9 @@ class GeneralBalance:
         counts: Mapping[str, int],
         subscriptions: Mapping[str, Subscription],
         claims: Mapping[str, Sequence[TopicPartition]],
+        racks: Racks = NO_RACKS,
     ) -> None:
+        self._racks = racks
         members = list(claims)
         self._wanted = {
             member: {topic: None for topic in subscriptions[member].topics if topic in counts} for member in members
@@ -76,10 +80,14 @@ class GeneralBalance:
                 self._subscribers[topic].append(member)
         self._counts = counts
         self._held: dict[str, Held] = {
-            member: {claim: None for claim in claims[member] if claim.topic in self._wanted[member]}
+            member: {
+                claim: None
+                for claim in claims[member]
+                if claim.topic in self._wanted[member] and not racks.mismatch(member, claim)
+            }
             for member in members
         }
-        # A member owns partitions outside its subscription: it has to revoke anyway, so partitions may move at once.
+        # A member owns partitions outside its subscription or rack: it must revoke anyway, so partitions move at once.
         self._must_revoke = any(len(self._held[member]) < len(claims[member]) for member in members)
         self._owner = {partition: member for member, held in self._held.items() for partition in held}
         self._owners = {topic: dict.fromkeys(subscribers, 0) for topic, subscribers in self._subscribers.items()}
@@ -96,7 +104,7 @@ class GeneralBalance:
         fresh = not self._owner
         partitions = self._partitions_fewest_takers_first()
         free = [partition for partition in partitions if partition not in self._owner]
-        for partition in free:
+        for partition in self._left_by_racks(free):
             self._give(partition, self._least_loaded(partition.topic))
 
         self._ranking = [place for place in self._ranking if self._takes_part(place[1])]
@@ -136,6 +144,24 @@ class GeneralBalance:
 
     def _least_loaded(self, topic: str) -> str:
         return next(member for _, member in self._ranking if topic in self._wanted[member])
+
+    def _left_by_racks(self, free: list[TopicPartition]) -> list[TopicPartition]:
+        """Give free partitions to the least loaded subscribers in their racks; returns those without any."""
+        if not self._racks.matter:
+            return free
+        left: list[TopicPartition] = []
+        for partition in free:
+            near = (
+                member
+                for _, member in self._ranking
+                if partition.topic in self._wanted[member] and not self._racks.mismatch(member, partition)
+            )
+            member = next(near, None)
+            if member is None:
+                left.append(partition)
+            else:
+                self._give(partition, member)
+        return left
 
     def _give(self, partition: TopicPartition, member: str) -> None:
         self._place(member, 1)

@@ -151,6 +151,10 @@ class Broker(BrokerHost[Replica]):
         """The replica of a partition on another broker."""
         return self.control.brokers[broker].replicas[partition]
 
+    def rack_of(self, broker: int) -> str:
+        """The rack of a broker; "" without one."""
+        return self.control.brokers[broker].rack
+
     def endpoint(self) -> Endpoint:
         """The socket server, as another broker connects to it."""
         return self.sockets

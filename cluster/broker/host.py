@@ -106,6 +106,10 @@ class BrokerHost(ABC, Generic[ReplicaT]):
         """The replica of a partition on another broker."""
 
     @abstractmethod
+    def rack_of(self, broker: int) -> str:
+        """The rack of a broker; "" without one."""
+
+    @abstractmethod
     def endpoint(self) -> Endpoint:
         """The socket server, as another broker connects to it."""
 

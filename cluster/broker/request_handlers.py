@@ -303,7 +303,9 @@ class BrokerRequests:
             while (known := image.get(f"{topic}-{len(partitions)}")) is not None:
                 partitions.append(known)
             topics[topic] = tuple(partitions)
-        call.reply(m.MetadataResponse(self._broker.metadata.live, topics))
+        live = self._broker.metadata.live
+        racks = tuple([(broker, rack) for broker in live if (rack := self._broker.rack_of(broker))])
+        call.reply(m.MetadataResponse(live, topics, racks))
 
     def find_coordinator(self, call: InFlightRequest) -> None:
         """FindCoordinator (API 10), of a group or of a transactional id."""

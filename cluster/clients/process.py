@@ -59,6 +59,7 @@ class Process:
         self.topic_partitions: dict[str, tuple[str, ...]] = {}
         self.partitions: dict[str, PartitionMetadata] = {}
         self.live_brokers: tuple[int, ...] = ()
+        self.broker_racks: dict[int, str] = {}
 
     def read_timeouts(self, config: ClientConfig) -> None:
         """Read the keys that all clients share; a request in flight is still checked at its old timeout."""
@@ -273,7 +274,7 @@ class Process:
             await self.sleep(self.retry_backoff_us)
         self.metadata_version += 1
         self.refreshed_us = self.timeline.now_us
-        self.live_brokers = response.brokers
+        self.live_brokers, self.broker_racks = response.brokers, dict(response.racks)
         for topic, partitions in response.topics.items():
             names = tuple(f"{topic}-{number}" for number in range(len(partitions)))
             self.topic_partitions[topic] = names
@@ -281,6 +282,11 @@ class Process:
                 known = self.partitions.get(name)
                 if known is None or metadata.leader_epoch >= known.leader_epoch:
                     self.partitions[name] = metadata
+
+    def racks_of(self, partition: str) -> tuple[str, ...]:
+        """The racks of a partition's replicas, sorted; "" stands for those on brokers that metadata does not list."""
+        racks = [self.broker_racks.get(broker, "") for broker in self.partitions[partition].replicas]
+        return tuple(sorted(dict.fromkeys(racks)))
 
     def leader_of(self, partition: str) -> int:
         """The leader in this client's metadata; -1 when it has none."""

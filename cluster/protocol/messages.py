@@ -126,10 +126,11 @@ class PartitionMetadata(msgspec.Struct, frozen=True):
 
 
 class MetadataResponse(Response):
-    """Metadata (API 3): live brokers, and topic → its partitions in order."""
+    """Metadata (API 3): live brokers, topic → its partitions in order, and the racks of live brokers that have one."""
 
     brokers: tuple[int, ...]
     topics: dict[str, tuple[PartitionMetadata, ...]]
+    racks: tuple[tuple[int, str], ...] = ()
 
 
 class OffsetCommitRequest(GroupRequest):
@@ -194,13 +195,15 @@ class MemberMetadata(msgspec.Struct, frozen=True):
     """A member's subscription, as its assignor sends it (Kafka: ConsumerProtocolSubscription v3).
 
     `owned_partitions`, `generation`: of the member, or, for an eager sticky assignor, of its last assignment (its user
-    data). `sent_in`: the member's generation beside such user data, which makes a rejoin a change of metadata.
+    data). `sent_in`: the member's generation beside such user data, which makes a rejoin a change of metadata. `rack`:
+    its `client.rack`, "" without one.
     """
 
     topics: tuple[str, ...]
     owned_partitions: tuple[str, ...] = ()
     generation: int = -1
     sent_in: int = -1
+    rack: str = ""
 
 
 class JoinGroupMember(msgspec.Struct, frozen=True):

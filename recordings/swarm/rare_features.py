@@ -153,7 +153,7 @@ def several_outputs(spec: ScenarioSpec, stream: Random) -> ScenarioSpec:
 
 
 def racks(spec: ScenarioSpec, stream: Random) -> ScenarioSpec:
-    """Brokers and consumers stand in racks; leaders let consumers fetch from followers."""
+    """Brokers and members stand in racks, near to some replicas; leaders let consumers fetch from followers."""
     count = stream.choice((2, 3))
     brokers = tuple(
         msgspec.structs.replace(broker, rack=f"rack-{place % count}") for place, broker in enumerate(spec.brokers)
@@ -162,8 +162,12 @@ def racks(spec: ScenarioSpec, stream: Random) -> ScenarioSpec:
     network = msgspec.structs.replace(spec.network, between_racks_us=stream.choice((2_000, 20_000)))
 
     def placed(group: GroupSpec) -> GroupSpec:
-        rack = {"client.rack": f"rack-{stream.randrange(count)}"}
-        return msgspec.structs.replace(group, config=group.config | rack)
+        known = {one.name: one for one in group.own}
+        for name in group.instances():
+            rack: dict[str, Value] = {"client.rack": f"rack-{stream.randrange(count)}"}
+            one = known.get(name, MemberSpec(name))
+            known[name] = msgspec.structs.replace(one, config=one.config | rack)
+        return msgspec.structs.replace(group, own=tuple(known.values()))
 
     groups = tuple(placed(group) for group in spec.groups)
     return msgspec.structs.replace(spec, brokers=brokers, config=spec.config | selector, network=network, groups=groups)

@@ -24,6 +24,7 @@ RUNNERS: dict[str, str] = {
     "coordinator_partition": "run_coordinator_partition",
     "partitioner": "run_partitioner",
     "assignment": "run_assignment",
+    "rack_assignment": "run_rack_assignment",
     "sticky_scenario": "run_sticky_scenario",
     "mixed": "run_mixed",
     "producer_state": "run_producer_state",

@@ -204,10 +204,12 @@ class ConsumerHost(Process, ABC):
     def _metadata_expired(self) -> None:
         """Refresh metadata `metadata.max.age.ms` after the last refresh, unless it would change nothing.
 
+        It may change racks, which matter to a member in a rack.
+
         Kafka asks the least loaded broker, which need not be the one that was asked last.
         """
         old = self.timeline.now_us - self.refreshed_us >= self._metadata_age_us
-        if old and any(self._changed(topic) for topic in self.watched_topics):
+        if old and (self.config.client_rack or any(self._changed(topic) for topic in self.watched_topics)):
             self.try_another_broker()
             self.mark_metadata_stale()
         self._schedule_metadata_expiry()

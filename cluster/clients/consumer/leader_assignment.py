@@ -7,7 +7,7 @@ Source: `ConsumerCoordinator.metadata`, `onLeaderElected`, `validateCooperativeA
 
 from collections.abc import Mapping, Sequence
 
-from cluster.assignors import ASSIGNORS, Assignor, Subscription, TopicPartition
+from cluster.assignors import ASSIGNORS, Assignor, RackAwareAssignor, Subscription, TopicPartition
 from cluster.clients.consumer.consumer_host import ConsumerHost
 from cluster.protocol.messages import JoinGroupResponse, MemberMetadata
 
@@ -24,9 +24,12 @@ def metadata_of(consumer: ConsumerHost, assignor: Assignor, remembered: MemberMe
     `remembered`: the last assignment. An eager sticky assignor sends it in its user data, because an eager member owns
     nothing when it joins. Source: `ConsumerProtocolSubscription` v3, `StickyAssignor.subscriptionUserData`.
     """
+    rack = consumer.config.client_rack
     if getattr(assignor, "remembers", False):
-        return MemberMetadata(consumer.topics, remembered.owned_partitions, remembered.generation, consumer.generation)
-    return MemberMetadata(consumer.topics, consumer.owned, consumer.generation)
+        return MemberMetadata(
+            consumer.topics, remembered.owned_partitions, remembered.generation, consumer.generation, rack
+        )
+    return MemberMetadata(consumer.topics, consumer.owned, consumer.generation, rack=rack)
 
 
 def assign_partitions(consumer: ConsumerHost, joined: JoinGroupResponse) -> dict[str, tuple[str, ...]]:
@@ -40,16 +43,24 @@ def assign_partitions(consumer: ConsumerHost, joined: JoinGroupResponse) -> dict
             tuple(TopicPartition.parse(name) for name in member.metadata.owned_partitions),
             member.metadata.generation,
             member.instance_id,
+            member.metadata.rack,
         )
         for member in joined.members
     }
-    if ASSIGNORS.get(assignor.name) is assignor:
-        assignment: Assignment = assignor.assign(counts, subscriptions)
+    if isinstance(assignor, RackAwareAssignor) and any(each.rack_id for each in subscriptions.values()):
+        assignment: Assignment = assignor.assign_by_rack(counts, _partition_racks(consumer, topics), subscriptions)
+    elif ASSIGNORS.get(assignor.name) is assignor:
+        assignment = assignor.assign(counts, subscriptions)
     else:
         assignment = _assign_with_custom(assignor, counts, subscriptions, cooperative=consumer.cooperative)
     return {
         member_id: tuple(str(partition) for partition in partitions) for member_id, partitions in assignment.items()
     }
+
+
+def _partition_racks(consumer: ConsumerHost, topics: list[str]) -> dict[TopicPartition, tuple[str, ...]]:
+    names = [name for topic in topics for name in consumer.topic_partitions.get(topic, ())]
+    return {TopicPartition.parse(name): tuple(filter(None, consumer.racks_of(name))) for name in names}
 
 
 def _assign_with_custom(

@@ -10,7 +10,7 @@ JoinGroup is in flight. A member whose generation is lost meanwhile ignores the 
 Source: `AbstractCoordinator.joinGroupIfNeeded`, `ConsumerCoordinator.onJoinPrepare`, `onJoinComplete` (KIP-429).
 """
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from functools import partial
 from typing import Any, Final
 
@@ -29,6 +29,9 @@ from cluster.protocol.errors import ErrorCode
 from cluster.protocol.names import topic_of
 
 JOIN_GROUP_TIMEOUT_LAPSE_US: Final = 5_000_000
+
+MetadataSnapshot = dict[str, tuple[tuple[str, ...], ...]]
+"""Topic → the racks of each partition's replicas; without racks where the member has no `client.rack`."""
 
 OnError = Callable[[ErrorCode, MemberIdentity, str], None]
 """Called with the error of a response, the identity its request was sent with, and the API by Kafka's name."""
@@ -51,7 +54,7 @@ class Rejoin:
         self._answer: tuple[Callable[[Any], Awaitable[None]], Any] | None = None
         self._joined_topics: tuple[str, ...] | None = None
         self._leads = False
-        self._snapshot: dict[str, int] | None = None  # the leader's: the partition counts that it assigned
+        self._snapshot: MetadataSnapshot | None = None  # the leader's: the partitions that it assigned
         self._remembered = m.MemberMetadata(())  # the last assignment, for assignors that send it as user data
 
     def _change_state(self, event: RejoinEvent) -> None:
@@ -91,11 +94,11 @@ class Rejoin:
         self._consumer.request_attention()
 
     def check_metadata_changed(self) -> None:
-        """Rejoin if the subscription changed since the last JoinGroup, or for a leader the number of partitions."""
+        """Rejoin if the subscription changed since the last JoinGroup, or for a leader partitions or their racks."""
         consumer = self._consumer
         if self.needed:
             return
-        if self._snapshot is not None and self._snapshot != self._counts(self._snapshot):
+        if self._snapshot is not None and self._snapshot != self._known(self._snapshot):
             self.request_rejoin(reasons.METADATA_CHANGED)
         elif self._joined_topics is not None and sorted(self._joined_topics) != sorted(consumer.topics):
             self.request_rejoin(reasons.SUBSCRIPTION_CHANGED)
@@ -105,9 +108,13 @@ class Rejoin:
         """The topics whose metadata the member needs: for a leader those of the whole group."""
         return tuple(dict.fromkeys((*self._consumer.topics, *(self._snapshot or ()))))
 
-    def _counts(self, topics: dict[str, int]) -> dict[str, int]:
-        known = self._consumer.topic_partitions
-        return {topic: len(known.get(topic, ())) for topic in topics}
+    def _known(self, topics: Iterable[str]) -> MetadataSnapshot:
+        """What metadata says of these topics now; a broker that goes away or comes back changes racks."""
+        consumer = self._consumer
+        known = {topic: consumer.topic_partitions.get(topic, ()) for topic in topics}
+        if not consumer.config.client_rack:
+            return {topic: ((),) * len(names) for topic, names in known.items()}
+        return {topic: tuple([consumer.racks_of(name) for name in names]) for topic, names in known.items()}
 
     async def step(self) -> None:
         """Take the next step, or handle the response that has arrived."""
@@ -276,13 +283,13 @@ class Rejoin:
         self._send(_E.SYNC_SENT, request, self._sync_answered)
 
     async def _load_group_metadata(self, joined: m.JoinGroupResponse) -> None:
-        """As leader, refresh the metadata of unknown topics and take a snapshot of all partition counts."""
+        """As leader, refresh the metadata of unknown topics and take a snapshot of all partitions."""
         consumer = self._consumer
         topics = tuple(sorted({topic: None for member in joined.members for topic in member.metadata.topics}))
         if any(topic not in consumer.topic_partitions for topic in topics):
             await consumer.refresh_metadata(tuple(dict.fromkeys((*consumer.topics, *topics))))
             consumer.fetcher.route()
-        self._snapshot = self._counts(dict.fromkeys(topics, 0))
+        self._snapshot = self._known(topics)
 
     # --- SyncGroup ----------------------------------------------------------------------------------------------------
 
