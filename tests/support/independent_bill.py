@@ -1,0 +1,393 @@
+"""The bill of a flight from the raw lines of its journal: no event class, no view, no fold, no meter.
+
+What records are lost is the ledger's to say, and is not recomputed here: a bill's `lost` is compared with the document,
+which other tests compare with the truth.
+"""
+
+from bisect import bisect_right
+from collections import Counter, defaultdict
+from collections.abc import Iterable
+from typing import Any
+
+Line = dict[str, Any]
+
+SECOND_US = 1_000_000
+LATE_US = 1_000_000
+CAUGHT_UP_US = 6_000_000
+
+
+class _Log:
+    """One partition's log as its last leader has it."""
+
+    def __init__(self, topic: str, internal: bool) -> None:
+        self.topic, self.internal = topic, internal
+        self.epoch = self.taken_by = -1
+        self.start = self.high_watermark = self.end = 0
+        self.dates: list[tuple[int, int]] = []  # (end offset, instant of the append)
+        self.leader, self.isr = -1, 0
+        self.placed = False
+
+
+class _Group:
+    def __init__(self, line: Line) -> None:
+        self.topics: list[str] = list(line["topics"])
+        self.latest = line["offset_reset"] == "latest"
+        self.committed: dict[str, int] = {}
+        self.holders: defaultdict[str, set[str]] = defaultdict(set)
+        self.unheld_since_us: dict[str, int] = {}
+        self.unread_us = self.barriers = self.duplicated = self.reread = 0
+        self.open_cause: str | None = None
+        self.coordinator = self.generation = -1
+        self.causes: list[str] = []
+        self.closed: set[int] = set()
+        self.first: dict[str, int] = {}
+        self.highest: dict[str, int] = {}
+        self.assigned_in: dict[str, int] = {}
+        self.share: dict[str, int] = {}  # member → the generation of its partitions
+        self.lags: list[tuple[int, int]] = []  # (instant, time lag) of each sample
+
+
+class IndependentBill:
+    """Takes a journal's lines one by one; `bill` compares with `recordings.comparison.bill.Bill` as plain data."""
+
+    def __init__(self) -> None:
+        self.groups: dict[str, _Group] = {}
+        self.logs: dict[str, _Log] = {}
+        self.min_isr: dict[str, tuple[int, int]] = {}  # topic → minimum, replication factor
+        self.serving: dict[int, bool] = {}
+        self.frozen: set[int] = set()
+        self.producers: defaultdict[str, Counter[str]] = defaultdict(Counter)
+        self.passages: defaultdict[str, list[tuple[int, str]]] = defaultdict(list)  # member → its changes
+        self.held: defaultdict[str, set[str]] = defaultdict(set)  # member → partitions, also of a fenced one
+        self.group_of: dict[str, str] = {}
+        self.outage_us: Counter[str] = Counter()
+        self._outages: dict[tuple[str, str], int] = {}
+        self._second = -1
+
+    def take(self, line: Line) -> None:
+        kind = line["kind"]
+        handler = getattr(self, f"_{kind}", None)
+        if handler is not None:
+            handler(line, line["at_us"])
+        if line["at_us"] // SECOND_US > self._second:
+            self._second = line["at_us"] // SECOND_US
+            for group in self.groups.values():
+                group.lags.append((line["at_us"], self._time_lag(group, line["at_us"])))
+
+    def bill(self, now_us: int) -> Line:
+        """The bill, without what only the ledger knows."""
+        found: Line = {"groups": {}, "producers": {}, "cluster": {}}
+        for name, group in self.groups.items():
+            members = [member for member, of in self.group_of.items() if of == name]
+            samples = [*group.lags, (now_us, self._time_lag(group, now_us))]
+            found["groups"][name] = {
+                "unread_partition_us": group.unread_us + sum(now_us - at for at in group.unheld_since_us.values()),
+                "stopped_member_us": sum(_stopped_us(self.passages[member], now_us) for member in members),
+                "rebalances": max(0, group.barriers - 1),
+                "by_cause": dict(Counter(group.causes[1:])),
+                "duplicated": group.duplicated,
+                "reread": group.reread,
+                **_peak(samples),
+            }
+        for name, counts in self.producers.items():
+            found["producers"][name] = {key: counts[key] for key in ("refused", "late", "failed", "retries")}
+        for outage in ("leaderless", "below_min_isr"):
+            open_us = sum(now_us - at for (_, what), at in self._outages.items() if what == outage)
+            found["cluster"][f"{outage}_partition_us"] = self.outage_us[outage] + open_us
+        return found
+
+    # --- topics, leaders, logs ------------------------------------------------------------------------------------
+
+    def _topic_created(self, line: Line, _: int) -> None:
+        self.min_isr[line["topic"]] = line["min_insync_replicas"], line["replication_factor"]
+        for number in range(line["partitions"]):
+            self.logs[f"{line['topic']}-{number}"] = _Log(line["topic"], line["internal"])
+
+    def _partitions_added(self, line: Line, _: int) -> None:
+        for number in range(line["partitions"]):
+            self.logs.setdefault(f"{line['topic']}-{number}", _Log(line["topic"], internal=False))
+
+    def _setting_changed(self, line: Line, at_us: int) -> None:
+        if line["effect"] == "now" and line["scope"] in self.groups and line["key"] == "auto.offset.reset":
+            self.groups[line["scope"]].latest = line["value"] == "latest"
+        if line["key"] == "min.insync.replicas" and line["scope"] in self.min_isr:
+            factor = self.min_isr[line["scope"]][1]
+            self.min_isr[line["scope"]] = min(int(line["value"]), factor), factor
+            self._look(at_us)
+
+    def _leader_elected(self, line: Line, at_us: int) -> None:
+        log = self.logs[line["partition"]]
+        log.leader, log.isr, log.placed = line["leader"], len(line["isr"]), True
+        self._look(at_us, line["partition"])
+
+    def _isr_changed(self, line: Line, at_us: int) -> None:
+        self.logs[line["partition"]].isr = len(line["isr"])
+        self._look(at_us, line["partition"])
+
+    def _broker_started(self, line: Line, at_us: int) -> None:
+        self.serving[line["broker"]] = line.get("serves", True)
+        self.frozen.discard(line["broker"])
+        self._look(at_us)
+
+    def _broker_state_changed(self, line: Line, at_us: int) -> None:
+        self.serving[line["broker"]] = True
+        self._look(at_us)
+
+    def _broker_stopped(self, line: Line, at_us: int) -> None:
+        self.serving[line["broker"]] = False
+        self.frozen.discard(line["broker"])
+        self._look(at_us)
+
+    def _broker_paused(self, line: Line, at_us: int) -> None:
+        self.frozen.add(line["broker"])
+        self._look(at_us)
+
+    def _broker_resumed(self, line: Line, at_us: int) -> None:
+        self.frozen.discard(line["broker"])
+        self._look(at_us)
+
+    def _look(self, at_us: int, *names: str) -> None:
+        """Which partitions of users' topics are in an outage now."""
+        for name in names or self.logs:
+            log = self.logs[name]
+            if log.internal or not log.placed:
+                continue
+            live = self.serving.get(log.leader, False) and log.leader not in self.frozen
+            below = log.leader >= 0 and log.isr < self.min_isr[log.topic][0]
+            for outage, holds in (("leaderless", not live), ("below_min_isr", below)):
+                if holds:
+                    self._outages.setdefault((name, outage), at_us)
+                elif (name, outage) in self._outages:
+                    self.outage_us[outage] += at_us - self._outages.pop((name, outage))
+
+    def _leadership_taken(self, line: Line, _: int) -> None:
+        log = self.logs[line["partition"]]
+        if line["leader_epoch"] < log.epoch:
+            return
+        self._cut(line["partition"], line["log_end"])
+        log.epoch, log.taken_by = line["leader_epoch"], line["broker"]
+        log.start, log.high_watermark, log.end = line["log_start"], line["high_watermark"], line["log_end"]
+        log.dates = [date for date in log.dates if date[0] <= log.end]
+
+    def _records_appended(self, line: Line, at_us: int) -> None:
+        log = self.logs[line["partition"]]
+        if line["leader_epoch"] >= log.epoch:
+            log.end = line["base_offset"] + line["count"]
+            log.dates.append((log.end, at_us))
+
+    def _high_watermark_advanced(self, line: Line, _: int) -> None:
+        log = self.logs[line["partition"]]
+        if line["leader_epoch"] >= log.epoch:
+            log.high_watermark = line["offset"]
+
+    def _log_truncated(self, line: Line, _: int) -> None:
+        log = self.logs[line["partition"]]
+        if line["broker"] == log.taken_by:
+            self._cut(line["partition"], line["offset"])
+            log.high_watermark, log.end = min(log.high_watermark, line["offset"]), line["offset"]
+
+    def _cut(self, name: str, offset: int) -> None:
+        for group in self.groups.values():
+            if name in group.first and group.first[name] <= self.logs[name].end:
+                group.first[name] = min(group.first[name], offset)
+
+    def _log_start_advanced(self, line: Line, _: int) -> None:
+        log = self.logs[line["partition"]]
+        if line["leader_epoch"] >= log.epoch:
+            log.start = line["log_start"]
+
+    def _time_lag(self, group: _Group, now_us: int) -> int:
+        ages = [0]
+        for name, log in self.logs.items():
+            if log.topic in group.topics:
+                start = log.high_watermark if group.latest else log.start
+                offset = max(group.committed.get(name, start), log.start)
+                place = bisect_right(log.dates, offset, key=lambda date: date[0])
+                if offset < log.high_watermark and place < len(log.dates):
+                    ages.append(now_us - log.dates[place][1])
+        return max(ages)
+
+    # --- groups ---------------------------------------------------------------------------------------------------
+
+    def _group_declared(self, line: Line, _: int) -> None:
+        self.groups[line["group"]] = _Group(line)
+
+    def _member_declared(self, line: Line, _: int) -> None:
+        self.group_of[line["member"]] = line["group"]
+
+    def _subscription_changed(self, line: Line, _: int) -> None:
+        group = self.groups[line["group"]]
+        group.topics += [topic for topic in line["topics"] if topic not in group.topics]
+
+    def _rebalance_started(self, line: Line, _: int) -> None:
+        group = self.groups[line["group"]]
+        group.coordinator = line["broker"]
+        if group.open_cause is None:
+            group.open_cause = line["cause"]
+
+    def _join_barrier_completed(self, line: Line, _: int) -> None:
+        group = self.groups[line["group"]]
+        group.barriers += 1
+        group.generation = line["generation"]
+        if not line["members"]:
+            self._over(group)
+
+    def _group_stabilized(self, line: Line, _: int) -> None:
+        self._over(self.groups[line["group"]])
+
+    def _over(self, group: _Group) -> None:
+        if group.open_cause is not None:
+            group.causes.append(group.open_cause)
+            group.closed.add(group.generation)
+            group.open_cause = None
+
+    def _group_loaded(self, line: Line, _: int) -> None:
+        group = self.groups[line["group"]]
+        group.coordinator, group.generation, group.open_cause = line["broker"], line["generation"], None
+        group.committed = dict(line.get("offsets", {}))
+
+    def _group_unloaded(self, line: Line, _: int) -> None:
+        group = self.groups[line["group"]]
+        if group.coordinator in {-1, line["broker"]}:
+            group.open_cause = None
+
+    def _group_deleted(self, line: Line, _: int) -> None:
+        group = self.groups[line["group"]]
+        group.open_cause, group.committed, group.generation = None, {}, 0
+
+    def _offsets_committed(self, line: Line, _: int) -> None:
+        self.groups[line["group"]].committed |= line["offsets"]
+
+    def _offsets_expired(self, line: Line, _: int) -> None:
+        for name in line["partitions"]:
+            self.groups[line["group"]].committed.pop(name, None)
+
+    def _static_member_replaced(self, line: Line, _: int) -> None:
+        if line["goes_on"]:
+            group = self.groups[line["group"]]
+            group.share[line["member"]] = group.generation
+
+    # --- members --------------------------------------------------------------------------------------------------
+
+    def _partitions_assigned(self, line: Line, at_us: int) -> None:
+        group, member = self.groups[line["group"]], line["member"]
+        self.held[member].update(line["partitions"])
+        for name in line["partitions"]:
+            group.holders[name].add(member)
+            group.unread_us += at_us - group.unheld_since_us.pop(name, at_us)
+        self.passages[member].append((at_us, "assigned" if self.held[member] else "idle"))
+        if group.share.get(member) != line["generation"]:
+            group.share[member] = line["generation"]
+            group.assigned_in |= dict.fromkeys(line["partitions"], line["generation"])
+
+    def _partitions_revoked(self, line: Line, at_us: int) -> None:
+        member = line["member"]
+        self.held[member].difference_update(line["partitions"])
+        self._let_go(line["group"], member, line["partitions"], at_us)
+        self.passages[member].append((at_us, "revoked" if self.held[member] else "empty"))
+
+    def _let_go(self, group_name: str, member: str, names: Iterable[str], at_us: int) -> None:
+        group = self.groups[group_name]
+        for name in names:
+            if member in group.holders[name]:
+                group.holders[name].discard(member)
+                if not group.holders[name]:
+                    group.unheld_since_us[name] = at_us
+
+    def _member_started(self, line: Line, at_us: int) -> None:
+        self.passages[line["member"]].append((at_us, "started"))
+
+    def _member_stopped(self, line: Line, at_us: int) -> None:
+        member = line["member"]
+        self._let_go(line["group"], member, tuple(self.held[member]), at_us)
+        self.held[member].clear()
+        self.passages[member].append((at_us, "ended"))
+
+    def _member_state_changed(self, line: Line, at_us: int) -> None:
+        if line["state"] == "Fenced":
+            self._let_go(line["group"], line["member"], tuple(self.held[line["member"]]), at_us)
+        if line["state"] == "Joining":
+            self.passages[line["member"]].append((at_us, "joins"))
+
+    def _positions_reset(self, line: Line, at_us: int) -> None:
+        group = self.groups[line["group"]]
+        self.passages[line["member"]].append((at_us, "reads"))
+        for name, offset in line["positions"].items():
+            if group.first.get(name, -1) < 0 or group.first[name] > self.logs[name].end:
+                group.first[name] = group.highest[name] = offset
+            elif line["reason"] == "truncated":
+                group.highest[name] = offset
+            generation = group.assigned_in.pop(name, None)
+            if generation in group.closed:
+                group.reread += max(0, group.highest[name] - offset)
+
+    def _poll_returned(self, line: Line, _: int) -> None:
+        highest = self.groups[line["group"]].highest
+        for name, offset in line["positions"].items():
+            highest[name] = max(highest.get(name, -1), offset)
+
+    _positions_moved_on = _poll_returned
+
+    def _records_processed(self, line: Line, _: int) -> None:
+        self.groups[line["group"]].duplicated += line["repeated"]
+
+    # --- producers ------------------------------------------------------------------------------------------------
+
+    def _producer_declared(self, line: Line, _: int) -> None:
+        self.producers[line["producer"]].update()
+
+    def _produce_sent(self, line: Line, _: int) -> None:
+        self.producers[line["producer"]]["retries"] += len(line["retried"])
+
+    def _batch_acknowledged(self, line: Line, _: int) -> None:
+        self.producers[line["producer"]]["late"] += line["records"] if line["latency_us"] > LATE_US else 0
+
+    def _batch_retried(self, line: Line, _: int) -> None:
+        self.producers[line["producer"]]["refused"] += line.get("disconnected_from", -1) < 0
+
+    def _batch_split(self, line: Line, _: int) -> None:
+        self.producers[line["producer"]]["refused"] += 1
+
+    def _batch_failed(self, line: Line, _: int) -> None:
+        counts = self.producers[line["producer"]]
+        counts["failed"] += line["records"]
+        answered = line["sent"] and line.get("disconnected_from", -1) < 0
+        counts["refused"] += answered and line["error"].isupper()
+
+    def _send_refused(self, line: Line, _: int) -> None:
+        self.producers[line["producer"]]["failed"] += line["records"]
+
+
+def _stopped_us(passages: list[tuple[int, str]], now_us: int) -> int:
+    """Σ of the stretches from an empty-handed revocation to reading, idling or ending, if the member joins in them."""
+    total = 0
+    read = joined = False
+    since: int | None = None
+    for at_us, what in [*passages, (now_us, "now")]:
+        if what == "empty" and read and since is None:
+            since, joined = at_us, False
+        elif what == "joins":
+            joined = True
+        elif what in {"reads", "idle", "ended", "now"} and since is not None:
+            total += at_us - since if joined else 0
+            since = None
+        if what == "started":
+            read, since = False, None
+        read = (read or what == "reads") and what != "ended"
+    return total
+
+
+def _peak(samples: list[tuple[int, int]]) -> Line:
+    """The first largest sample, and the time from it to the first later one with a small time lag, or to the end."""
+    peak_at_us, peak_us = max(samples, key=lambda sample: sample[1]) if samples else (0, 0)
+    if not peak_us:
+        return {"peak_time_lag_us": 0, "peak_at_us": 0, "recovery_us": 0, "recovered": True}
+    later = [(at, lag) for at, lag in samples if at >= peak_at_us]
+    caught_up = [at for at, lag in later if lag <= CAUGHT_UP_US]
+    end_us = caught_up[0] if caught_up else samples[-1][0]
+    return {
+        "peak_time_lag_us": peak_us,
+        "peak_at_us": peak_at_us,
+        "recovery_us": end_us - peak_at_us,
+        "recovered": bool(caught_up),
+    }
