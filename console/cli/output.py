@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from recordings.tables.summary import Summary
 
 SECOND_US = 1_000_000
+LOADS_SHOWN = 24  # rows of partitions
 
 
 def of_flight(result: "FlightResult", record: Path | None, *, strict: bool = False) -> str:
@@ -147,12 +148,18 @@ def of_recording(found: "Summary") -> str:
         ("transactions that are open at the end", found.open_transactions),
         ("producers", found.producers),
         ("topics", [row for row in found.topics if not row.topic.startswith("__")]),
+        ("load by topic, the most uneven first", found.topic_loads),
+        (f"load by partition{_first_of(len(found.partition_loads))}", found.partition_loads[:LOADS_SHOWN]),
         ("faults", found.faults),
     ):
         if rows:
             lines += ["", title, *_table([msgspec.structs.asdict(row) for row in rows])]
     lines += ["", _delivery(found.delivery)]
     return "\n".join(lines)
+
+
+def _first_of(number: int) -> str:
+    return f", the first {LOADS_SHOWN} of {number:,} (all of them with --json)" if number > LOADS_SHOWN else ""
 
 
 def of_export(exported: Sequence["Exported"], to: str) -> str:

@@ -18,6 +18,7 @@ from recordings.comparison.ranking import Ranking, rank_groups
 from recordings.journal.reader import MISFITS, Recording
 from recordings.tables.committed_offsets import CommittedOffsetRow, committed_offset_rows
 from recordings.tables.open_transactions import OpenTransactionRow, OpenTransactions
+from recordings.tables.partition_loads import PartitionLoadRow, PartitionLoads, TopicLoadRow
 
 SECOND_US = 1_000_000
 
@@ -121,6 +122,8 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
     open_transactions: list[OpenTransactionRow]
     producers: list[ProducerRow]
     topics: list[TopicRow]
+    topic_loads: list[TopicLoadRow]
+    partition_loads: list[PartitionLoadRow]
     faults: list[FaultRow]
     delivery: dict[str, Any]
     kinds: dict[str, int]
@@ -165,6 +168,8 @@ def summarize(path: Path, *, salvage: bool = False) -> Summary:
         open_transactions=pass_.open_transactions.rows(pass_.view, totals.virtual_us),
         producers=[_row(ProducerRow, "producer", name, fields) for name, fields in found["producers"].items()],
         topics=[_row(TopicRow, "topic", name, fields) for name, fields in found["topics"].items()],
+        topic_loads=pass_.loads.topics(pass_.view, totals.virtual_us),
+        partition_loads=pass_.loads.partitions(pass_.view, totals.virtual_us),
         faults=pass_.faults(),
         delivery=found["delivery"],
         kinds=totals.kinds,
@@ -180,7 +185,7 @@ class _Pass:
     def __init__(self) -> None:
         self.meter = BillMeter()
         self.view = self.meter.view
-        self.open_transactions = OpenTransactions()
+        self.open_transactions, self.loads = OpenTransactions(), PartitionLoads()
         self._sampled_us = 0
         self._peaks: dict[str, tuple[int, int]] = {}
         self._faults: dict[int, tuple[FaultStarted, int | None]] = {}
@@ -192,6 +197,7 @@ class _Pass:
             self._sampled_us = view.next_sample_us
             self._note_lags(event.at_us // SECOND_US)
         self.open_transactions.note(event)
+        self.loads.note(event)
         if isinstance(event, FaultStarted):
             self._faults[event.fault] = event, None
         elif isinstance(event, FaultEnded) and event.fault in self._faults:

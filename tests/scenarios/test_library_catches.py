@@ -186,6 +186,10 @@ BREAKS: dict[str, Break] = {
         "both stay on a partition",
         text=(', "partitioner.class" = "org.apache.kafka.clients.producer.RoundRobinPartitioner"', ""),
     ),
+    "partition-load": Break(
+        "the slow partition is not avoided",
+        text=("slow adaptive-1 broker-1 to 180ms", "slow adaptive-1 broker-1 to 1ms"),
+    ),
     "two-partitioners": Break(
         "the default is Java's hash",
         text=('{ "partitioner" = "consistent_random" }', '{ "partitioner" = "murmur2_random" }'),
