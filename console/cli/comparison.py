@@ -1,4 +1,4 @@
-"""The readable output of compared flights: verdict, divergence, bills and rankings."""
+"""The readable output of compared flights: verdict, divergence, bills, rankings and remedies."""
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -8,7 +8,7 @@ from cluster.config import spoken_duration
 from console.cli import output
 from console.presenters.event_log import merged_entries
 from console.presenters.formatting import clock
-from recordings.comparison.amounts import amount
+from recordings.comparison.amounts import amount, spoken
 from recordings.comparison.bill import MEASURES, Measure, Scope
 from recordings.comparison.meter import BillMeter
 from recordings.comparison.pairing import DifferingAmount, shows
@@ -24,9 +24,12 @@ if TYPE_CHECKING:
     from recordings.flights.rerun import RerunResult
     from recordings.flights.runner import FlightResult
     from recordings.journal.comparison import Divergence
+    from recordings.remedies.measure import Remedies
+    from recordings.remedies.search import RemediesSearch
 
 SECOND_US = 1_000_000
 GIVEN_SHOWN = 5
+_EFFECTS = {"better": "✔", "worse": "✖", "none": "·", "failed": "·"}
 MEASURES_SHOWN = 5  # in the columns of a ranking
 _SHORT = {"partition-seconds": "partition-s", "member-seconds": "member-s", "seconds": "s"}
 _BY_FIELD = {(measure.scope, measure.field): measure for measure in MEASURES}
@@ -231,3 +234,24 @@ def of_ranked_flights(ranking: "Ranking", courses: "Sequence[Course]") -> str:
     if any(course.virtual_us > until_us for course in courses):
         lines.append(f"compared up to {spoken_duration(until_us // 1_000 * 1_000)}, where the shortest flight ends")
     return "\n".join(lines)
+
+
+def of_remedies(sought: "RemediesSearch") -> str:
+    """Each rebalance with the settings that were tried for it."""
+    parts = ["\n".join(_remedies_lines(one)) for one in sought.found]
+    return "\n\n".join([*parts, *(["interrupted: the other remedies were not measured"] if sought.interrupted else [])])
+
+
+def _remedies_lines(found: "Remedies") -> list[str]:
+    """One rebalance: its settings, and which helps most."""
+    one = found.rebalance
+    title = f"remedies for {found.group}"
+    if one is not None:
+        trigger = f" ({one.trigger})" if one.trigger else ""
+        unread = spoken(MEASURES[0], one.unread_partition_us)
+        title += f", generation {one.generation}: {one.cause}{trigger} at {clock(one.started_us)}, {unread}"
+    lines = [title]
+    for remedy in found.remedies:
+        worse = "worse: " if remedy.effect == "worse" else ""
+        lines.append(f"  {_EFFECTS[remedy.effect]} {remedy.text}: {worse}{remedy.words}")
+    return [*lines, f"  {found.sentence}"]

@@ -4,21 +4,36 @@
 
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import msgspec
 from cyclopts import Parameter
 
 from console.cli.arguments import Json, Record, Salvage, Strict
-from console.cli.errors import HELD, NOT_HELD, warn
+from console.cli.errors import HELD, NOT_HELD, UsageError, warn
 from console.cli.options import AllowCodeFrom, Sets, Until, duration_of, leave_of, settings_of
 from console.cli.streams import print_text
+
+if TYPE_CHECKING:
+    from recordings.tables.summary import Summary
+
+RemediesOf = Annotated[
+    list[str] | None,
+    Parameter(
+        name="--remedies",
+        help="Fly the flight again with settings that could have changed a rebalance of these groups or generations;"
+        " without a word of one of each group.",
+        consume_multiple=True,
+        negative="",
+    ),
+]
 
 
 def summary(
     recordings: Annotated[list[Path], Parameter(help="The recordings' directories.", negative="")],
     /,
     *,
+    remedies: RemediesOf = None,
     salvage: Salvage = False,
     json: Json = False,
 ) -> int:
@@ -27,12 +42,34 @@ def summary(
     from recordings.tables.summary import summarize
 
     if len(recordings) > 1:
+        if remedies is not None:
+            raise UsageError("--remedies: give one recording; several are ranked")
         return _ranked(recordings, salvage=salvage, json=json)
     found = summarize(recordings[0], salvage=salvage)
     warn(found.warnings)
     tables = [output.of_recording(found), *map(comparison.of_ranking, found.rankings)]
+    if remedies is not None:
+        return _with_remedies(found, tables, remedies, salvage=salvage, json=json)
     print_text(msgspec.json.encode(found).decode() if json else "\n\n".join(tables))
     return HELD
+
+
+def _with_remedies(found: "Summary", tables: list[str], wanted: list[str], *, salvage: bool, json: bool) -> int:
+    """Print the tables, and the remedies below them."""
+    from console.cli.comparison import of_remedies
+    from console.cli.output import StageProgress
+    from recordings.remedies.search import find_remedies
+
+    progress = StageProgress(sys.stderr)
+    try:
+        sought = find_remedies(Path(found.recording), wanted, salvage=salvage, progress=progress)
+    finally:
+        progress.clear()
+    warn([warning for warning in sought.warnings if warning not in found.warnings])
+    report = msgspec.to_builtins(found) | {"remedies": sought.found}
+    text = msgspec.json.encode(report).decode() if json else "\n\n".join([*tables, of_remedies(sought)])
+    print_text(text)
+    return NOT_HELD if sought.interrupted else HELD
 
 
 def _ranked(paths: list[Path], *, salvage: bool, json: bool) -> int:
