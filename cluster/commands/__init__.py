@@ -2,7 +2,6 @@
 
 from cluster.commands.arguments import API_NAMES
 from cluster.commands.catalogue import (
-    COMMANDS,
     AbandonTransaction,
     AddPartitions,
     Command,
@@ -25,6 +24,7 @@ from cluster.commands.catalogue import (
     Scale,
     Seek,
     Set,
+    SlowDependency,
     SlowDisk,
     SlowLink,
     SlowMember,
@@ -36,6 +36,7 @@ from cluster.commands.catalogue import (
 from cluster.commands.cluster_names import Names
 from cluster.commands.command_kinds import kind_of, label_of, targets_of, undo_of
 from cluster.commands.command_text import check, complete, is_built, parse, text_of
+from cluster.commands.forms import COMMANDS
 from cluster.commands.grammar import CommandError, Form, Slot, match_form, tokens_of, wanted_after
 from cluster.commands.random_faults import RANDOM_FAULTS, FaultTargets
 
@@ -70,6 +71,7 @@ __all__ = [
     "Seek",
     "Set",
     "Slot",
+    "SlowDependency",
     "SlowDisk",
     "SlowLink",
     "SlowMember",

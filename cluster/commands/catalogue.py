@@ -1,16 +1,14 @@
-"""What an operator or a scenario can do to a running cluster: a frozen struct for each command, and the table of forms.
+"""What an operator or a scenario can do to a running cluster: a frozen struct for each command.
 
-A row of `COMMANDS` is all that is known of a command besides its handler (`cluster/simulation`) and its impact
-(`console/presenters`): its text, its undo, its label, its random faults, its entries in the fault menus. Parsing,
-writing, completing, the nemesis, the swarm and the console read the rows. Durations are µs; `for_us` undoes a command
-after that time.
+A row of `COMMANDS` (`cluster.commands.forms`) is all that is known of a command besides its handler
+(`cluster/simulation`) and its impact (`console/presenters`): its text, its undo, its label, its random faults, its
+entries in the fault menus. Parsing, writing, completing, the nemesis, the swarm and the console read the rows.
+Durations are µs; `for_us` undoes a command after that time.
 """
 
-from typing import Final, Literal
+from typing import Literal
 
 import msgspec
-
-from cluster.commands.grammar import Form, MenuRow, RandomFault
 
 
 class Kill(msgspec.Struct, frozen=True, tag="kill"):
@@ -80,6 +78,14 @@ class SlowMember(msgspec.Struct, frozen=True, tag="slow_member"):
     """A member's processing takes `to_us` for each record."""
 
     member: str
+    to_us: int
+    for_us: int | None = None
+
+
+class SlowDependency(msgspec.Struct, frozen=True, tag="slow_dependency"):
+    """What a group's applications call for each record answers late: each record takes `to_us` longer."""
+
+    group: str
     to_us: int
     for_us: int | None = None
 
@@ -291,107 +297,6 @@ Command = (
     | RollingRestart | RollingRestartBrokers | Rollout
     | EndRollout | Cut | Heal | Hold | Release | SlowLink | LoseResponses | AddPartitions | Subscribe | Set | Seek
     | AbandonTransaction | AbortHangingTransaction | Elect | Isolate | FailOverController | MoveCoordinator | SlowDisk
-    | FillDisk | DeleteRecords | Nemesis | Mark
+    | FillDisk | DeleteRecords | Nemesis | Mark | SlowDependency
 )  # fmt: skip
 """Any command."""
-
-_FOR: Final = "[for <for_us:duration>]"
-
-COMMANDS: tuple[Form, ...] = (
-    Form(Kill, f"kill <target:process> {_FOR}", "end a process without a word (kill -9)", undo="start {0}",
-         random=(RandomFault(1, "kill brokers", "kill {broker}", lasts=True, nemesis=True),
-                 RandomFault(2, "kill members", "kill {member}", lasts=True, nemesis=True),
-                 RandomFault(3, "kill producers", "kill {producer}", lasts=True, nemesis=True))),
-    Form(Crash, f"crash <broker:broker> {_FOR}", "lose a broker's host and what it had not flushed", undo="start {0}",
-         random=(RandomFault(4, "crash", "crash {broker}", lasts=True, nemesis=True),)),
-    Form(Stop, f"stop <target:process> {_FOR}", "stop a process cleanly", undo="start {0}",
-         random=(RandomFault(5, "stop", "stop {process}", lasts=True),)),
-    Form(Start, f"start <target:process> {_FOR}", "start a process that is down"),
-    Form(Restart, f"restart <target:process> {_FOR}", "stop and start a process",
-         random=(RandomFault(6, "restart", "restart {process}", nemesis=True),)),
-    Form(Pause, f"pause <target:process> {_FOR}", "freeze a whole process", undo="resume {0}",
-         random=(RandomFault(7, "pause", "pause {process}", lasts=True, nemesis=True),)),
-    Form(Resume, f"resume <target:process> {_FOR}", "let a frozen process go on"),
-    Form(PauseHeartbeats, f"pause heartbeats of <member:member> {_FOR}", "freeze only the heartbeat thread",
-         random=(RandomFault(8, "pause heartbeats", "pause heartbeats of {member}", lasts=True, nemesis=True),)),
-    Form(Stall, f"stall <member:member> {_FOR}", "poll() is not called",
-         random=(RandomFault(9, "stall", "stall {member}", lasts=True, nemesis=True),)),
-    Form(SlowMember, f"slow <member:member> to <to_us:duration> {_FOR}", "each record takes this long", label="slowed",
-         random=(RandomFault(26, "slow member", "slow {member} to {5|20}ms", lasts=True),),
-         menu=(MenuRow("member", "slow {name} to 50ms for 1m", "each record takes 50 ms"),)),
-    Form(Scale, f"scale <group:group> to <to:number> {_FOR}", "start or stop members",
-         random=(RandomFault(18, "scale", "scale {group} to {0..5}"),)),
-    Form(RollingRestartBrokers, "rolling restart brokers [every <every_us:duration>] [down <down_us:duration>]",
-         "restart the brokers one by one", {"wait_for_isr": False}),
-    Form(RollingRestartBrokers,
-         "rolling restart brokers wait for isr [every <every_us:duration>] [down <down_us:duration>]",
-         "restart the brokers one by one while all replicas are in sync", {"wait_for_isr": True},
-         random=(RandomFault(30, "broker roll", "rolling restart brokers wait for isr"),)),
-    Form(RollingRestartBrokers,
-         "rolling restart brokers every <every_us:duration> wait for isr [down <down_us:duration>]",
-         "restart the brokers one by one while all replicas are in sync", {"wait_for_isr": True}),
-    Form(Rollout,
-         "rollout deployment <group:group> [max unavailable <max_unavailable:limit>] [max surge <max_surge:limit>]",
-         "replace a group's pods by new ones", {"workload": "deployment"},
-         random=(RandomFault(31, "deployment", "rollout deployment {group} max unavailable {0|1|50%} max surge 1"),),
-         menu=(MenuRow("group", "rollout deployment {name}", "replace 25% of the pods at a time by new ones"),)),
-    Form(Rollout, "rollout statefulset <group:group> [max unavailable <max_unavailable:limit>]",
-         "restart a group's pods, the last one first", {"workload": "statefulset", "max_surge": ""},
-         random=(RandomFault(32, "statefulset", "rollout statefulset {group} max unavailable {1|2|50%}"),),
-         menu=(MenuRow("group", "rollout statefulset {name}", "restart the pods one by one, as each is ready"),)),
-    Form(EndRollout, "end rollout of <of:rollout>", "leave a rollout where it is"),
-    Form(RollingRestart, "rolling restart <group:group> every <every_us:duration> [down <down_us:duration>]",
-         "restart a group's members one by one",
-         random=(RandomFault(19, "rolling restart", "rolling restart {group} every 2s down 1s"),)),
-    Form(Cut, f"cut <a:process> -> <b:process> {_FOR}", "cut one direction of a link", {"one_way": True},
-         kind="cut_one_way", undo="heal {0} {1}", label="link cut",
-         random=(RandomFault(11, "cut one way", "cut {direction}", lasts=True, nemesis=True),)),
-    Form(Cut, f"cut <a:process> <b:process> {_FOR}", "cut a link both ways", {"one_way": False}, undo="heal {0} {1}",
-         label="link cut", random=(RandomFault(10, "cut", "cut {link}", lasts=True, nemesis=True),)),
-    Form(Heal, "heal", "end the faults of every link", {"a": None, "b": None}),
-    Form(Heal, "heal <a:process> <b:process>", "end the faults of a link"),
-    Form(Hold, f"hold <a:process> <b:process> {_FOR}", "keep what is sent on a link", undo="release {0} {1}",
-         label="link held", random=(RandomFault(13, "hold", "hold {link}", lasts=True, nemesis=True),)),
-    Form(Release, "release <a:process> <b:process>", "deliver what a held link kept"),
-    Form(SlowLink, f"slow <a:process> <b:process> to <to_us:duration> {_FOR}", "set a link's one-way latency",
-         undo="heal {0} {1}", label="slow link",
-         random=(RandomFault(12, "slow link", "slow {link} to {50|600}ms", lasts=True, nemesis=True),)),
-    Form(LoseResponses, "lose next <count:count> responses of <api:api> from <broker:broker> [to <client:client>]",
-         "lose answers that were given", undo="heal",
-         random=(
-             RandomFault(15, "lose responses", "lose next {1..3} responses of {api} from {broker}", nemesis=True),
-         )),
-    Form(AddPartitions, "add partitions <topic:topic> to <to:count>", "give a topic more partitions",
-         random=(RandomFault(25, "add partitions", "add partitions {topic} to {5..6}"),)),
-    Form(Subscribe, f"subscribe <member:member> to <topics:topics> {_FOR}", "change a member's subscription",
-         random=(RandomFault(27, "subscribe", "subscribe {member} to {topics}"),)),
-    Form(Set, f"set <scope:scope> <key:key> <value:value> {_FOR}", "change a configuration key or scenario field"),
-    Form(Seek, "seek <group:group> <partition:partition> to <to:offset>", "move a group's position",
-         random=(RandomFault(28, "seek", "seek {group} {partition} to {0..90}"),)),
-    Form(AbandonTransaction, "abandon transaction of <producer:client>", "leave a transaction open",
-         random=(RandomFault(29, "abandon", "abandon transaction of {producer}"),)),
-    Form(AbortHangingTransaction, "abort hanging transaction <partition:partition>", "end a hanging transaction"),
-    Form(Elect, "elect preferred <partition:partition>", "give leadership back", {"kind": "preferred"},
-         random=(RandomFault(20, "preferred election", "elect preferred {partition}"),)),
-    Form(Elect, "elect unclean <partition:partition>", "elect a replica out of sync", {"kind": "unclean"},
-         random=(RandomFault(21, "unclean election", "elect unclean {partition}"),)),
-    Form(Isolate, f"isolate <broker:broker> {_FOR}", "cut a broker from everything", undo="heal", label="isolated",
-         random=(RandomFault(14, "isolate", "isolate {broker}", lasts=True, nemesis=True),)),
-    Form(FailOverController, "fail over controller", "make another broker the controller",
-         random=(RandomFault(22, "controller", "fail over controller", nemesis=True),)),
-    Form(MoveCoordinator, "move coordinator of <group:group>", "move a group to another coordinator",
-         random=(RandomFault(23, "coordinator", "move coordinator of {group}", nemesis=True),)),
-    Form(SlowDisk, f"slow disk of <broker:broker> to <to_us:duration> {_FOR}", "each append takes this long",
-         undo="slow disk of {0} to 0ms", label="slow disk",
-         random=(RandomFault(16, "slow disk", "slow disk of {broker} to {2|40}ms", lasts=True, nemesis=True),),
-         menu=(MenuRow("broker", "slow disk of {name} to 50ms", "each append takes 50 ms"),)),
-    Form(FillDisk, f"fill disk of <broker:broker> {_FOR}", "a broker's log directory goes offline", label="disk full",
-         random=(RandomFault(17, "full disk", "fill disk of {broker} for 3s", nemesis=True),),
-         menu=(MenuRow("broker", "fill disk of {name}", "the log directory goes offline"),)),
-    Form(DeleteRecords, "delete records <partition:partition> before <before:offset>", "move a log's start",
-         random=(RandomFault(24, "delete records", "delete records {partition} before {1..60}"),)),
-    Form(Nemesis, f"nemesis on [seed <seed:number>] {_FOR}", "start random faults", {"on": True}, undo="nemesis off"),
-    Form(Nemesis, f"nemesis off {_FOR}", "stop random faults", {"on": False}),
-    Form(Mark, "mark <text:text>", "leave a remark in the recording"),
-)  # fmt: skip
-"""Every command's forms, in the order of the console's palette."""

@@ -4,8 +4,9 @@ from typing import Any
 
 import msgspec
 
-from cluster.commands.catalogue import COMMANDS, Command
+from cluster.commands.catalogue import Command
 from cluster.commands.command_text import form_of
+from cluster.commands.forms import COMMANDS
 from cluster.protocol.names import TopicPartition
 
 

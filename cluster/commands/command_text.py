@@ -5,8 +5,9 @@ from functools import cache
 import msgspec
 
 from cluster.commands.arguments import unknown
-from cluster.commands.catalogue import COMMANDS, Command, Rollout
+from cluster.commands.catalogue import Command, Rollout
 from cluster.commands.cluster_names import Names
+from cluster.commands.forms import COMMANDS
 from cluster.commands.grammar import CommandError, Form, Slot, read, tokens_of, wanted_after, write
 from cluster.commands.pod_limits import deployment_limits, statefulset_limit
 from cluster.config import refusal

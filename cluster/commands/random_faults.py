@@ -12,8 +12,8 @@ from random import Random
 
 import msgspec
 
-from cluster.commands.catalogue import COMMANDS
 from cluster.commands.cluster_names import Names
+from cluster.commands.forms import COMMANDS
 from cluster.commands.grammar import RandomFault
 
 APIS = (

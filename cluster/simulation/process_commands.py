@@ -41,6 +41,7 @@ class ProcessCommands:
             c.PauseHeartbeats: self._pause_heartbeats,
             c.Stall: self._stall,
             c.SlowMember: self._slow_member,
+            c.SlowDependency: self._slow_dependency,
         }
 
     # --- what other commands need -------------------------------------------------------------------------------------
@@ -260,3 +261,13 @@ class ProcessCommands:
         application = self._member(command.member).application
         self._active.start(("slow", command.member), command, command.for_us, application.reset_speed)
         application.per_record_us = command.to_us
+
+    def _slow_dependency(self, command: c.SlowDependency) -> None:
+        dependency, key = self._cluster.dependencies[command.group], ("slow dependency", command.group)
+        if command.to_us:
+            self._active.start(key, command, command.for_us, dependency.recover)
+        elif key in self._active.faults:  # 0: the dependency is as fast as before the fault
+            self._active.forget(key)
+        else:
+            raise CommandRefusedError(f"the dependency of {command.group} is not slow")
+        dependency.delay_us = command.to_us

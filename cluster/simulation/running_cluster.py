@@ -10,6 +10,7 @@ import trio
 
 from cluster.broker.broker import Broker
 from cluster.broker.controller_channel import ControllerChannel
+from cluster.clients.application.processing_time import Dependency
 from cluster.clients.consumer.consumer import Consumer
 from cluster.clients.producer.producer import Producer
 from cluster.commands import Command, Names
@@ -23,7 +24,10 @@ Process = Broker | Consumer | Producer
 
 
 class RunningCluster(Protocol):
-    """What a command may read and change. `topics`: each topic's number of partitions."""
+    """What a command may read and change. `topics`: each topic's number of partitions.
+
+    `dependencies`: what each group's applications call for a record.
+    """
 
     spec: ScenarioSpec
     seed: int
@@ -34,6 +38,7 @@ class RunningCluster(Protocol):
     brokers: dict[int, Broker]
     consumers: dict[str, Consumer]
     producers: dict[str, Producer]
+    dependencies: dict[str, Dependency]
     topics: dict[str, int]
     emit: Callable[[Event], None]
 

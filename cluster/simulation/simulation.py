@@ -26,6 +26,7 @@ from cluster.broker.controller_channel import ControllerChannel
 from cluster.broker.group_coordinator_service import OFFSETS_TOPIC
 from cluster.broker.replica import Replica
 from cluster.broker.transaction_coordinator_service import TRANSACTIONS_TOPIC
+from cluster.clients.application.processing_time import Dependency, ProcessingTimes
 from cluster.clients.client_environment import ClientEnvironment
 from cluster.clients.consumer.application import Application
 from cluster.clients.consumer.consumer import Consumer
@@ -94,6 +95,7 @@ class Simulation:
         self._truths = {
             group.name: DeliveryLedger(group.name, self.emit, self._key_order, self._truncated) for group in spec.groups
         }
+        self.dependencies = {group.name: Dependency() for group in spec.groups}
         self._clients = 0
         self.nursery: trio.Nursery
         self._executor = CommandExecutor(self)
@@ -354,7 +356,8 @@ class Simulation:
     def _declare_member(self, group: GroupSpec, name: str) -> None:
         self._clients += 1
         group = group.of(name)
-        application = Application(group.application, self.network.random_of(name), self._truths[group.name])
+        times = ProcessingTimes(group.application, self.seed, name, self.dependencies[group.name])
+        application = Application(group.application, self.network.random_of(name), self._truths[group.name], times)
         consumer = Consumer(self._client_environment(), group, name, self._clients, application)
         self.network.place(name, consumer.config.client_rack)
         consumer.on_crashed = partial(self._executor.crashed, name)

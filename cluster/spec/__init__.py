@@ -1,6 +1,13 @@
 """What a scenario declares: the cluster, its clients, its steps and expectations."""
 
-from cluster.spec.application_spec import ApplicationSpec, CommitPolicy, OutputSpec, PoisonSpec
+from cluster.spec.application_spec import (
+    ApplicationSpec,
+    CommitPolicy,
+    OutputSpec,
+    PoisonSpec,
+    ProcessingSpec,
+    SlowKeysSpec,
+)
 from cluster.spec.buggify import Buggify
 from cluster.spec.member_spec import MemberSpec
 from cluster.spec.overrides import (
@@ -72,10 +79,12 @@ __all__ = [
     "NetworkSpec",
     "OutputSpec",
     "PoisonSpec",
+    "ProcessingSpec",
     "ProducerSpec",
     "Readiness",
     "ScenarioSpec",
     "SettingError",
+    "SlowKeysSpec",
     "StepSpec",
     "Thing",
     "TopicSpec",

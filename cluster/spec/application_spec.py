@@ -24,13 +24,28 @@ class OutputSpec(msgspec.Struct, frozen=True):
     records: int = 1
 
 
+class ProcessingSpec(msgspec.Struct, frozen=True):
+    """A log-normal processing time of records, by its median and its 99th percentile."""
+
+    p50_us: int
+    p99_us: int
+
+
+class SlowKeysSpec(msgspec.Struct, frozen=True):
+    """Keys whose records take `per_record_us`: these `keys`, or a `share` (0 … 1) of all keys."""
+
+    per_record_us: int
+    keys: tuple[str, ...] = ()
+    share: float = 0.0
+
+
 class ApplicationSpec(msgspec.Struct, frozen=True):
     """What a group's members do with the records that poll() returned.
 
     `per_record_us` ± `jitter` share of it for each; `commit` as in `scenario-format.md`; `writes` = a topic that gets
     one record for each input; `sink` = an outside store; `restart_after_us` = a crashed member comes back by itself.
     `outputs` = several topics in place of `writes`; `producer` = Kafka's keys of the producer inside each member's
-    process.
+    process; `processing` = a distribution in place of `per_record_us`.
     """
 
     per_record_us: int = 0
@@ -42,6 +57,8 @@ class ApplicationSpec(msgspec.Struct, frozen=True):
     restart_after_us: int | None = None
     producer: dict[str, Value] = {}
     outputs: tuple[OutputSpec, ...] = ()
+    processing: ProcessingSpec | None = None
+    slow_keys: SlowKeysSpec | None = None
 
     @property
     def has_producer(self) -> bool:

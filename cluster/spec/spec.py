@@ -170,7 +170,7 @@ class GroupSpec(msgspec.Struct, frozen=True):
             return self if not self.own else msgspec.structs.replace(self, own=())
         application = self.application
         if own.per_record_us is not None:
-            application = msgspec.structs.replace(application, per_record_us=own.per_record_us)
+            application = msgspec.structs.replace(application, per_record_us=own.per_record_us, processing=None)
         return msgspec.structs.replace(
             self,
             startup_us=self.startup_us if own.startup_us is None else own.startup_us,

@@ -20,7 +20,7 @@ import msgspec
 import zstandard
 
 from cluster import events, view
-from cluster.commands import catalogue, command_kinds
+from cluster.commands import catalogue, command_kinds, forms
 from cluster.config import units
 from cluster.protocol import rebalance_causes, record_batch
 from cluster.storage import offset_ranges, transaction_index
@@ -201,7 +201,7 @@ def fingerprint() -> str:
 def fold_files() -> list[Path]:
     """The files of the fold: cluster/view, the modules that it imports, and those that make old events new."""
     imported = (events, offset_ranges, rebalance_causes, record_batch, transaction_index, units)
-    upgrading = (catalogue, command_kinds, upgrade)
+    upgrading = (catalogue, command_kinds, forms, upgrade)
     files = [_source_of(module) for module in (*imported, *upgrading)]
     return [*files, *sorted(Path(str(view.__file__)).parent.glob("*.py"))]
 

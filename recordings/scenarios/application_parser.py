@@ -3,12 +3,13 @@
 from typing import Final, get_args
 
 from cluster.config import Value
-from cluster.spec import ApplicationSpec, CommitPolicy, OutputSpec, PoisonSpec
+from cluster.spec import ApplicationSpec, CommitPolicy, OutputSpec, PoisonSpec, ProcessingSpec, SlowKeysSpec
 from recordings.scenarios.toml_tables import (
     ReadError,
     TomlTable,
     duration,
     filled_text,
+    filled_words,
     flag,
     number,
     one_of,
@@ -31,11 +32,16 @@ def read_application(table: TomlTable, config: dict[str, Value]) -> ApplicationS
         sink=table.take("sink", filled_text, None),
         poison=_poison(table.table("poison")) if table.has("poison") else None,
         restart_after_us=table.take("restart_after", duration, None),
+        processing=_processing(table.table("processing")) if table.has("processing") else None,
+        slow_keys=_slow_keys(table.table("slow_keys")) if table.has("slow_keys") else None,
         producer=table.config("producer", "producer"),
     )
     if table.has("writes") and table.has("outputs"):
         table.wrong("outputs", "outputs: `writes` is the short form for one output: say one of the two")
-    table.known.append("poison")
+    for key, reason in (("per_record", "one of the two"), ("jitter", "it goes with `per_record`")):
+        if table.has("processing") and table.has(key):
+            table.wrong(key, f"{key}: `processing` gives a time to each record: {reason}")
+    table.known += ["poison", "processing", "slow_keys"]
     table.close()
     return application
 
@@ -61,6 +67,38 @@ def _policy(value: object) -> CommitPolicy:
         raise ReadError(f"{shown(value)} is none of {', '.join(policies)}", _MEANT[word])
     policy: CommitPolicy = one_of(*policies)(value)
     return policy
+
+
+def _processing(table: TomlTable) -> ProcessingSpec:
+    processing = ProcessingSpec(
+        table.take("p50", _time, 1, required=True),
+        table.take("p99", _time, 1, required=True),
+    )
+    if processing.p99_us < processing.p50_us and table.has("p99"):
+        table.wrong("p99", "p99: it is below p50")
+    table.close()
+    return processing
+
+
+def _time(value: object) -> int:
+    time_us = duration(value)
+    if time_us <= 0:
+        raise ReadError("a log-normal time is above 0")
+    return time_us
+
+
+def _slow_keys(table: TomlTable) -> SlowKeysSpec:
+    slow_keys = SlowKeysSpec(
+        per_record_us=table.take("per_record", duration, 0, required=True),
+        keys=table.take("keys", filled_words, ()),
+        share=table.take("share", number(0, 1), 0.0),
+    )
+    if table.has("keys") == table.has("share"):
+        table.wrong("share", "slow_keys: say which `keys`, or which `share` of them")
+    elif table.has("share") and slow_keys.share == 0:
+        table.wrong("share", "share: no key is slow with a share of 0")
+    table.close()
+    return slow_keys
 
 
 def _output(table: TomlTable) -> OutputSpec:

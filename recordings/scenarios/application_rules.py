@@ -13,7 +13,11 @@ def check_application(spec: ScenarioSpec, group: GroupSpec, place: Place) -> Ite
     """Errors of one group's application."""
     application = group.application
     if application.poison is not None and application.poison.key:
-        yield from refused(_no_such_key(spec, application.poison.key), (*place, "poison"))
+        yield from refused(_no_such_key(spec, "poison", application.poison.key), (*place, "poison"))
+    if application.slow_keys is not None:
+        keys = application.slow_keys.keys or ("0",)  # of a share: whether there are any
+        for index, key in enumerate(keys):
+            yield from refused(_no_such_key(spec, "slow_keys", key), (*place, "slow_keys", "keys", index))
     if application.writes is not None:
         yield from _topic(spec, group, application.writes, (*place, "writes"))
     for index, output in enumerate(application.outputs):
@@ -61,15 +65,15 @@ def _topic(spec: ScenarioSpec, group: GroupSpec, topic: str, place: Place) -> It
         yield Problem(place, f"{key}: {group.name} reads {topic} itself, without an end")
 
 
-def _no_such_key(spec: ScenarioSpec, key: str) -> str | None:
+def _no_such_key(spec: ScenarioSpec, word: str, key: str) -> str | None:
     """The reason why no record can have a key; None if one can."""
     if not (key.isascii() and key.isdigit() and len(key) <= len(str(MOST_KEYS))):
-        return f"poison: no record has the key {key}: keys are the numbers 0 … distinct - 1"
+        return f"{word}: no record has the key {key}: keys are the numbers 0 … distinct - 1"
     distinct = [producer.keys.distinct for producer in spec.producers if producer.keys.kind != "none"]
     if not distinct:
-        return f"poison: no record has the key {key}: no producer has `keys`"
+        return f"{word}: no record has the key {key}: no producer has `keys`"
     if int(key) >= max(distinct):
-        return f"poison: no record has the key {key}: the highest is {max(distinct) - 1} (`distinct`)"
+        return f"{word}: no record has the key {key}: the highest is {max(distinct) - 1} (`distinct`)"
     return None
 
 

@@ -19,8 +19,10 @@ from cluster.spec import (
     KeysSpec,
     NetworkSpec,
     OutputSpec,
+    ProcessingSpec,
     ProducerSpec,
     ScenarioSpec,
+    SlowKeysSpec,
     TransactionsSpec,
 )
 
@@ -166,6 +168,8 @@ def _application(application: ApplicationSpec) -> list[Row]:
     return [
         ("per_record", _duration(application.per_record_us), "0s"),
         ("jitter", application.jitter, 0.0),
+        ("processing", _processing(application.processing), None),
+        ("slow_keys", _slow_keys(application.slow_keys), None),
         ("commit", application.commit, "auto"),
         ("writes", application.writes, None),
         ("outputs", [_output(each) for each in application.outputs], []),
@@ -174,6 +178,23 @@ def _application(application: ApplicationSpec) -> list[Row]:
         ("restart_after", None if restart_us is None else _duration(restart_us), None),
         ("producer", application.producer, {}),
     ]
+
+
+def _processing(processing: ProcessingSpec | None) -> dict[str, object] | None:
+    if processing is None:
+        return None
+    return {"p50": _duration(processing.p50_us), "p99": _duration(processing.p99_us)}
+
+
+def _slow_keys(slow: SlowKeysSpec | None) -> dict[str, object] | None:
+    if slow is None:
+        return None
+    rows: list[Row] = [
+        ("keys", list(slow.keys), []),
+        ("share", slow.share, 0.0),
+        ("per_record", _duration(slow.per_record_us), None),
+    ]
+    return _kept(rows)
 
 
 def _output(output: OutputSpec) -> dict[str, object]:

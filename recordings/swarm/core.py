@@ -15,7 +15,7 @@ from random import Random
 
 import msgspec
 
-from cluster.commands import Cut, Hold, Isolate, Scale, SlowDisk, SlowLink, SlowMember, Subscribe
+from cluster.commands import Cut, Hold, Isolate, Scale, SlowDependency, SlowDisk, SlowLink, SlowMember, Subscribe
 from cluster.spec import GroupSpec, ProducerSpec, ScenarioSpec, StepSpec, TopicSpec
 from recordings.swarm.faults import (
     PRODUCERS_STOP_US,
@@ -167,6 +167,8 @@ def _clearing(spec: ScenarioSpec, core: Core) -> Iterator[tuple[int, str]]:
         yield from ((100, f"slow disk of {name} to 0ms") for name in brokers)
     for group in spec.groups:
         inside = core.members_of(group)
+        if SlowDependency in commands:
+            yield 100, f"slow dependency of {group.name} to 0ms"
         if SlowMember in commands:
             usual = group.application.per_record_us
             yield from ((each, f"slow {name} to {usual}us") for each in QUICKENED_MS for name in inside)

@@ -8,6 +8,7 @@ from cluster.commands import (
     FaultTargets,
     RollingRestartBrokers,
     Rollout,
+    SlowDependency,
     SlowDisk,
     SlowMember,
     Subscribe,
@@ -81,6 +82,8 @@ def healing(spec: ScenarioSpec, healed_us: int) -> list[StepSpec]:
     texts += [(100, f"resume {name}") for name in (*brokers, *members, *producers)]
     if SlowDisk in commands:
         texts += [(100, f"slow disk of {name} to 0ms") for name in brokers]
+    if SlowDependency in commands:
+        texts += [(100, f"slow dependency of {group.name} to 0ms") for group in spec.groups]
     for after_ms in STARTED_MS:
         texts += [(after_ms, f"start {name}") for name in brokers]
         texts += [(after_ms + 100, f"start {name}") for name in (*members, *producers)]

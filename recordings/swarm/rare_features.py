@@ -9,7 +9,17 @@ from random import Random
 import msgspec
 
 from cluster.config import RACK_AWARE_SELECTORS, Value
-from cluster.spec import GroupSpec, MemberSpec, OutputSpec, ProducerSpec, ScenarioSpec, TopicSpec
+from cluster.spec import (
+    ApplicationSpec,
+    GroupSpec,
+    MemberSpec,
+    OutputSpec,
+    ProcessingSpec,
+    ProducerSpec,
+    ScenarioSpec,
+    SlowKeysSpec,
+    TopicSpec,
+)
 
 UNTOUCHED = ("out", "audit")
 """The exactly-once flight's output and its reader: the claims of every seed rest on them."""
@@ -173,6 +183,28 @@ def racks(spec: ScenarioSpec, stream: Random) -> ScenarioSpec:
     return msgspec.structs.replace(spec, brokers=brokers, config=spec.config | selector, network=network, groups=groups)
 
 
+def _changed(spec: ScenarioSpec, change: Callable[[ApplicationSpec], ApplicationSpec]) -> ScenarioSpec:
+    """The scenario with the application of each group changed."""
+
+    def changed(group: GroupSpec) -> GroupSpec:
+        return msgspec.structs.replace(group, application=change(group.application))
+
+    return msgspec.structs.replace(spec, groups=tuple(changed(group) for group in spec.groups))
+
+
+def unequal_times(spec: ScenarioSpec, stream: Random) -> ScenarioSpec:
+    """Processing time has a distribution with a tail, and some keys are slow."""
+    keyed = any(producer.keys.kind != "none" for producer in spec.producers)
+
+    def unequal(application: ApplicationSpec) -> ApplicationSpec:
+        processing = ProcessingSpec(stream.choice((50, 400)), stream.choice((400, 20_000)))
+        slow = SlowKeysSpec(stream.choice((5_000, 15_000)), share=stream.choice((0.05, 0.4)))
+        application = msgspec.structs.replace(application, per_record_us=0, jitter=0.0, processing=processing)
+        return msgspec.structs.replace(application, slow_keys=slow) if keyed and stream.random() < 0.5 else application
+
+    return _changed(spec, unequal)
+
+
 RARE: dict[str, Callable[[ScenarioSpec, Random], ScenarioSpec]] = {
     "unequal_topics": unequal_topics,
     "static_twins": static_twins,
@@ -184,4 +216,5 @@ RARE: dict[str, Callable[[ScenarioSpec, Random], ScenarioSpec]] = {
     "members_apart": members_apart,
     "several_outputs": several_outputs,
     "racks": racks,
+    "unequal_times": unequal_times,
 }

@@ -233,6 +233,7 @@ BREAKS: dict[str, Break] = {
     "order-per-partition": Break("poll() returns the last records first", poll_returns_the_last_records_first),
     "output-acks": Break("its producer keeps Kafka's defaults", text=('"acks" = "1", ', "")),
     "fan-out": Break("every record for an input has the input's identity", records_of_one_identity),
+    "slow-dependency": Break("it adds nothing", text=("to 150ms for 3m", "to 1ms for 3m")),
     "poison-pill": Break("the application survives it", text=("crashes = true", "crashes = false")),
     "slow-follower": Break("no replica falls out of the in-sync set", no_replica_falls_out_of_the_isr),
     "broker-down": Break(

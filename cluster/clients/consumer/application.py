@@ -9,13 +9,15 @@ application that commits before processing does not process records whose commit
 that commits in transactions makes one transaction for each poll(), with its outputs and offsets.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from bisect import bisect_right
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Final
 
 import msgspec
 
 from cluster import events as e
+from cluster.clients.application.processing_time import ProcessingTimes
 from cluster.clients.consumer.consumer_host import ConsumerHost
 from cluster.clients.consumer.output_producer import OutputProducer
 from cluster.clients.consumer.transactional_output import TransactionalOutputProducer
@@ -32,14 +34,17 @@ WRITING_CHUNK_US: Final = 10_000  # outputs are sent soon after their inputs are
 class Application:
     """The application of one member. `random` draws the processing time of a run of records, if it varies."""
 
-    def __init__(self, spec: ApplicationSpec, random: Callable[[], float], ledger: DeliveryLedger) -> None:
-        self.spec, self._random, self._ledger = spec, random, ledger
+    def __init__(
+        self, spec: ApplicationSpec, random: Callable[[], float], ledger: DeliveryLedger, times: ProcessingTimes
+    ) -> None:
+        self.spec, self._random, self._ledger, self._times = spec, random, ledger, times
         self.per_record_us = spec.per_record_us
         self.output_producer: OutputProducer | None = None
         self._work: list[Slice] = []
         self._since_us = 0
         self._cost_us = 0.0
-        self._committed_first = False
+        self._ends_us: list[float] = []  # when each record of the work is finished, if their times differ
+        self._committed_first = self._slowed = False
 
     def reset_speed(self) -> None:
         """Process records at the scenario's speed again."""
@@ -149,6 +154,7 @@ class Application:
 
     def _process(self, consumer: ConsumerHost, slices: list[Slice]) -> Iterator[int | Wait]:
         cost_us = float(self.per_record_us)
+        self._slowed = self.per_record_us != self.spec.per_record_us
         if self.spec.jitter:
             cost_us *= 1 + self.spec.jitter * (2 * self._random() - 1)
         if self.spec.poison is None:
@@ -178,7 +184,13 @@ class Application:
 
     def _process_slices(self, consumer: ConsumerHost, slices: list[Slice], cost_us: float) -> Iterator[int | Wait]:
         writer, timeline = self.output_producer, consumer.timeline
-        for chunk, records in _chunks(slices, cost_us, CHUNK_US if writer is None else WRITING_CHUNK_US):
+        longest_us = CHUNK_US if writer is None else WRITING_CHUNK_US
+        chunks = _chunks(slices, cost_us, longest_us)
+        for place, (chunk, records) in enumerate(chunks):
+            if self._times.differ:
+                others = [piece for rest, _ in chunks[place:] for piece in rest]
+                yield from self._process_each(consumer, others, cost_us)
+                return
             self._work, self._cost_us, self._since_us = chunk, cost_us, timeline.now_us
             duration_us = round(cost_us * records)
             if duration_us:
@@ -188,12 +200,29 @@ class Application:
                 yield from writer.write(consumer, chunk)
             self._finished(consumer, chunk, records)
 
+    def _process_each(self, consumer: ConsumerHost, slices: list[Slice], cost_us: float) -> Iterator[int | Wait]:
+        """Process records that each take a time of their own."""
+        writer, timeline = self.output_producer, consumer.timeline
+        longest_us = CHUNK_US if writer is None else WRITING_CHUNK_US
+        while slices:
+            chunk, ends_us, slices = self._times.chunk(slices, cost_us, longest_us, slowed=self._slowed)
+            self._work, self._ends_us, self._since_us = chunk, ends_us, timeline.now_us
+            duration_us = round(ends_us[-1])
+            if duration_us:
+                yield duration_us
+            self._work, self._ends_us = [], []
+            if writer is not None and writer.topics:
+                yield from writer.write(consumer, chunk)
+            self._finished(consumer, chunk, len(ends_us))
+
     def interrupt(self, consumer: ConsumerHost) -> None:
         """Count the records that are finished when the process is killed now."""
-        if self._work and self._cost_us > 0:
-            done = int((consumer.timeline.now_us - self._since_us) / self._cost_us)
-            self._finished(consumer, self._work, done)
-        self._work = []
+        worked_us = consumer.timeline.now_us - self._since_us
+        if self._work and self._ends_us:
+            self._finished(consumer, self._work, bisect_right(self._ends_us, worked_us))
+        elif self._work and self._cost_us > 0:
+            self._finished(consumer, self._work, int(worked_us / self._cost_us))
+        self._work, self._ends_us = [], []
 
     def _finished(self, consumer: ConsumerHost, slices: list[Slice], records: int) -> None:
         """Emit the first `records` of these as processed, contiguous ones in one event."""
@@ -251,13 +280,13 @@ def _emit_truncated(consumer: ConsumerHost, piece: Slice) -> None:
     )
 
 
-def _chunks(slices: list[Slice], cost_us: float, longest_us: int) -> Iterable[tuple[list[Slice], int]]:
+def _chunks(slices: list[Slice], cost_us: float, longest_us: int) -> list[tuple[list[Slice], int]]:
     """Cut the work into chunks of about this duration: the slices of each, and their number of records."""
     records = 0
     for _, first, end in slices:
         records += end - first
     if cost_us * records <= longest_us:
-        return ((slices, records),)
+        return [(slices, records)]
     room = max(1, int(longest_us / cost_us))
     return [
         ([Slice(batch, at, min(at + room, end))], min(room, end - at))

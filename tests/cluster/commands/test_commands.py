@@ -41,6 +41,7 @@ EVERY_FORM: dict[str, Command] = {
     "pause heartbeats of billing-1 for 20s": commands.PauseHeartbeats("billing-1", 20_000_000),
     "stall billing-1 for 6m": commands.Stall("billing-1", 360_000_000),
     "slow billing-1 to 50ms for 1m": commands.SlowMember("billing-1", 50_000, 60_000_000),
+    "slow dependency of billing to 50ms for 5m": commands.SlowDependency("billing", 50_000, 300_000_000),
     "scale billing to 3": commands.Scale("billing", 3),
     "rolling restart brokers": commands.RollingRestartBrokers(),
     "rolling restart brokers every 1m down 5s": commands.RollingRestartBrokers(False, 60_000_000, 5_000_000),
@@ -96,6 +97,7 @@ BUILT = {
     commands.Set, commands.Seek,
     commands.DeleteRecords, commands.AddPartitions, commands.AbandonTransaction, commands.AbortHangingTransaction,
     commands.Nemesis, commands.Rollout, commands.RollingRestartBrokers, commands.EndRollout,
+    commands.SlowDependency,
 }  # fmt: skip
 
 

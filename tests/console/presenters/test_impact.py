@@ -115,6 +115,11 @@ SENTENCES: dict[str, tuple[str, ...]] = {
         "billing rebalances",
     ),
     "slow billing-1 to 50ms": ("at most 20 records a second from 6 partitions",),
+    "slow dependency of billing to 50ms": (
+        "at most 60 records a second from 3 members of billing",
+        "a member whose poll() returns more than 6,000 records exceeds max.poll.interval.ms",
+    ),
+    "slow dependency of billing to 0ms": ("the dependency of billing adds no time any longer",),
     "scale billing to 1": (
         "billing-3 leaves at once (member left), holding orders-4, orders-5, orders-6 and 3 more",
         "billing-4 leaves at once (member left), holding orders-8, orders-9, orders-10 and 3 more",

@@ -2,13 +2,14 @@
 
 import pytest
 
-from cluster.spec import ApplicationSpec, OutputSpec, SettingError
+from cluster.spec import ApplicationSpec, OutputSpec, ProcessingSpec, SettingError, SlowKeysSpec
 from recordings.scenarios.loader import ScenarioErrors, apply_settings, parse_scenario, parse_setting
 from recordings.scenarios.writer import write_scenario
 from tests.support.minimal_scenario import DECLARED
 
 HEAD = 'title = "t"\n[[topic]]\nname = "out"\n'
 READER = f"{HEAD}{DECLARED}[group.application]\n"
+KEYED = READER.replace('name = "checkout"', 'name = "checkout"\nkeys = { kind = "uniform", distinct = 100 }')
 WRITER = f'{READER}writes = "out"\n'
 
 
@@ -62,7 +63,38 @@ OUTPUT_MISTAKES = [
 ]
 
 
-@pytest.mark.parametrize(("text", "addition", "reason"), [*PRODUCER_MISTAKES, *OUTPUT_MISTAKES])
+TIME_MISTAKES = [
+    (READER, 'processing = { p50 = "2ms" }', "p99 is missing"),
+    (READER, 'processing = { p50 = "2ms", p99 = "1ms" }', "p99: it is below p50"),
+    (READER, 'processing = { p50 = "0ms", p99 = "1ms" }', "p50: a log-normal time is above 0"),
+    (READER, 'processing = { p50 = 2, p99 = "8ms" }', "p50: 2 needs a unit and quotation marks"),
+    (READER, 'processing = { p50 = "2ms", p95 = "8ms" }', "p99 is missing"),
+    (READER, 'processing = "2ms"', "processing: '2ms' is not a table"),
+    (
+        f'{READER}processing = {{ p50 = "2ms", p99 = "80ms" }}\n',
+        'per_record = "2ms"',
+        "per_record: `processing` gives a time to each record: one of the two",
+    ),
+    (
+        f'{READER}processing = {{ p50 = "2ms", p99 = "80ms" }}\n',
+        "jitter = 0.5",
+        "jitter: `processing` gives a time to each record: it goes with `per_record`",
+    ),
+    (
+        KEYED,
+        'slow_keys = { keys = ["100"], per_record = "1s" }',
+        "no record has the key 100: the highest is 99",
+    ),
+    (READER, 'slow_keys = { keys = ["1"], per_record = "1s" }', "slow_keys: no record has the key 1: no producer has"),
+    (READER, 'slow_keys = { share = 0.1, per_record = "1s" }', "no producer has `keys`"),
+    (KEYED, 'slow_keys = { per_record = "1s" }', "slow_keys: say which `keys`, or which `share` of them"),
+    (KEYED, 'slow_keys = { share = 0, per_record = "1s" }', "share: no key is slow with a share of 0"),
+    (KEYED, "slow_keys = { share = 0.1 }", "per_record is missing"),
+    (KEYED, 'slow_key = { share = 0.1, per_record = "1s" }', "unknown key slow_key (did you mean slow_keys?)"),
+]
+
+
+@pytest.mark.parametrize(("text", "addition", "reason"), [*PRODUCER_MISTAKES, *OUTPUT_MISTAKES, *TIME_MISTAKES])
 def test_a_mistake_has_its_line_and_its_reason(text: str, addition: str, reason: str) -> None:
     with pytest.raises(ScenarioErrors) as caught:
         parse_scenario(text + addition, "f.toml")
@@ -81,6 +113,15 @@ def test_outputs_are_read_and_written() -> None:
     assert made.outputs == made.written == (OutputSpec("out", 0.1, 3),)
     short = application(WRITER)
     assert (short.outputs, short.written, short.topics_written) == ((), (OutputSpec("out"),), ("out",))
+
+
+def test_processing_times_are_read_and_written() -> None:
+    made = application(f'{READER}processing = {{ p50 = "2ms", p99 = "80ms" }}')
+    assert (made.processing, made.slow_keys) == (ProcessingSpec(2_000, 80_000), None)
+    listed = application(f'{KEYED}slow_keys = {{ keys = ["42"], per_record = "1s" }}')
+    assert listed.slow_keys == SlowKeysSpec(1_000_000, keys=("42",))
+    drawn = application(f'{KEYED}slow_keys = {{ share = 0.25, per_record = "1s" }}')
+    assert drawn.slow_keys == SlowKeysSpec(1_000_000, share=0.25)
 
 
 # --- settings ---------------------------------------------------------------------------------------------------------
