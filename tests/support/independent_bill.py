@@ -53,6 +53,7 @@ class IndependentBill:
     def __init__(self) -> None:
         self.groups: dict[str, _Group] = {}
         self.logs: dict[str, _Log] = {}
+        self.of_topic: defaultdict[str, list[str]] = defaultdict(list)
         self.min_isr: dict[str, tuple[int, int]] = {}  # topic → minimum, replication factor
         self.serving: dict[int, bool] = {}
         self.frozen: set[int] = set()
@@ -100,12 +101,15 @@ class IndependentBill:
 
     def _topic_created(self, line: Line, _: int) -> None:
         self.min_isr[line["topic"]] = line["min_insync_replicas"], line["replication_factor"]
-        for number in range(line["partitions"]):
-            self.logs[f"{line['topic']}-{number}"] = _Log(line["topic"], line["internal"])
+        self._place(line["topic"], line["partitions"], internal=line["internal"])
 
     def _partitions_added(self, line: Line, _: int) -> None:
-        for number in range(line["partitions"]):
-            self.logs.setdefault(f"{line['topic']}-{number}", _Log(line["topic"], internal=False))
+        self._place(line["topic"], line["partitions"], internal=False)
+
+    def _place(self, topic: str, partitions: int, *, internal: bool) -> None:
+        for number in range(len(self.of_topic[topic]), partitions):
+            self.of_topic[topic].append(f"{topic}-{number}")
+            self.logs[f"{topic}-{number}"] = _Log(topic, internal)
 
     def _setting_changed(self, line: Line, at_us: int) -> None:
         if line["effect"] == "now" and line["scope"] in self.groups and line["key"] == "auto.offset.reset":
@@ -198,13 +202,13 @@ class IndependentBill:
 
     def _time_lag(self, group: _Group, now_us: int) -> int:
         ages = [0]
-        for name, log in self.logs.items():
-            if log.topic in group.topics:
-                start = log.high_watermark if group.latest else log.start
-                offset = max(group.committed.get(name, start), log.start)
-                place = bisect_right(log.dates, offset, key=lambda date: date[0])
-                if offset < log.high_watermark and place < len(log.dates):
-                    ages.append(now_us - log.dates[place][1])
+        for name in (name for topic in group.topics for name in self.of_topic[topic]):
+            log = self.logs[name]
+            start = log.high_watermark if group.latest else log.start
+            offset = max(group.committed.get(name, start), log.start)
+            place = bisect_right(log.dates, offset, key=lambda date: date[0])
+            if offset < log.high_watermark and place < len(log.dates):
+                ages.append(now_us - log.dates[place][1])
         return max(ages)
 
     # --- groups ---------------------------------------------------------------------------------------------------
