@@ -14,6 +14,7 @@ from cluster.clients.application.processing_time import Dependency
 from cluster.clients.consumer.consumer import Consumer
 from cluster.clients.producer.producer import Producer
 from cluster.commands import Command, Names
+from cluster.event_pipeline import Sink
 from cluster.events import Event
 from cluster.network import Network
 from cluster.spec import GroupSpec, ScenarioSpec
@@ -45,6 +46,14 @@ class RunningCluster(Protocol):
     @property
     def view(self) -> ClusterView:
         """The fold of all events so far."""
+
+    @property
+    def seq(self) -> int:
+        """The number of events emitted so far."""
+
+    @property
+    def sinks(self) -> list[Sink]:
+        """The functions that get every event."""
 
     def process(self, name: str) -> Process | None:
         """The process with this name; None if none was declared."""

@@ -46,6 +46,7 @@ from cluster.random_streams import random_stream
 from cluster.simulation import garbage_collection
 from cluster.simulation.active_faults import CommandRefusedError
 from cluster.simulation.command_executor import CommandExecutor
+from cluster.simulation.event_steps import EventSteps
 from cluster.spec import Buggify, GroupSpec, ProducerSpec, ScenarioSpec, TopicSpec
 from cluster.storage.log_config import LogConfig
 from cluster.storage.lost_records import truncated
@@ -99,6 +100,9 @@ class Simulation:
         self._clients = 0
         self.nursery: trio.Nursery
         self._executor = CommandExecutor(self)
+        self.event_steps = EventSteps(self)
+        if any(step.after_event is not None for step in spec.steps):
+            self.event_steps.watch()
 
     @property
     def view(self) -> ClusterView:
@@ -230,7 +234,8 @@ class Simulation:
             for name in producer.instances():
                 self.timeline.call_at(producer.start_us, self.producers[name].launch, self.nursery)
         for step in self.spec.steps:
-            self.timeline.call_at(step.at_us, self.give, step.command, "scenario")
+            if step.after_event is None:
+                self.timeline.call_at(step.at_us, self.give, step.command, "scenario")
 
     def _start_brokers(self) -> None:
         for spec in self.spec.brokers:

@@ -211,11 +211,15 @@ class GroupSpec(msgspec.Struct, frozen=True):
 
 
 class StepSpec(msgspec.Struct, frozen=True):
-    """A command that the scenario gives at an instant; `text` is its canonical text."""
+    """A command that the scenario gives at an instant; `text` is its canonical text.
+
+    `after_event`: right after the event with this number, which happens at that instant; None: before all else there.
+    """
 
     at_us: int
     command: Command
     text: str
+    after_event: int | None = None
 
 
 class ExpectationSpec(msgspec.Struct, frozen=True):

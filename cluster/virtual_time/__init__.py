@@ -1,6 +1,6 @@
 """Virtual time: the timeline that runs scheduled actions and wakes waiting actors."""
 
-from cluster.virtual_time.errors import DeadlockError, LivelockError, RerunDivergedError
+from cluster.virtual_time.errors import DeadlockError, LivelockError, RerunDivergedError, TurnCutShort
 from cluster.virtual_time.pacing import Pace
 from cluster.virtual_time.timeline import Timeline
 from cluster.virtual_time.waiting import TIMED_OUT, Continuation, TimedOut, Timer, Waiter
@@ -15,5 +15,6 @@ __all__ = [
     "TimedOut",
     "Timeline",
     "Timer",
+    "TurnCutShort",
     "Waiter",
 ]

@@ -1,4 +1,4 @@
-"""The errors that end a flight in the Timeline."""
+"""The errors that end a flight in the Timeline, and what ends a turn."""
 
 
 class DeadlockError(RuntimeError):
@@ -7,6 +7,10 @@ class DeadlockError(RuntimeError):
 
 class LivelockError(RuntimeError):
     """More than 100,000 turns at one instant: an action schedules itself without a delay."""
+
+
+class TurnCutShort(BaseException):
+    """The process whose turn it is has been killed in the middle of it; only the process's own code is unwound."""
 
 
 class RerunDivergedError(RuntimeError):

@@ -36,7 +36,7 @@ import outcome
 import trio
 from trio.lowlevel import Abort, Task, current_task, reschedule, wait_task_rescheduled
 
-from cluster.virtual_time.errors import DeadlockError, LivelockError, RerunDivergedError
+from cluster.virtual_time.errors import DeadlockError, LivelockError, RerunDivergedError, TurnCutShort
 from cluster.virtual_time.pacing import MICROSECONDS, Pace
 from cluster.virtual_time.waiting import Continuation, Timer, Waiter
 
@@ -45,6 +45,7 @@ Argument = TypeVar("Argument")
 _PUSH: Final = heappush  # a compiled module looks an imported name up for each use, a Final of its own once
 
 CANCELLED_WORTH_COMPACTING: Final = 64
+FIRST_ENTRIES: Final = 1_000_000
 TURNS_AT_ONE_INSTANT = 100_000
 TURNS_BETWEEN_LOOKS: Final = 250  # flat out, trio looks at the outside world this often: well within 50 ms
 TURNS_BETWEEN_HOLDS: Final = 50  # … and this often when a reader may fall behind
@@ -105,7 +106,7 @@ class Timeline(trio.abc.Clock):
         *("_actors", "_busy", "_cancelled", "_cancelled_entries", "_continued", "_end_us", "_execute", "_heap"),
         *("_horizon_us", "_instant_turn", "_limit", "_live", "_main", "_numbers", "_pace", "_permitted_turn"),
         *("_predicate", "_predicate_turn", "_sequence", "_steered", "_submitted", "closed", "hold", "now_us"),
-        *("on_command", "replay", "replay_by_time", "turn"),
+        *("_first", "_next", "on_command", "replay", "replay_by_time", "turn"),
     )
 
     def __init__(
@@ -120,6 +121,7 @@ class Timeline(trio.abc.Clock):
         self.turn = 0
         self._heap: list[tuple[int, int, Callable[[Any], object] | None, Any]] = []
         self._sequence = 0
+        self._first, self._next = 0, -FIRST_ENTRIES
         self._cancelled_entries = 0
         self._limit = 0  # turns are taken below this one before trio looks at the outside world
         self._pace = pace = Pace(wall, speed)
@@ -156,6 +158,16 @@ class Timeline(trio.abc.Clock):
         """Run `action(*args)` in `delay_us` microseconds."""
         return self.call_at(self.now_us + delay_us, action, *args)
 
+    def call_first(self, at_us: int, action: Callable[..., object], *args: object) -> Timer:
+        """Run `action(*args)` before what was scheduled in flight for `at_us`; for now: in the next turn."""
+        if at_us > self.now_us:
+            self._first = sequence = self._first + 1
+        else:
+            self._next = sequence = self._next + 1
+        timer = Timer(self.entry_cancelled, at_us, action, args)
+        _PUSH(self._heap, (at_us, sequence, None, timer))
+        return timer
+
     def post(self, at_us: int, action: Callable[[Argument], object], argument: Argument) -> None:
         """Run `action(argument)` at `at_us` (now, if that is past): cheaper than a Timer, and final."""
         self._sequence = sequence = self._sequence + 1
@@ -187,6 +199,9 @@ class Timeline(trio.abc.Clock):
         self._busy = False
         try:
             return self._take_turns(deadline)
+        except TurnCutShort:
+            self._task_runs()  # a Continuation that this turn woke before
+            return 0.0
         except BaseException as error:  # noqa: BLE001 - raised from here it would be trio's crash; main shall have it
             self._finish(outcome.Error(error))
             return 0.0
@@ -320,6 +335,8 @@ class Timeline(trio.abc.Clock):
         try:
             await self.park(record.waiter)
             await actor(*args)
+        except TurnCutShort:
+            pass
         except Exception as error:
             if self._main is None:
                 raise
@@ -382,6 +399,8 @@ class Timeline(trio.abc.Clock):
             raise ValueError(f"{until_us} us is past: it is {self.now_us} us")
         if self.turn == 0:
             self._pace.rebase(self.now_us)
+        if not self._first:
+            self._first, self._sequence = self._sequence + 1, self._sequence + FIRST_ENTRIES
         self._end_us, self._main = until_us, current_task()
         await wait_task_rescheduled(self._abandon)
 

@@ -45,6 +45,7 @@ from console.cli.options import (
 )
 from console.cli.plan import plan
 from console.cli.planned import PLANNED, add_planned_commands
+from console.cli.proving.prove import prove
 from console.cli.recorded import diff, fork, summary
 from console.cli.streams import (
     OutputError,
@@ -306,12 +307,12 @@ HELP = frozenset({"--help", "-h", "--version"})
 
 BUILT = (
     *("run", "play", "rerun", "summary", "export", "scenarios", "show", "report", "check", "impact"),
-    *("diff", "fork", "key", "plan", "bench", "doctor"),
+    *("diff", "fork", "key", "plan", "prove", "bench", "doctor"),
 )
 COMMANDS = (*BUILT, *PLANNED)
 
 
-for _command in (summary, diff, fork, impact, key, plan, bench, doctor, scenarios, show):
+for _command in (summary, diff, fork, impact, key, plan, prove, bench, doctor, scenarios, show):
     app.command(_command)
 app.command(impact, name="blast", show=False)  # the name of earlier releases
 add_planned_commands(app)

@@ -128,8 +128,9 @@ def _topic(table: TomlTable, replication: int) -> TopicSpec:
 def _step(table: TomlTable) -> StepSpec:
     at_us = table.take("time", duration, 0, required=True)
     command: Command | None = table.take("do", _command, None, required=True)
+    after_event: int | None = table.take("after_event", whole(1), None)
     table.close()
-    return StepSpec(at_us, Mark(""), "") if command is None else StepSpec(at_us, command, text_of(command))
+    return StepSpec(at_us, Mark(""), "") if command is None else StepSpec(at_us, command, text_of(command), after_event)
 
 
 def _command(value: object) -> Command:

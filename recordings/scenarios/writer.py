@@ -69,7 +69,8 @@ def write_scenario(spec: ScenarioSpec) -> str:
     tables += ["[[producer]]\n" + _lines(_producer(producer)) for producer in spec.producers]
     tables += [_group(group) for group in spec.groups]
     for step in spec.steps:
-        tables.append("[[at]]\n" + _lines([("time", _duration(step.at_us), None), ("do", step.text, None)]))
+        rows = [("time", _duration(step.at_us), None), ("do", step.text, None), ("after_event", step.after_event, None)]
+        tables.append("[[at]]\n" + _lines(rows))
     tables += ["[[expect]]\n" + _lines(_expectation(each)) for each in spec.expectations]
     return "\n".join(table for table in tables if table)
 

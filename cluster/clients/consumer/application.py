@@ -218,11 +218,12 @@ class Application:
     def interrupt(self, consumer: ConsumerHost) -> None:
         """Count the records that are finished when the process is killed now."""
         worked_us = consumer.timeline.now_us - self._since_us
-        if self._work and self._ends_us:
-            self._finished(consumer, self._work, bisect_right(self._ends_us, worked_us))
-        elif self._work and self._cost_us > 0:
-            self._finished(consumer, self._work, int(worked_us / self._cost_us))
-        self._work, self._ends_us = [], []
+        work, ends_us = self._work, self._ends_us
+        self._work, self._ends_us = [], []  # before the event: the process may be killed a second time right after it
+        if work and ends_us:
+            self._finished(consumer, work, bisect_right(ends_us, worked_us))
+        elif work and self._cost_us > 0:
+            self._finished(consumer, work, int(worked_us / self._cost_us))
 
     def _finished(self, consumer: ConsumerHost, slices: list[Slice], records: int) -> None:
         """Emit the first `records` of these as processed, contiguous ones in one event."""

@@ -256,6 +256,8 @@ def test_errors_of_groups(addition: str, line: int, reason: str) -> None:
         ),
         ('[[at]]\ntime = "1s"\ndo = "rolling restart brokers wait for isrs"', 14, "(did you mean isr?)"),
         ('[[group]]\nname = "brokers"\ntopics = ["orders"]', 13, "name: brokers means something else"),
+        ('[[at]]\ntime = "1s"\ndo = "heal"\nafter_event = 0', 15, "after_event: 0"),
+        ('[[at]]\ntime = "1s"\ndo = "heal"\nafterevent = 5', 15, "(did you mean after_event?)"),
         ("[[expect]]\nalways = true", 12, "an expectation has either `that` or `event`"),
         ('[[expect]]\nthat = "true"\nevent = "group_stabilized"\nat = "1s"', 14, "has either `that` or `event`"),
         ('[[expect]]\nthat = "true"', 13, "has one of `by`, `at` and `always = true`"),

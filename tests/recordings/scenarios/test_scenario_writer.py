@@ -7,6 +7,7 @@ from cluster.spec import ScenarioSpec
 from recordings.scenarios.loader import library, load, parse_scenario
 from recordings.scenarios.writer import write_scenario
 from recordings.swarm.generator import draw
+from tests.support.minimal_scenario import MINIMAL
 
 
 def without_lines(spec: ScenarioSpec) -> ScenarioSpec:
@@ -30,3 +31,10 @@ def test_every_text_is_written_as_it_was_read(title: str) -> None:
 def test_every_random_cluster_is_a_scenario_file(seed: int) -> None:
     spec = draw(seed, 60_000_000).spec
     assert without_lines(parse_scenario(write_scenario(spec), "swarm.toml").spec) == spec
+
+
+def test_a_step_after_an_event_is_written_as_it_was_read() -> None:
+    text = f'{MINIMAL}[[at]]\ntime = "1s"\ndo = "kill billing-1"\nafter_event = 700\n'
+    spec = parse_scenario(text, "steps.toml").spec
+    assert spec.steps[0].after_event == 700
+    assert without_lines(parse_scenario(write_scenario(spec), "again.toml").spec) == spec

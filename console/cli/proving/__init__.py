@@ -1,0 +1,1 @@
+"""`flightdeck prove`: the command, and its words."""
