@@ -49,11 +49,13 @@ SERVER_LINES = re.compile(
     r"Fencing broker|to unfence has been granted|been granted a controlled shutdown|ISR updated to|partition change for"
     r"|Truncating to|Incremented log start offset"
 )
+READ_REPLICA = "Updating preferred read replica"
+"""Kafka's only word about which replica a consumer fetches from, at level DEBUG."""
 OF_A_COORDINATOR = re.compile(r" as the txn coordinator for partition|Starting up|Startup complete|Shut")
 OF_THE_CLUSTER = re.compile(r"__consumer_offsets|__transaction_state|\bwarm\b|warm-")
 
 UUID = re.compile(r"([\w.]+(?:-[\w.]+)*?)-([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})")
-NODE = re.compile(r"(?:127\.0\.0\.1:\d+|broker-\d+:9092) \(id: (\d+) rack: null(?: isFenced: (?:true|false))?\)")
+NODE = re.compile(r"(?:127\.0\.0\.1:\d+|broker-\d+:9092) \(id: (\d+) rack: \w+(?: isFenced: (?:true|false))?\)")
 CLIENT = re.compile(
     r"\[(?:Consumer|Producer)(?: instanceId=[^,\]]+,)? clientId=([^,\]]+)(?:, (?:groupId|transactionalId)=[^\]]+)?\] "
 )
@@ -68,6 +70,7 @@ OFFSET = re.compile(r"(\{offset=)[1-9]\d*|((?:offset|offsets) )[1-9]\d*\b")
 NUMBERS = re.compile(
     r", dir=[^\]]+(?=\])| (?:with|in) correlation id \d+| \(\d+ attempts left\)"
     r"| with topic ID [\w-]+(?=:)| at epoch \d+(?= because)|(?<=register broker record) \d+|\bversion\d+: (?=\{)"
+    r"|, set to expire at \d+"
 )
 ASSIGNMENT = re.compile(r"([^\s{]+)=(Assignment\(partitions=\[[^\]]*\](?:, userDataSize=\d+)?\))")
 NO_CONTEXT = "(without context) "
@@ -159,6 +162,8 @@ def offsets_text(start: int, stable: int, end: int) -> str:
 def concerns(row: Row) -> bool:
     """Whether a line is compared: Flightdeck writes its logger, and it is not about internal topics or warming up."""
     name = simple_name(row.logger)
+    if READ_REPLICA in row.text:
+        return "warm-" not in row.text
     if name not in COMPARED or row.level in ("DEBUG", "TRACE") or "warm-" in row.text:
         return False
     if name in SERVERS:

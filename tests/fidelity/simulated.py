@@ -13,6 +13,7 @@ from cluster.events import (
     OffsetCommitRefused,
     PartitionsAssigned,
     PartitionsRevoked,
+    PreferredReadReplicaChanged,
     ProducerDeclared,
     ProducerIdAssigned,
     ProducerStateChanged,
@@ -25,7 +26,7 @@ from recordings.flights.runner import FlightResult, fly, make_plan
 from recordings.kafka_log.renderer import RENDERERS
 from recordings.kafka_log.state import KafkaLogState
 from recordings.scenarios.loader import load
-from tests.fidelity.normalisation import Fact, Row, facts, offsets_text, outcome
+from tests.fidelity.normalisation import READ_REPLICA, Fact, Row, facts, offsets_text, outcome
 
 Told = tuple[float, str, str]
 
@@ -81,6 +82,10 @@ class _Flight:
         for renderer in RENDERERS.get(type(event), ()):
             for line in renderer(self._log, event):
                 self.rows.append(Row(at_ms, line.level, line.logger, line.context + line.message, writer))
+        if isinstance(event, PreferredReadReplicaChanged) and event.broker >= 0:
+            text = f"{READ_REPLICA} for partition {event.partition} to {event.broker}"
+            context = f"[Consumer clientId={event.member}, groupId={event.group}] "
+            self.rows.append(Row(at_ms, "DEBUG", "FetchCollector", context + text, writer))
         self.told += [(at_ms, *each) for each in (*_told(event), *self._transactions.told(event))]
         while self._looks and event.at_us >= self._looks[0][0]:
             self._look(*self._looks.popleft())

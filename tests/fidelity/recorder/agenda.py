@@ -80,7 +80,8 @@ def _producer(spec: ProducerSpec, name: str, number: int) -> Words:
     return ("producer", name, *words, *_settings(spec.config))
 
 
-def _member(spec: GroupSpec, name: str) -> Words:
+def _member(group: GroupSpec, name: str) -> Words:
+    spec = group.of(name)
     application = spec.application
     words = [f"group={spec.name}", f"topics={','.join(spec.topics_of(name))}", f"commit={application.commit}"]
     words += [f"per_record_ms={application.per_record_us / 1_000}"]

@@ -57,6 +57,7 @@ class RealCluster:
         self.ports = {broker.id: first_port + broker.id for broker in spec.brokers}
         self._controller_port = first_port + CONTROLLER
         self._alone = len(spec.brokers) == 1
+        self._racks = {broker.id: broker.rack for broker in spec.brokers if broker.rack}
         self._config = {key: text_of(value) for key, value in spec.config.items() if key not in NOT_KAFKAS}
         if str(spec.config.get("transaction.version", "2")) != "2":
             raise CannotRecord("transaction.version: a new cluster has 2")
@@ -120,6 +121,8 @@ class RealCluster:
             "num.io.threads": "4",
         }.items()
         yield from self._config.items()
+        if node in self._racks:
+            yield "broker.rack", self._racks[node]
         if node in self.proxies:
             port = self.ports[node]
             yield "listeners", ",".join([*listeners, f"CLIENTS://127.0.0.1:{port + FOR_PROXIES}"])
