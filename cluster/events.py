@@ -791,7 +791,7 @@ class CoordinatorLost(Event, frozen=True, kw_only=True):
 
 
 class PartitionsAssigned(Event, frozen=True, kw_only=True):
-    """onPartitionsAssigned: the consumer holds these from now on, beside what it kept."""
+    """onPartitionsAssigned, or assign() (generation -1): the consumer holds these, beside what it kept."""
 
     group: str
     member: str

@@ -38,6 +38,7 @@ class AssignmentInvariants:
         self._received: dict[str, _JoinMetadata] = {}  # member id → the last JoinGroup that its coordinator has
         # group → generation → member id → the JoinGroup for that generation
         self._joined: dict[str, dict[int, dict[str, _JoinMetadata]]] = {}
+        self._assigned: dict[str, tuple[str, ...]] = {}  # member → the partitions that it named in assign()
         self._replaced: dict[str, dict[str, int]] = {}  # group → replaced member id → since when
 
     def handlers(self) -> Handlers:
@@ -53,6 +54,8 @@ class AssignmentInvariants:
             e.SyncReceived: self.sync_received,
             e.HeartbeatAnswered: self.heartbeat_answered,
             e.OffsetsCommitted: self.offsets_committed,
+            e.PartitionsAssigned: self.partitions_assigned,
+            e.PositionsReset: self.positions_reset,
         }
 
     def topic_created(self, event: e.TopicCreated) -> None:
@@ -116,6 +119,25 @@ class AssignmentInvariants:
         for each in metadata.values():
             each.before = each.topics
 
+    # --- assign() -----------------------------------------------------------------------------------------------------
+
+    def partitions_assigned(self, event: e.PartitionsAssigned) -> None:
+        """Note what a consumer named in assign(); G15 for one that gets partitions from a group, too."""
+        if event.generation < 0:
+            self._assigned[event.member] = event.partitions
+        elif event.member in self._assigned:
+            found = f"{event.member} called assign(), and gets partitions in generation {event.generation}"
+            broken("G15", event, f"{event.group}: {found}")
+
+    def positions_reset(self, event: e.PositionsReset) -> None:
+        """G15."""
+        if event.member in self._assigned:
+            for name in event.positions:
+                if name not in self._assigned[event.member]:
+                    broken(
+                        "G15", event, f"{event.group}: {event.member} reads {name}, which it did not name in assign()"
+                    )
+
     # --- static members -----------------------------------------------------------------------------------------------
 
     def static_member_replaced(self, event: e.StaticMemberReplaced) -> None:
@@ -140,8 +162,10 @@ class AssignmentInvariants:
                 self._received.pop(member_id, None)
 
     def join_received(self, event: e.JoinReceived) -> None:
-        """G13; the received metadata counts from now on."""
+        """G13, G15; the received metadata counts from now on."""
         self._check_replaced(event)
+        if event.member in self._assigned:
+            broken("G15", event, f"{event.group}: {event.member} called assign(), and joins")
         self._receive(event.member_id, event.member)
 
     def sync_received(self, event: e.SyncReceived) -> None:

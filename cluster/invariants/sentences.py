@@ -54,6 +54,9 @@ SENTENCES: dict[str, Sentence] = {
         "CooperativeStep", "a partition that a member owns goes to another one only in the next generation", "group"
     ),
     "G13": Sentence("ReplacedIsFenced", "a replaced static member neither joins, heartbeats nor commits", "group"),
+    "G15": Sentence(
+        "AssignedIsNoMember", "a consumer that calls assign() joins no group and reads what it named", "group"
+    ),
     "G14": Sentence("CommitsMoveOn", "a committed offset moves back only by a seek, a reset or a loss", "group"),
     "S1": Sentence("SessionTimeout", "a session lasts session.timeout.ms from the last sign of life", "group"),
     "S2": Sentence("RebalanceTimeout", "members have max.poll.interval.ms to rejoin, and to sync", "group"),

@@ -16,13 +16,14 @@ class MemberState(StrEnum):
 
     A process starts as Joining. Revoking: onPartitionsRevoked runs. Fenced: another process has the member's
     `group.instance.id`. Left: the member has left its group, or its process has closed. Dead: the process was killed,
-    or has crashed.
+    or has crashed. Assigned: assign() gave the process its partitions, and it joins no group.
     """
 
     JOINING = "Joining"
     SYNCING = "Syncing"
     STABLE = "Stable"
     REVOKING = "Revoking"
+    ASSIGNED = "Assigned"
     FENCED = "Fenced"
     LEFT = "Left"
     DEAD = "Dead"
@@ -36,7 +37,8 @@ MEMBER_STATES = by_next_state(
     _M.LEFT,
     {
         _M.LEFT: (_M.JOINING, _M.DEAD),
-        _M.JOINING: (_M.JOINING, _M.SYNCING, _M.FENCED, *_ENDS),
+        _M.JOINING: (_M.JOINING, _M.SYNCING, _M.FENCED, _M.ASSIGNED, *_ENDS),
+        _M.ASSIGNED: _ENDS,
         _M.SYNCING: (_M.STABLE, _M.JOINING, _M.FENCED, *_ENDS),
         _M.STABLE: (_M.REVOKING, _M.JOINING, _M.FENCED, *_ENDS),
         _M.REVOKING: (_M.STABLE, _M.JOINING),

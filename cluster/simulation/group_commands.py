@@ -86,6 +86,8 @@ class GroupCommands:
         process = self._processes.process(command.member)
         if not isinstance(process, Consumer):
             raise CommandRefusedError(f"{command.member} is not a member of a group")
+        if process.user_assigned:  # IllegalStateException of SubscriptionState.setSubscriptionType
+            raise CommandRefusedError(f"{command.member} has called assign(): a consumer cannot also subscribe()")
         if set(command.topics) == set(process.topics):  # Kafka's subscribe() has no effect then either
             raise CommandRefusedError(f"{command.member} subscribes to exactly these already")
         before, key = process.topics, ("subscribe", command.member)

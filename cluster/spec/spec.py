@@ -11,6 +11,7 @@ import msgspec
 
 from cluster.commands import AddPartitions, Command, Names, Rollout, Scale
 from cluster.config import DEFAULT_ASSIGNORS, ClusterConfig, Value, resolve, resolve_topic
+from cluster.protocol.names import topic_of
 from cluster.spec.application_spec import ApplicationSpec
 from cluster.spec.member_spec import MemberSpec
 from cluster.spec.scaling_spec import Readiness
@@ -142,12 +143,14 @@ class GroupSpec(msgspec.Struct, frozen=True):
 
     `startup_us`: from each start of a process until its application calls its first poll(). `ready`: a member is ready
     when it polls (`started`), or when it has its first assignment (`joined`).
-    `own`: the settings of the members that differ from the others.
+    `own`: the settings of the members that differ from the others. `assign`: the partitions of members that call
+    assign() instead of subscribe(), and so join no group.
     """
 
     name: str
     topics: tuple[str, ...] = ()
     subscriptions: dict[str, tuple[str, ...]] = {}
+    assign: dict[str, tuple[str, ...]] = {}
     members: int = 1
     stagger_us: int = 0
     start_us: int = 0
@@ -189,7 +192,9 @@ class GroupSpec(msgspec.Struct, frozen=True):
         return _instances(self.name, self.members)
 
     def topics_of(self, member: str) -> tuple[str, ...]:
-        """The topics a member subscribes to: its own subscription if it has one, else the group's."""
+        """The topics that a member reads: its own subscription if it has one, else the group's; with assign() those."""
+        if self.assign.get(member):
+            return tuple(dict.fromkeys(topic_of(name) for name in self.assign[member]))
         return self.subscriptions.get(member, self.topics)
 
     def consumer_config(self, member: str) -> dict[str, Value]:

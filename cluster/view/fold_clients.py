@@ -100,7 +100,13 @@ def member_resumed(view: ClusterView, event: e.MemberResumed) -> None:
 
 
 def _phase_of(state: str) -> str:
-    return {"Joining": "joining", "Syncing": "syncing", "Stable": "reading", "Revoking": "revoking"}.get(state, "dead")
+    return {
+        "Joining": "joining",
+        "Syncing": "syncing",
+        "Stable": "reading",
+        "Assigned": "reading",
+        "Revoking": "revoking",
+    }.get(state, "dead")
 
 
 @FOLD.handles(e.MemberStateChanged)

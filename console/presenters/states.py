@@ -26,6 +26,7 @@ MEMBER: dict[str, State] = {
     "Joining": State("↻", MOVING, "sends JoinGroup and waits at the barrier"),
     "Syncing": State("↻", MOVING, "sends SyncGroup and waits for its assignment"),
     "Stable": State("●", OK, "assigned: owns its partitions, polls and heartbeats"),
+    "Assigned": State("●", OK, "reads the partitions that assign() named; it is in no group"),
     "Revoking": State("↻", MOVING, "commits and revokes partitions, inside poll()"),
     "Fenced": State("✖", ERROR, "fenced: the coordinator does not accept its id or generation"),
     "Left": State("○", MUTED, "not a member: stopped, or left its group"),

@@ -54,13 +54,13 @@ def member_started(log: KafkaLogState, event: e.MemberStarted) -> list[Line]:
     if event.member in log.transactional_ids:
         known.subscribes_later = True  # after initTransactions() has returned
         return []
-    return [subscribed(log, event.member)]
+    return subscribed(log, event.member)
 
 
-def subscribed(log: KafkaLogState, member: str) -> Line:
-    """The consumer's line on its subscription."""
+def subscribed(log: KafkaLogState, member: str) -> list[Line]:
+    """The consumer's line on its subscription; none for one that calls assign()."""
     topics = ", ".join(log.member(member).topics)
-    return consumer_line(log, member, f"Subscribed to topic(s): {topics}", CONSUMER)
+    return [consumer_line(log, member, f"Subscribed to topic(s): {topics}", CONSUMER)] if topics else []
 
 
 @WRITER.handles(e.MemberStopped)
@@ -312,7 +312,7 @@ def application_failed(log: KafkaLogState, event: e.ApplicationFailed) -> list[L
 @WRITER.handles(e.SubscriptionChanged)
 def subscription_changed(log: KafkaLogState, event: e.SubscriptionChanged) -> list[Line]:
     log.member(event.member).topics = event.topics
-    return [subscribed(log, event.member)]
+    return subscribed(log, event.member)
 
 
 # --- partitions -------------------------------------------------------------------------------------------------------
@@ -323,6 +323,9 @@ def partitions_assigned(log: KafkaLogState, event: e.PartitionsAssigned) -> list
     known = log.member(event.member)
     known.unpositioned |= dict.fromkeys(event.partitions)
     known.owned |= dict.fromkeys(event.partitions)
+    if event.generation < 0:
+        named = ", ".join(event.partitions)
+        return [consumer_line(log, event.member, f"Assigned to partition(s): {named}", CONSUMER)]
     given = log.group(event.group).assignment.get(known.member_id, event.partitions)
     added = f"Adding newly assigned partitions: {tree_set(event.partitions)}"
     return [

@@ -72,7 +72,7 @@ def producer_id_assigned(log: KafkaLogState, event: e.ProducerIdAssigned) -> lis
     lines = [_producer(log, event.producer, message, TRANSACTIONS)]
     if transactional_id and log.member(event.producer).subscribes_later:
         log.member(event.producer).subscribes_later = False
-        lines.append(subscribed(log, event.producer))
+        lines += subscribed(log, event.producer)
     return lines
 
 

@@ -20,13 +20,14 @@ from recordings.scenarios.toml_tables import (
 def read_group(table: TomlTable) -> GroupSpec:
     """Read a `[[group]]` table."""
     config = table.config("consumer")
-    if not table.has("topics") and not table.has("subscriptions"):
+    if not any(table.has(key) for key in ("topics", "subscriptions", "assign")):
         table.wrong("topics", "topics (or subscriptions) is missing")
     group = GroupSpec(
         name=table.take("name", filled_text, "", required=True),
         topics=table.take("topics", filled_words, ()),
         subscriptions=_subscriptions(table.table("subscriptions")),
-        members=table.take("members", whole(0), 1),
+        assign=(assign := _subscriptions(table.table("assign"))),
+        members=table.take("members", whole(0), max(1, len(assign))),
         stagger_us=table.take("stagger", duration, 0),
         start_us=table.take("start", duration, 0),
         startup_us=table.take("startup", duration, 0),

@@ -208,6 +208,7 @@ def _group(spec: ScenarioSpec, group: GroupSpec, place: Place) -> Iterator[Probl
             reason = f"subscriptions: {group.name} has no member {member}"
             yield Problem((*place, "subscriptions", member), reason, nearest(member, members))
         yield from _topics(spec, topics, (*place, "subscriptions", member))
+    yield from _assign(spec, group, members, (*place, "assign"))
     missing = [member for member in members if not group.topics_of(member)]
     if missing and group.subscriptions:
         yield Problem((*place, "subscriptions"), f"subscriptions: {missing[0]} has none, and the group has no topics")
@@ -223,6 +224,24 @@ def _group(spec: ScenarioSpec, group: GroupSpec, place: Place) -> Iterator[Probl
     yield from check_application(spec, group, (*place, "application"))
     for own in group.own:
         yield from _member(group, own, members, (*place, "member", own.name))
+
+
+def _assign(spec: ScenarioSpec, group: GroupSpec, members: tuple[str, ...], place: Place) -> Iterator[Problem]:
+    """The partitions of members that call assign(); the other members subscribe."""
+    partitions = spec.names().partitions()
+    for member, names in group.assign.items():
+        if member not in members:
+            yield Problem((*place, member), f"assign: {group.name} has no member {member}", nearest(member, members))
+        if member in group.subscriptions:
+            reason = f"assign: {member} has a subscription, and a consumer calls subscribe() or assign()"
+            yield Problem((*place, member), reason)
+        for index, name in enumerate(names):
+            if name not in partitions:
+                reason = f"assign: no partition is named {name}"
+                yield Problem((*place, member, index), reason, nearest(name, partitions))
+    alone = [member for member in members if not group.topics_of(member)]
+    if alone and group.assign and not group.subscriptions:
+        yield Problem(place, f"assign: {alone[0]} has no partitions, and the group has no topics")
 
 
 def _member(group: GroupSpec, own: MemberSpec, members: tuple[str, ...], place: Place) -> Iterator[Problem]:

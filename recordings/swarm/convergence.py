@@ -115,17 +115,20 @@ def _group(spec: ScenarioSpec, group: GroupSpec) -> Iterator[str]:
         yield f"{counts}.lost == 0"
     if not settles(spec, group):
         return
-    yield f'{where}.state == "Stable" && {where}.members == {group.members}'
+    state = "Assigned" if group.assign else "Stable"
+    empty = f'{where}.state in ["Empty", "Dead"] && {where}.members == 0'
+    yield empty if group.assign else f'{where}.state == "Stable" && {where}.members == {group.members}'
     restless = is_restless(spec, group)
     hangs = is_transactional(spec, group) and (_may_crash_away(spec) or may_be_cut(spec, group))
     hangs = hangs or (group.application.commit == "transaction" and _may_crash_away(spec))  # its own commits
     for name in () if group.name in renamed(spec) else group.instances():
-        yield f'members["{name}"].alive && members["{name}"].state == "Stable"'
+        yield f'members["{name}"].alive && members["{name}"].state == "{state}"'
         if not (hangs or restless):
             yield f'members["{name}"].lag == 0'
     if hangs or restless:
         return
-    if commits_all(spec, group):
+    added = bool(group.assign) and bool(commands_of(spec, AddPartitions))  # no assign() names those
+    if commits_all(spec, group) and not added:
         yield f"{counts}.unread == 0"
         behind_markers = group.application.commit == "auto" or not is_transactional(spec, group)
         if behind_markers and repeats_commits(group, undisturbed=not spec.steps):

@@ -5,12 +5,14 @@ They draw from their own random stream, so that what was drawn before them stays
 
 from collections.abc import Callable
 from random import Random
+from typing import Final
 
 import msgspec
 
 from cluster.config import RACK_AWARE_SELECTORS, Value
 from cluster.spec import (
     ApplicationSpec,
+    CommitPolicy,
     GroupSpec,
     MemberSpec,
     OutputSpec,
@@ -205,6 +207,31 @@ def unequal_times(spec: ScenarioSpec, stream: Random) -> ScenarioSpec:
     return _changed(spec, unequal)
 
 
+def assigned_by_hand(spec: ScenarioSpec, stream: Random) -> ScenarioSpec:
+    """One more group, whose consumers call assign(): they divide the first topic among them."""
+    topic = spec.topics[0]
+    names = [f"{topic.name}-{number}" for number in range(topic.partitions)]
+    members = stream.randint(1, len(names))
+    commit: CommitPolicy = stream.choice(("auto", "auto", "after-each-poll"))
+    group = GroupSpec(
+        HAND,
+        members=members,
+        assign={f"{HAND}-{number + 1}": tuple(names[number::members]) for number in range(members)},
+        config={
+            "auto.offset.reset": "earliest",
+            "auto.commit.interval.ms": stream.choice((500, 2_000)),
+            "max.poll.interval.ms": 4_000,
+            "request.timeout.ms": 3_000,
+            "metadata.max.age.ms": 5_000,
+        },
+        application=ApplicationSpec(commit=commit),
+    )
+    return msgspec.structs.replace(spec, groups=(*spec.groups, group))
+
+
+HAND: Final = "hand"
+
+
 RARE: dict[str, Callable[[ScenarioSpec, Random], ScenarioSpec]] = {
     "unequal_topics": unequal_topics,
     "static_twins": static_twins,
@@ -217,4 +244,5 @@ RARE: dict[str, Callable[[ScenarioSpec, Random], ScenarioSpec]] = {
     "several_outputs": several_outputs,
     "racks": racks,
     "unequal_times": unequal_times,
+    "assigned_by_hand": assigned_by_hand,
 }

@@ -31,6 +31,7 @@ from cluster.spec import GroupSpec
 from cluster.virtual_time import Continuation
 
 FOREVER: Final = -1
+NOT_SUBSCRIBED: Final = "IllegalStateException: Consumer is not subscribed to any topics or assigned any partitions"
 
 
 class Consumer(ConsumerHost):
@@ -208,6 +209,8 @@ class Consumer(ConsumerHost):
             await self._start_up(self.timeline.now_us + self.spec.startup_us)
         if not self._closing or not self.spec.startup_us:
             await self.application.begin(self)
+        if not self.topics and not self.user_assigned:
+            self.fail(NOT_SUBSCRIBED)
         if self.spec.ready == "started":
             self._become_ready()
         while self.alive:
@@ -270,6 +273,8 @@ class Consumer(ConsumerHost):
         sent = self.membership.commits.send(self._auto_commit_ended, during="poll")
         if sent or self.coordinator >= 0 or not self.stable:
             self.schedule_auto_commit()
+        elif self.user_assigned:  # only a commit, or a missing position, looks the coordinator up
+            self.membership.lookup.begin()
 
     def _auto_commit_ended(self, error: ErrorCode) -> None:
         if error.retriable:
@@ -336,7 +341,9 @@ class Consumer(ConsumerHost):
 
     @property
     def watched_topics(self) -> tuple[str, ...]:
-        """The topics that the member subscribes to; for a leader those of the whole group."""
+        """The topics that the member subscribes to, or has named in assign(); for a leader those of the whole group."""
+        if self.user_assigned:
+            return self.spec.topics_of(self.name)
         return self.membership.rejoin.watched_topics
 
     def subscribe(self, topics: tuple[str, ...]) -> None:
@@ -407,7 +414,8 @@ class Consumer(ConsumerHost):
 
     def commit_async(self) -> None:
         """CommitAsync of the positions."""
-        self.membership.commits.send()
+        if not self.membership.commits.send() and self.user_assigned:
+            self.membership.lookup.begin()
 
     def seek_back(self, positions: dict[str, int]) -> None:
         """Let the application seek to these positions, of partitions that are still owned, before its next poll()."""

@@ -52,6 +52,8 @@ class ConsumerCoordinator:
         """Whether poll() has anything to do for the group now."""
         if self._fenced:
             return False
+        if self._consumer.user_assigned:
+            return not self._consumer.owned or self._may_find_assigned
         if self._consumer.coordinator < 0:
             return self.rejoin.has_answer or not self.lookup.running
         return self.rejoin.has_work or self._may_find_positions
@@ -65,8 +67,20 @@ class ConsumerCoordinator:
         """
         return not self.rejoin.needed and (self.positions.validation.due or self.positions.missing)
 
+    @property
+    def _may_find_assigned(self) -> bool:
+        """Whether partitions of assign() need positions, or their validation; the former need a coordinator.
+
+        Source: `ConsumerCoordinator.poll`, which does not look up the coordinator for manually assigned partitions.
+        """
+        known = self._consumer.coordinator >= 0 or not self.lookup.running
+        return self.positions.validation.due or (self.positions.missing and known)
+
     async def work(self) -> None:
         """Do the next thing that poll() has to do for the group."""
+        if self._consumer.user_assigned:
+            await self._work_assigned()
+            return
         rejoin = self.rejoin
         if self._consumer.coordinator < 0 and not rejoin.has_answer:
             self.lookup.begin()
@@ -77,6 +91,35 @@ class ConsumerCoordinator:
                 self.positions.validation.ask()
             else:
                 await self.positions.find()
+
+    async def _work_assigned(self) -> None:
+        """Do the next thing that poll() has to do after assign()."""
+        consumer = self._consumer
+        if not consumer.owned:
+            self._assign()
+        elif self.positions.validation.due:
+            self.positions.validation.ask()
+        elif consumer.coordinator < 0:
+            self.lookup.begin()
+        else:
+            await self.positions.find()
+
+    def _assign(self) -> None:
+        """assign(): take the partitions, in no group; offsets are committed without member id and generation.
+
+        Source: `KafkaConsumer.assign`, `SubscriptionState.assignFromUser`.
+        """
+        consumer = self._consumer
+        consumer.stable, consumer.owned = True, consumer.user_assigned
+        consumer.set_state(MemberState.ASSIGNED, reasons.ASSIGNED)
+        consumer.schedule_auto_commit()
+        consumer.emit(
+            e.PartitionsAssigned(
+                group=consumer.group, member=consumer.name, generation=-1, partitions=consumer.user_assigned
+            )
+        )
+        consumer.joined()
+        self.positions.assigned(consumer.user_assigned)
 
     # --- errors in responses ------------------------------------------------------------------------------------------
 
@@ -119,7 +162,10 @@ class ConsumerCoordinator:
 
     def _commit_failed(self, error: ErrorCode, sent_as: MemberIdentity) -> None:
         """Handle an error like `on_error`; but on REBALANCE_IN_PROGRESS rejoin even if the member is not Stable."""
-        if error is ErrorCode.REBALANCE_IN_PROGRESS:
+        if self._consumer.user_assigned:  # UNKNOWN_MEMBER_ID: the group has members, and poll() goes on
+            if error in _COORDINATOR_MOVED:
+                self._consumer.coordinator_unknown(f"error response {error.name}")
+        elif error is ErrorCode.REBALANCE_IN_PROGRESS:
             self.rejoin.request_rejoin(reasons.COMMIT_FAILED)
         else:
             self.on_error(error, sent_as, "OFFSET_COMMIT")
@@ -176,7 +222,7 @@ class ConsumerCoordinator:
         if consumer.owned:
             if consumer.auto_commit:
                 await self._commit_at_close()
-            if consumer.owned:
+            if consumer.owned and not consumer.user_assigned:
                 self.rejoin.revoke(consumer.owned, lost=not consumer.stable)
         consumer.disable_heartbeats()
         if consumer.coordinator >= 0 and consumer.member_id and consumer.instance_id is None:

@@ -41,7 +41,8 @@ class ConsumerHost(Process, ABC):
 
     `in_poll`: poll() runs, or an idle stretch of polls. `last_poll_us`: when it last ran. `needs_attention`: the poll
     loop has work other than records. `stable`: the member considers itself Stable (Kafka's `MemberState.STABLE`), which
-    a commit requires. `records_withheld`: poll() returns no records, because partitions are about to be revoked.
+    a commit requires. `user_assigned`: the partitions of assign(), with which a consumer joins no group.
+    `records_withheld`: poll() returns no records, because partitions are about to be revoked.
     """
 
     def __init__(self, environment: ClientEnvironment, spec: GroupSpec, name: str, number: int) -> None:
@@ -49,7 +50,8 @@ class ConsumerHost(Process, ABC):
         self.config = config = ConsumerConfig.of(self._values)
         super().__init__(environment, name, number, config)
         self.spec, self.group = spec, spec.name
-        self.topics = spec.topics_of(name)
+        self.user_assigned = spec.assign.get(name, ())
+        self.topics = () if self.user_assigned else spec.topics_of(name)
         self.assignors: tuple[Assignor, ...] = ()
         self.cooperative = False
         self.read_replica = ReadReplica(self, self.group, self._read_replicas_changed)

@@ -39,5 +39,5 @@ class MetadataRefresh:
             consumer.mark_metadata_stale()
         elif any(consumer.leader_of(name) < 0 for name in consumer.owned):
             consumer.retry_refresh_later()
-        elif consumer.state is MemberState.STABLE and not rejoin.needed:
+        elif consumer.state is MemberState.ASSIGNED or (consumer.state is MemberState.STABLE and not rejoin.needed):
             await consumer.sleep(consumer.retry_backoff_us)

@@ -39,8 +39,9 @@ class OffsetCommits:
         offsets = {name: (offset, epochs[name], "") for name, offset in consumer.fetcher.positions.items()}
         if not offsets or consumer.coordinator < 0 or not consumer.stable:
             return None
+        instance_id = None if consumer.user_assigned else consumer.instance_id
         return m.OffsetCommitRequest(
-            consumer.group, consumer.generation, consumer.member_id, consumer.instance_id, offsets, consumer.name
+            consumer.group, consumer.generation, consumer.member_id, instance_id, offsets, consumer.name
         )
 
     def send(self, on_committed: OnCommitted | None = None, *, during: str = "") -> bool:
@@ -61,7 +62,7 @@ class OffsetCommits:
         request = self._request()
         if request is None:
             self.error = ErrorCode.NONE
-            if consumer.fetcher.positions and consumer.generation < 0:
+            if consumer.fetcher.positions and consumer.generation < 0 and not consumer.user_assigned:
                 self._not_a_member()
             return not consumer.fetcher.positions
         sent_as = consumer.identity

@@ -357,3 +357,34 @@ def test_what_could_not_be_read_brings_no_second_complaint() -> None:
 )
 def test_errors_of_a_members_own_settings(addition: str, line: int, reason: str) -> None:
     assert_error(errors_of(f"{MINIMAL}{addition}\n"), line, reason)
+
+
+@pytest.mark.parametrize(
+    ("addition", "line", "reason"),
+    [
+        ('assign = { "billing-3" = ["orders-0"] }', 12, "assign: billing has no member billing-3 (did you mean"),
+        ('assign = { "billing-1" = ["orders-9"] }', 12, "assign: no partition is named orders-9 (did you mean orders-"),
+        (
+            'assign = { "billing-1" = ["order-0"] }',
+            12,
+            "assign: no partition is named order-0 (did you mean orders-0?)",
+        ),
+        ('assign = { "billing-1" = [] }', 12, "billing-1: the list is empty"),
+        ('assign = { "billing-1" = "orders-0" }', 12, "billing-1: 'orders-0' is not a list of names"),
+        ('assign = ["orders-0"]', 12, "assign: ['orders-0'] is not a table"),
+        (
+            'subscriptions = { "billing-1" = ["orders"] }\nassign = { "billing-1" = ["orders-0"] }',
+            13,
+            "assign: billing-1 has a subscription, and a consumer calls subscribe() or assign()",
+        ),
+    ],
+)
+def test_errors_of_assign(addition: str, line: int, reason: str) -> None:
+    assert_error(errors_of(f"{MINIMAL}{addition}\n"), line, reason)
+
+
+def test_members_of_a_group_without_topics_are_all_assigned() -> None:
+    text = MINIMAL.replace('topics = ["orders"]\nmembers = 2', 'members = 2\nassign = { "billing-2" = ["orders-0"] }')
+    assert errors_of(text) == ["f.toml:11: assign: billing-1 has no partitions, and the group has no topics"]
+    scenario = parse_scenario(text.replace("members = 2\n", "").replace("billing-2", "billing-1"), "f.toml")
+    assert scenario.spec.groups[0].members == 1
