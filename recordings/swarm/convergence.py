@@ -127,8 +127,9 @@ def _group(spec: ScenarioSpec, group: GroupSpec) -> Iterator[str]:
             yield f'members["{name}"].lag == 0'
     if hangs or restless:
         return
-    added = bool(group.assign) and bool(commands_of(spec, AddPartitions))  # no assign() names those
-    if commits_all(spec, group) and not added:
+    # assign() names no added partitions, and a Deployment's new pods are named by none
+    unread = bool(group.assign) and (bool(commands_of(spec, AddPartitions)) or group.name in renamed(spec))
+    if commits_all(spec, group) and not unread:
         yield f"{counts}.unread == 0"
         behind_markers = group.application.commit == "auto" or not is_transactional(spec, group)
         if behind_markers and repeats_commits(group, undisturbed=not spec.steps):
