@@ -864,6 +864,22 @@ class PositionTruncated(Event, frozen=True, kw_only=True):
     reset: str
 
 
+class PartitionsPaused(Event, frozen=True, kw_only=True):
+    """pause(): poll() returns no records of these from now on, and fetches none; what is fetched is kept."""
+
+    group: str
+    member: str
+    partitions: tuple[str, ...]
+
+
+class PartitionsResumed(Event, frozen=True, kw_only=True):
+    """resume(): poll() returns records of these partitions again."""
+
+    group: str
+    member: str
+    partitions: tuple[str, ...]
+
+
 class PreferredReadReplicaChanged(Event, frozen=True, kw_only=True):
     """A consumer fetches a partition from `broker` from now on (KIP-392); -1: from the leader again.
 

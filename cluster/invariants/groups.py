@@ -18,6 +18,7 @@ class GroupInvariants:
         self._generations: dict[str, tuple[int, int]] = {}  # the last generation, and the coordinator's leader epoch
         self._committed: dict[str, dict[str, None]] = {}  # group → partitions with a committed offset
         self._beats: dict[str, tuple[int, str]] = {}  # member id → its last answered heartbeat, and its member
+        self._paused: dict[str, dict[str, None]] = {}  # member → the partitions that it has paused
         self._moved_by_operator: dict[str, None] = {}  # groups whose offsets an operator moved: any offset is legal
 
     def handlers(self) -> Handlers:
@@ -28,6 +29,10 @@ class GroupInvariants:
             e.GroupDeleted: self.group_deleted,
             e.GroupStabilized: self.group_stabilized,
             e.PartitionsAssigned: self.partitions_assigned,
+            e.PartitionsPaused: self.partitions_paused,
+            e.PartitionsResumed: self.partitions_resumed,
+            e.PartitionsRevoked: self.partitions_resumed,
+            e.MemberStarted: self.member_started,
             e.PollReturned: self.poll_returned,
             e.PositionsMovedOn: self.poll_returned,
             e.PositionsReset: self.positions_reset,
@@ -144,13 +149,30 @@ class GroupInvariants:
                     found = f"{name} is held by {holder} and {event.member}"
                     broken("G2", event, f"{event.group}: {found}, both members in generation {group.generation}")
 
+    def partitions_paused(self, event: e.PartitionsPaused) -> None:
+        """Note the partitions: poll() returns none of their records."""
+        self._paused.setdefault(event.member, {}).update(dict.fromkeys(event.partitions))
+
+    def partitions_resumed(self, event: e.PartitionsResumed | e.PartitionsRevoked) -> None:
+        """Forget the partitions; one that is revoked and assigned again is not paused."""
+        for name in event.partitions if self._paused else ():
+            self._paused.get(event.member, {}).pop(name, None)
+
+    def member_started(self, event: e.MemberStarted) -> None:
+        """Forget what an earlier process had paused."""
+        self._paused.pop(event.member, None)
+
     def positions_reset(self, event: e.PositionsReset) -> None:
         """Note an operator's seek: any offset is legal after it."""
         if event.reason == "seek":
             self._moved_by_operator[event.group] = None
 
     def poll_returned(self, event: e.PollReturned | e.PositionsMovedOn) -> None:
-        """R11, T3: consumers read only committed records, read_committed ones only decided records."""
+        """R11, T3, G16: consumers read only committed, decided records of partitions that are not paused."""
+        if self._paused and isinstance(event, e.PollReturned):
+            for name in event.positions:
+                if name in self._paused.get(event.member, ()):
+                    broken("G16", event, f"{event.member} gets records of {name}, which it has paused")
         committed = self._view.groups[event.group].read_committed
         for name, position in event.positions.items():
             log = self._logs[name]

@@ -54,6 +54,7 @@ SENTENCES: dict[str, Sentence] = {
         "CooperativeStep", "a partition that a member owns goes to another one only in the next generation", "group"
     ),
     "G13": Sentence("ReplacedIsFenced", "a replaced static member neither joins, heartbeats nor commits", "group"),
+    "G16": Sentence("PausedIsQuiet", "poll() returns no record of a partition between pause() and resume()", "group"),
     "G15": Sentence(
         "AssignedIsNoMember", "a consumer that calls assign() joins no group and reads what it named", "group"
     ),

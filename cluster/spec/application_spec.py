@@ -44,6 +44,7 @@ class ApplicationSpec(msgspec.Struct, frozen=True):
 
     `per_record_us` ± `jitter` share of it for each; `commit` as in `scenario-format.md`; `writes` = a topic that gets
     one record for each input; `sink` = an outside store; `restart_after_us` = a crashed member comes back by itself.
+    `worker_threads` process behind poll(), `queue` = records in hand at which the partitions are paused.
     `outputs` = several topics in place of `writes`; `producer` = Kafka's keys of the producer inside each member's
     process; `processing` = a distribution in place of `per_record_us`.
     """
@@ -59,6 +60,8 @@ class ApplicationSpec(msgspec.Struct, frozen=True):
     outputs: tuple[OutputSpec, ...] = ()
     processing: ProcessingSpec | None = None
     slow_keys: SlowKeysSpec | None = None
+    worker_threads: int = 0
+    queue: int = 1_000
 
     @property
     def has_producer(self) -> bool:

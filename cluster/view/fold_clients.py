@@ -186,6 +186,7 @@ def _release(view: ClusterView, member: MemberView, at_us: int, partitions: tupl
         member.owned.pop(name, None)
         member.positions.pop(name, None)
         member.read_from.pop(name, None)
+        member.paused_partitions.pop(name, None)
     _let_go(view, member, at_us, partitions)
 
 
@@ -254,40 +255,6 @@ def _blame(group: GroupView, generation: int, reread: int) -> None:
         if one.generation == generation:
             one.reread += reread
             return
-
-
-@FOLD.handles(e.PositionsRolledBack)
-def positions_given_up(view: ClusterView, event: e.PositionsRolledBack) -> None:
-    positions = view.members[event.member].positions
-    for name in event.partitions:
-        positions.pop(name, None)
-    words = f"aborted its transaction ({event.reason}) and goes back to what {event.group} has committed"
-    note_of(view, event, "member", event.member, f" {words}")
-
-
-@FOLD.handles(e.PositionOutOfRange)
-def position_out_of_range(view: ClusterView, event: e.PositionOutOfRange) -> None:
-    view.members[event.member].positions.pop(event.partition, None)
-    words = f"position {event.position} of {event.partition} is not in the log: {event.reset} decides"
-    note_of(view, event, "member", event.member, f": {words}")
-
-
-@FOLD.handles(e.PositionTruncated)
-def position_truncated(view: ClusterView, event: e.PositionTruncated) -> None:
-    if event.reset != "none" and event.diverging < 0:
-        view.members[event.member].positions.pop(event.partition, None)
-    where = f"offset {event.diverging}" if event.diverging >= 0 else "an offset that its leader does not know"
-    words = f"the log of {event.partition} diverges from what it read up to {event.position}, at {where}"
-    note_of(view, event, "member", event.member, f": {words}")
-
-
-@FOLD.handles(e.PreferredReadReplicaChanged)
-def preferred_read_replica_changed(view: ClusterView, event: e.PreferredReadReplicaChanged) -> None:
-    read_from = view.members[event.member].read_from
-    if event.broker >= 0:
-        read_from[event.partition] = event.broker
-    else:
-        read_from.pop(event.partition, None)
 
 
 @FOLD.handles(e.PollReturned)

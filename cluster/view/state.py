@@ -143,10 +143,9 @@ class Heartbeat(msgspec.Struct, gc=False):
 class MemberView(msgspec.Struct, gc=False):
     """A consumer's own state, and its heartbeats as the coordinator answered them.
 
-    `heartbeats_from_us`: the last restart of its heartbeat thread, by a JoinGroup response.
-    `polling`: a poll() (or a series of empty polls) is running and the application processes no record.
-    `last_poll_us`: when poll() last returned records, or the process started.
-    `assignors`: what its last process offers; `next_assignors`: what the next one will.
+    `heartbeats_from_us`: the last restart of its heartbeat thread, by a JoinGroup response. `polling`: a poll() (or a
+    series of empty polls) is running and the application processes no record. `last_poll_us`: when poll() last returned
+    records, or the process started. `assignors`: what its last process offers; `next_assignors`: the next one.
     """
 
     member: str
@@ -171,6 +170,7 @@ class MemberView(msgspec.Struct, gc=False):
     heartbeats_from_us: int = NEVER
     coordinator: int = -1
     owned: dict[str, int] = {}  # partition → when it was assigned
+    paused_partitions: dict[str, None] = {}  # pause() was called for them
     read_from: dict[str, int] = {}  # partition → the follower that it is fetched from
     positions: dict[str, int] = {}
     processed: int = 0

@@ -34,6 +34,8 @@ def read_application(table: TomlTable, config: dict[str, Value]) -> ApplicationS
         restart_after_us=table.take("restart_after", duration, None),
         processing=_processing(table.table("processing")) if table.has("processing") else None,
         slow_keys=_slow_keys(table.table("slow_keys")) if table.has("slow_keys") else None,
+        worker_threads=table.take("worker_threads", whole(1, MOST_WORKERS), 0),
+        queue=table.take("queue", whole(1), 1_000),
         producer=table.config("producer", "producer"),
     )
     if table.has("writes") and table.has("outputs"):
@@ -42,9 +44,14 @@ def read_application(table: TomlTable, config: dict[str, Value]) -> ApplicationS
         if table.has("processing") and table.has(key):
             table.wrong(key, f"{key}: `processing` gives a time to each record: {reason}")
     table.known += ["poison", "processing", "slow_keys"]
+    if table.has("queue") and not table.has("worker_threads"):
+        table.wrong("queue", "queue goes with worker_threads: without them the records of a poll() are processed in it")
     table.close()
     return application
 
+
+MOST_WORKERS: Final = 1_000
+"""Worker threads of one member."""
 
 _MEANT: Final[dict[str, CommitPolicy]] = {
     **dict.fromkeys(

@@ -27,8 +27,24 @@ def check_application(spec: ScenarioSpec, group: GroupSpec, place: Place) -> Ite
             yield Problem((*place, "outputs", index, "topic"), reason)
         if output.share == 0:
             yield Problem((*place, "outputs", index, "share"), "share: no input is written with a share of 0")
+    if application.worker_threads:
+        yield from _workers(application, place)
     if application.producer:
         yield from _producer(group.name, application, (*place, "producer"))
+
+
+def _workers(application: ApplicationSpec, place: Place) -> Iterator[Problem]:
+    """What an application with worker threads cannot be asked for."""
+    there = (*place, "worker_threads")
+    if application.processing is not None or application.slow_keys is not None:
+        yield Problem(there, "worker_threads: workers take `per_record` for each record, with `jitter`")
+    if application.has_producer:
+        yield Problem(there, "worker_threads: an application that writes does so in the thread that polls")
+    if application.poison is not None:
+        yield Problem(there, "worker_threads: a poison record is met in the thread that polls")
+    if application.commit == "before-processing":
+        reason = 'worker_threads: commit = "before-processing" processes in the thread that polls'
+        yield Problem((*place, "commit"), reason, "after-each-poll")
 
 
 def _producer(name: str, application: ApplicationSpec, place: Place) -> Iterator[Problem]:

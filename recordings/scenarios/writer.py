@@ -177,6 +177,8 @@ def _application(application: ApplicationSpec) -> list[Row]:
         ("outputs", [_output(each) for each in application.outputs], []),
         ("sink", application.sink, None),
         ("poison", None if poison is None else {"key": poison.key, "crashes": poison.crashes}, None),
+        ("worker_threads", application.worker_threads, 0),
+        ("queue", application.queue, 1_000),
         ("restart_after", None if restart_us is None else _duration(restart_us), None),
         ("producer", application.producer, {}),
     ]

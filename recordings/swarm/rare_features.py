@@ -232,6 +232,25 @@ def assigned_by_hand(spec: ScenarioSpec, stream: Random) -> ScenarioSpec:
 HAND: Final = "hand"
 
 
+def workers_behind_poll(spec: ScenarioSpec, stream: Random) -> ScenarioSpec:
+    """Applications that only read hand their records to worker threads."""
+
+    def with_workers(group: GroupSpec) -> GroupSpec:
+        threads, queue, per_record_us = stream.choice((1, 3)), stream.choice((5, 100)), stream.choice((0, 4_000))
+        commit: CommitPolicy = stream.choice(("async", "after-each-poll"))
+        application = group.application
+        inside = application.has_producer or application.poison is not None
+        inside = inside or application.processing is not None or application.slow_keys is not None
+        if group.name in UNTOUCHED or inside or application.commit == "before-processing":
+            return group
+        application = msgspec.structs.replace(
+            application, worker_threads=threads, queue=queue, per_record_us=per_record_us, commit=commit
+        )
+        return msgspec.structs.replace(group, application=application)
+
+    return msgspec.structs.replace(spec, groups=tuple(with_workers(group) for group in spec.groups))
+
+
 RARE: dict[str, Callable[[ScenarioSpec, Random], ScenarioSpec]] = {
     "unequal_topics": unequal_topics,
     "static_twins": static_twins,
@@ -245,4 +264,5 @@ RARE: dict[str, Callable[[ScenarioSpec, Random], ScenarioSpec]] = {
     "racks": racks,
     "unequal_times": unequal_times,
     "assigned_by_hand": assigned_by_hand,
+    "workers_behind_poll": workers_behind_poll,
 }

@@ -21,6 +21,7 @@ from cluster.clients.application.processing_time import ProcessingTimes
 from cluster.clients.consumer.consumer_host import ConsumerHost
 from cluster.clients.consumer.output_producer import OutputProducer
 from cluster.clients.consumer.transactional_output import TransactionalOutputProducer
+from cluster.clients.consumer.worker_threads import WorkerThreads
 from cluster.clients.delivery_ledger import DeliveryLedger
 from cluster.clients.process import Wait
 from cluster.clients.producer.transaction_manager import TransactionError
@@ -45,6 +46,22 @@ class Application:
         self._cost_us = 0.0
         self._ends_us: list[float] = []  # when each record of the work is finished, if their times differ
         self._committed_first = self._slowed = False
+        self.workers = WorkerThreads(spec, self._record_cost_us, self._finished) if spec.worker_threads else None
+
+    @property
+    def commit_due(self) -> bool:
+        """Whether poll() must commit what worker threads have finished."""
+        return self.workers is not None and self.workers.commit_due
+
+    async def commit_finished(self, consumer: ConsumerHost) -> None:
+        """Commit what worker threads have finished."""
+        if self.workers is not None:
+            await self.workers.commit(consumer)
+
+    def _record_cost_us(self) -> float:
+        """Draw the processing time of the next records, for each."""
+        cost_us = float(self.per_record_us)
+        return cost_us * (1 + self.spec.jitter * (2 * self._random() - 1)) if self.spec.jitter else cost_us
 
     def reset_speed(self) -> None:
         """Process records at the scenario's speed again."""
@@ -67,6 +84,8 @@ class Application:
 
         Yields how long the next records take in us, or what the thread waits for; it is resumed when that is over.
         """
+        if self.workers is not None:
+            return self.workers.take(consumer, slices)
         writer = self.output_producer
         if isinstance(writer, TransactionalOutputProducer):
             return self._in_transaction(consumer, writer, slices)
@@ -153,10 +172,8 @@ class Application:
         consumer.fail(writer.failure)
 
     def _process(self, consumer: ConsumerHost, slices: list[Slice]) -> Iterator[int | Wait]:
-        cost_us = float(self.per_record_us)
         self._slowed = self.per_record_us != self.spec.per_record_us
-        if self.spec.jitter:
-            cost_us *= 1 + self.spec.jitter * (2 * self._random() - 1)
+        cost_us = self._record_cost_us()
         if self.spec.poison is None:
             return self._process_slices(consumer, slices, cost_us)
         return self._process_with_poison(consumer, slices, cost_us, self.spec.poison)
@@ -217,6 +234,8 @@ class Application:
 
     def interrupt(self, consumer: ConsumerHost) -> None:
         """Count the records that are finished when the process is killed now."""
+        if self.workers is not None:
+            self.workers.interrupt(consumer)
         worked_us = consumer.timeline.now_us - self._since_us
         work, ends_us = self._work, self._ends_us
         self._work, self._ends_us = [], []  # before the event: the process may be killed a second time right after it

@@ -87,6 +87,8 @@ class Consumer(ConsumerHost):
         self._seeks = {}
         self._polling = self._waiter = self.timeline.continuation(self._poll, "records")
         self._work, self.ready = None, False
+        if self.application.workers is not None:
+            self.application.workers.begin(self)
         self.change_state(MemberState.JOINING)
         self.emit(e.MemberStarted(group=self.group, member=self.name))
         self.timeline.start(nursery, self._run, name=self.name)
@@ -316,6 +318,8 @@ class Consumer(ConsumerHost):
             await self.metadata.refresh()
         elif self.membership.has_work:
             await self.membership.work()
+        elif self.application.commit_due:
+            await self.application.commit_finished(self)
         else:
             self.needs_attention = False
 
@@ -324,6 +328,8 @@ class Consumer(ConsumerHost):
         writer = self.application.output_producer
         if writer is not None and writer.failure is None:
             await writer.flush(self)
+        if self.application.workers is not None and self._failure is None:
+            await self.application.workers.drain(self)
         await self.membership.close()
         if self._failure is None:
             if self.state is not MemberState.LEFT:
@@ -383,6 +389,30 @@ class Consumer(ConsumerHost):
                 await self.park_until(waiter, self._stalled_until_us)
         self._waiter, self._stalled_until_us = self._polling, None
         self._poll_called()
+
+    # --- pause() and resume() -----------------------------------------------------------------------------------------
+
+    def pause(self, partitions: tuple[str, ...]) -> None:
+        """pause(): poll() returns no records of these partitions, and fetches none."""
+        fresh = tuple(name for name in partitions if name not in self.fetcher.paused)
+        if fresh:
+            self.fetcher.pause(fresh)
+            self.emit(e.PartitionsPaused(group=self.group, member=self.name, partitions=fresh))
+
+    def resume(self) -> None:
+        """resume(): poll() returns records of all partitions again."""
+        paused = tuple(self.fetcher.paused)
+        if paused:
+            self.emit(e.PartitionsResumed(group=self.group, member=self.name, partitions=paused))
+            self.fetcher.unpause(paused)
+            self.wake()
+
+    def partitions_gone(self, partitions: tuple[str, ...]) -> None:
+        """Tell the application that these were revoked or lost; one that comes back is not paused."""
+        for name in partitions:
+            self.fetcher.paused.pop(name, None)
+        if self.application.workers is not None:
+            self.application.workers.drop(self, partitions)
 
     # --- what the parts ask of each other -----------------------------------------------------------------------------
 

@@ -42,6 +42,7 @@ class ConsumerHost(Process, ABC):
     `in_poll`: poll() runs, or an idle stretch of polls. `last_poll_us`: when it last ran. `needs_attention`: the poll
     loop has work other than records. `stable`: the member considers itself Stable (Kafka's `MemberState.STABLE`), which
     a commit requires. `user_assigned`: the partitions of assign(), with which a consumer joins no group.
+    `finished`: what a commit has instead of the positions, with leader epochs; worker threads are behind these.
     `records_withheld`: poll() returns no records, because partitions are about to be revoked.
     """
 
@@ -95,6 +96,7 @@ class ConsumerHost(Process, ABC):
         self._metadata_waiter: Waiter | None = None
         self.coordinator_since_us = 0
         self.owned: tuple[str, ...] = ()
+        self.finished: dict[str, tuple[int, int]] | None = None
         self.fetcher.reset(read_committed=config.read_committed)
         self.in_poll = True
         self.last_poll_us = self.timeline.now_us
@@ -337,6 +339,18 @@ class ConsumerHost(Process, ABC):
     @abstractmethod
     def position_out_of_range(self, partition: str) -> None:
         """Reset a position that is not in the log, by `auto.offset.reset`."""
+
+    @abstractmethod
+    def pause(self, partitions: tuple[str, ...]) -> None:
+        """pause(): poll() returns no records of these partitions."""
+
+    @abstractmethod
+    def resume(self) -> None:
+        """resume(): poll() returns records of all partitions again."""
+
+    @abstractmethod
+    def partitions_gone(self, partitions: tuple[str, ...]) -> None:
+        """Tell the application that these were revoked or lost."""
 
     @abstractmethod
     def crash(self, reason: str) -> None:

@@ -7,7 +7,7 @@ Source: `org.apache.kafka.clients.consumer.internals.Fetcher`, `FetchCollector`.
 """
 
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import NamedTuple, Protocol
 
@@ -76,6 +76,7 @@ class Fetcher:
         self.leader_epochs: dict[str, int] = {}
         self._buffer: deque[tuple[str, list[RecordBatch]]] = deque()
         self._buffered: dict[str, None] = {}
+        self.paused: dict[str, None] = {}
         self._ends: dict[
             str, RecordBatch
         ] = {}  # partition → the last batch of its fetch, if the application does not get it
@@ -117,6 +118,20 @@ class Fetcher:
         self._buffer = deque([entry for entry in self._buffer if entry[0] in self.positions])
         self.route()
 
+    def pause(self, partitions: Iterable[str]) -> None:
+        """Return and fetch no records of these; what is buffered, or arrives of a Fetch in flight, is kept.
+
+        Source: `SubscriptionState.pause`, `FetchCollector.collectFetch`.
+        """
+        self.paused |= dict.fromkeys(partitions)
+
+    def unpause(self, partitions: Iterable[str]) -> None:
+        """Return and fetch records of these again."""
+        for name in partitions:
+            self.paused.pop(name, None)
+            if name in self.positions:
+                self._renew_fetch(name)
+
     def route(self) -> None:
         """Group partitions by the broker to fetch from, after leaders, read replicas or the assignment changed."""
         self._by_broker = {}
@@ -156,11 +171,11 @@ class Fetcher:
 
     def send(self) -> None:
         """Send a Fetch to every broker that serves a fetchable partition and has none in flight."""
-        buffered, positions, epochs = self._buffered, self.positions, self.leader_epochs
+        buffered, positions, epochs, paused = self._buffered, self.positions, self.leader_epochs, self.paused
         for broker in tuple(self._free):
             wanted: dict[str, tuple[int, int]] = {}
             for name in self._by_broker[broker]:
-                if name not in buffered:
+                if name not in buffered and name not in paused:
                     wanted[name] = positions[name], epochs[name]
             if not wanted:
                 continue
@@ -266,6 +281,19 @@ class Fetcher:
 
     def collect(self, max_records: int) -> list[Slice]:
         """Take up to `max_records` buffered records, oldest fetch first, and move the positions past them."""
+        if self.paused:
+            return self._collect_unpaused(max_records)
+        return self._collect(max_records)
+
+    def _collect_unpaused(self, max_records: int) -> list[Slice]:
+        """Collect without the paused partitions; their batches go to the end of the buffer."""
+        paused = [entry for entry in self._buffer if entry[0] in self.paused]
+        self._buffer = deque([entry for entry in self._buffer if entry[0] not in self.paused])
+        slices = self._collect(max_records)
+        self._buffer.extend(paused)
+        return slices
+
+    def _collect(self, max_records: int) -> list[Slice]:
         buffer = self._buffer
         slices: list[Slice] = []
         while buffer and max_records > 0:
@@ -305,6 +333,7 @@ class Fetcher:
         self._rerouted = False
         self._reader.read_replica.reset()
         self._buffer.clear()
+        self.paused.clear()
         self._buffered, self._ends, self._in_flight, self._free = {}, {}, {}, {}
 
 

@@ -35,8 +35,11 @@ class OffsetCommits:
 
     def _request(self) -> m.OffsetCommitRequest | None:
         consumer = self._consumer
-        epochs = consumer.fetcher.offset_epochs
-        offsets = {name: (offset, epochs[name], "") for name, offset in consumer.fetcher.positions.items()}
+        epochs, finished = consumer.fetcher.offset_epochs, consumer.finished
+        if finished is not None:
+            offsets = {name: (offset, epoch, "") for name, (offset, epoch) in finished.items()}
+        else:
+            offsets = {name: (offset, epochs[name], "") for name, offset in consumer.fetcher.positions.items()}
         if not offsets or consumer.coordinator < 0 or not consumer.stable:
             return None
         instance_id = None if consumer.user_assigned else consumer.instance_id

@@ -186,6 +186,7 @@ class Rejoin:
         consumer.read_replica.forget(partitions)
         consumer.fetcher.revoke(partitions)
         self._positions.revoked(partitions)
+        consumer.partitions_gone(partitions)
         consumer.emit(e.PartitionsRevoked(group=consumer.group, member=consumer.name, partitions=partitions, lost=lost))
 
     # --- JoinGroup ----------------------------------------------------------------------------------------------------

@@ -45,6 +45,11 @@ def declared(session: int = 10_000, interval: int = 500, poll: int = 4_000, inst
     ]  # fmt: skip
 
 
+def paused() -> e.Event:
+    """pause() was called for the partition."""
+    return e.PartitionsPaused(group="g", member="g-1", partitions=(P,))
+
+
 def said(member: str, member_id: str = "") -> e.Event:
     """A JoinGroup leaves."""
     return e.MemberStateChanged(
@@ -249,6 +254,7 @@ MORE: list[tuple[str, list[e.Event]]] = [
              barrier(2, "g-1", "g-2"), loaded_again(), *joining("g-2"), *cooperative(2, g1=(), g2=(P,))]),
     ("G13", [*stable(1, g1=(P,)), replaced(1), beat(2 * MS)]),
     ("G13", [*declared(instance="i"), *stable(1, g1=(P,)), replaced(1), at(20_000, committed(0))]),
+    ("G16", [*declared(), appended(0), watermark(10), *polled(0)[:1], paused(), polled(1)[1]]),
     ("G15", [*declared(), given("g-1", -1), received("g-1", "g-1-id")]),
     ("G15", [*declared(), given("g-1", -1), *stable(1, g1=(P,)), given("g-1", 1)]),
     ("G15", [*declared(), msgspec.structs.replace(given("g-1", -1), partitions=()), *polled(0)[:1]]),
@@ -301,6 +307,8 @@ MORE: list[tuple[str, list[e.Event]]] = [
 ]  # fmt: skip
 
 LEGAL: list[list[e.Event]] = [
+    [*declared(), appended(0), watermark(10), *polled(0)[:1], paused(),
+     e.PartitionsResumed(group="g", member="g-1", partitions=(P,)), polled(1)[1]],
     [sent(0, 0), KILLED, of_next_life(10, 20), sent(20, 10), of_next_life(30, 30, 10)],
     [*OFFSETS, appended(0), watermark(10), *stable(1, g1=(P,)), GIVEN_UP, *map(committed, (5, 4, 5))],
     [*WRITTEN, committed(5), GIVEN_UP, at(13_000, committed(4))],

@@ -388,3 +388,22 @@ def test_members_of_a_group_without_topics_are_all_assigned() -> None:
     assert errors_of(text) == ["f.toml:11: assign: billing-1 has no partitions, and the group has no topics"]
     scenario = parse_scenario(text.replace("members = 2\n", "").replace("billing-2", "billing-1"), "f.toml")
     assert scenario.spec.groups[0].members == 1
+
+
+@pytest.mark.parametrize(
+    ("addition", "reason"),
+    [
+        ("worker_threads = 0", "worker_threads: 0 is below 1"),
+        ("worker_threads = 1001", "worker_threads: 1001 is above 1000"),
+        ("worker_thread = 2", "unknown key worker_thread (did you mean worker_threads?)"),
+        ("queue = 10", "queue goes with worker_threads"),
+        ("worker_threads = 2\nqueue = 0", "queue: 0 is below 1"),
+        ('worker_threads = 2\ncommit = "before-processing"', "(did you mean after-each-poll?)"),
+        ('worker_threads = 2\ncommit = "transaction"', "an application that writes does so in the thread that polls"),
+        ('worker_threads = 2\nprocessing = { p50 = "1ms", p99 = "9ms" }', "workers take `per_record` for each record"),
+        ('worker_threads = 2\npoison = { key = "1" }', "a poison record is met in the thread that polls"),
+    ],
+)
+def test_errors_of_worker_threads(addition: str, reason: str) -> None:
+    text = MINIMAL.replace('topics = ["orders"]\n', 'topics = ["orders"]\nkeys = { kind = "uniform" }\n', 1)
+    assert any(reason in each for each in errors_of(f"{text}[group.application]\n{addition}\n"))

@@ -1,0 +1,53 @@
+"""The fold of what moves a consumer's positions besides poll(), and of what it fetches from where, or not at all."""
+
+from cluster import events as e
+from cluster.view.fold_cluster import note_of
+from cluster.view.fold_table import FoldTable
+from cluster.view.state import ClusterView
+
+FOLD = FoldTable()
+
+
+@FOLD.handles(e.PositionsRolledBack)
+def positions_given_up(view: ClusterView, event: e.PositionsRolledBack) -> None:
+    positions = view.members[event.member].positions
+    for name in event.partitions:
+        positions.pop(name, None)
+    words = f"aborted its transaction ({event.reason}) and goes back to what {event.group} has committed"
+    note_of(view, event, "member", event.member, f" {words}")
+
+
+@FOLD.handles(e.PositionOutOfRange)
+def position_out_of_range(view: ClusterView, event: e.PositionOutOfRange) -> None:
+    view.members[event.member].positions.pop(event.partition, None)
+    words = f"position {event.position} of {event.partition} is not in the log: {event.reset} decides"
+    note_of(view, event, "member", event.member, f": {words}")
+
+
+@FOLD.handles(e.PositionTruncated)
+def position_truncated(view: ClusterView, event: e.PositionTruncated) -> None:
+    if event.reset != "none" and event.diverging < 0:
+        view.members[event.member].positions.pop(event.partition, None)
+    where = f"offset {event.diverging}" if event.diverging >= 0 else "an offset that its leader does not know"
+    words = f"the log of {event.partition} diverges from what it read up to {event.position}, at {where}"
+    note_of(view, event, "member", event.member, f": {words}")
+
+
+@FOLD.handles(e.PartitionsPaused)
+def partitions_paused(view: ClusterView, event: e.PartitionsPaused) -> None:
+    view.members[event.member].paused_partitions.update(dict.fromkeys(event.partitions))
+
+
+@FOLD.handles(e.PartitionsResumed)
+def partitions_resumed(view: ClusterView, event: e.PartitionsResumed) -> None:
+    for name in event.partitions:
+        view.members[event.member].paused_partitions.pop(name, None)
+
+
+@FOLD.handles(e.PreferredReadReplicaChanged)
+def preferred_read_replica_changed(view: ClusterView, event: e.PreferredReadReplicaChanged) -> None:
+    read_from = view.members[event.member].read_from
+    if event.broker >= 0:
+        read_from[event.partition] = event.broker
+    else:
+        read_from.pop(event.partition, None)
