@@ -239,7 +239,7 @@ def _assign(spec: ScenarioSpec, group: GroupSpec, members: tuple[str, ...], plac
             if name not in partitions:
                 reason = f"assign: no partition is named {name}"
                 yield Problem((*place, member, index), reason, nearest(name, partitions))
-    alone = [member for member in members if not group.topics_of(member)]
+    alone = [member for member in group.instances() if not group.topics_of(member)]
     if alone and group.assign and not group.subscriptions:
         yield Problem(place, f"assign: {alone[0]} has no partitions, and the group has no topics")
 

@@ -220,6 +220,7 @@ def assigned_by_hand(spec: ScenarioSpec, stream: Random) -> ScenarioSpec:
         config={
             "auto.offset.reset": "earliest",
             "auto.commit.interval.ms": stream.choice((500, 2_000)),
+            "session.timeout.ms": 10_000,
             "max.poll.interval.ms": 4_000,
             "request.timeout.ms": 3_000,
             "metadata.max.age.ms": 5_000,
