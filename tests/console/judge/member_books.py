@@ -241,5 +241,11 @@ def _doing(member: MemberBook) -> str:
     """The phase of the poll loop in a state of its client."""
     if not member.alive and member.started:
         return "dead"
-    doing = {"Joining": "joining", "Syncing": "syncing", "Stable": "reading", "Revoking": "revoking"}
+    doing = {
+        "Joining": "joining",
+        "Syncing": "syncing",
+        "Stable": "reading",
+        "Assigned": "reading",
+        "Revoking": "revoking",
+    }
     return doing.get(member.state, "dead")

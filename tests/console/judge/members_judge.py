@@ -14,7 +14,16 @@ from tests.console.judge.spoken import DURATION, bar_says, counts, says
 D = f"({DURATION})"
 BAR = r"([ ▏▎▍▌▋▊▉█]+)"
 LATE_US = 250_000
-STATES = {"Joining": "↻", "Syncing": "↻", "Revoking": "↻", "Stable": "●", "Fenced": "✖", "Left": "○", "Dead": "✖"}
+STATES = {
+    "Joining": "↻",
+    "Syncing": "↻",
+    "Revoking": "↻",
+    "Stable": "●",
+    "Assigned": "●",
+    "Fenced": "✖",
+    "Left": "○",
+    "Dead": "✖",
+}
 FAULT_LABELS = {
     "slowed": "slow",
     "slow link": "slow",
