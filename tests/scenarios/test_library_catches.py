@@ -201,7 +201,9 @@ BREAKS: dict[str, Break] = {
         "the default is Java's hash",
         text=('{ "partitioner" = "consistent_random" }', '{ "partitioner" = "murmur2_random" }'),
     ),
-    "committed-offset-moves-back": Break("no position is sought", text=("seek billing orders-1 to 5", "mark here")),
+    "committed-offset-moves-back": Break(
+        "no position is sought", text=("seek billing orders-1 to 5", "seek billing orders-0 to 5")
+    ),
     "below-min-isr": Break("too few in-sync replicas are enough", too_few_in_sync_replicas_are_enough),
     "commit-after-processing": Break(
         "the commit comes first", text=('commit = "after-each-poll"', 'commit = "before-processing"')
