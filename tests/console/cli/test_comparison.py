@@ -56,3 +56,24 @@ def test_several_recordings_are_ranked_up_to_the_end_of_the_shortest(
     assert [way["name"] for way in report["ranking"]["ways"]] == ["a", "b"]
     twice = flightdeck("summary", a, a)
     assert twice.out.splitlines()[0] == "The 2 flights cost the same."
+
+
+def test_a_fork_says_what_it_costs_beside_the_recorded_flight(
+    flightdeck: Flightdeck, small: str, tmp_path: Path
+) -> None:
+    path, other = tmp_path / "a.flight", tmp_path / "fork.flight"
+    flightdeck("run", small, "--record", path, "--until", "60s")
+    ended = flightdeck("fork", path, "--at", "20s", "--do", "kill billing-1", "--set", "billing:static=true")
+    assert ended.code == 0
+    first, _, rest = ended.out.partition("\n")
+    assert first.startswith("The recorded flight costs 0 unread partition-seconds")
+    assert "; the fork costs " in first
+    assert "  only fork: kill billing-1 at 00:00:20.0, set billing static true at 00:00:20.0" in rest
+    assert "billing static=true counts at the next start of billing-1, billing-2" in rest
+    assert "1 of 1 expectations of the scenario held" in rest
+    report = json.loads(flightdeck("fork", path, "--at", "20s", "--record", other, "--json").out)
+    assert (report["diff"]["equal"], report["forked_at_s"]) == (True, 20.0)
+    assert flightdeck("diff", path, other).code == 0
+    refused = flightdeck("fork", path, "--at", "20s", "--do", "kil billing-1")
+    assert (refused.code, refused.out) == (2, "")
+    assert "did you mean kill?" in refused.err
