@@ -4,10 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from cluster.commands import Command, parse
 from recordings.flights.runner import FlightResult, Plan, Replay, fly, make_plan
 from recordings.scenarios.loader import Scenario, parse_scenario
-from tests.support.operator_commands import OPERATOR
+from tests.support.operator_commands import operated
 
 TINY = """
 title = "Small"
@@ -112,11 +111,6 @@ def eventful() -> Plan:
 @pytest.fixture(scope="session")
 def plan(tiny: Scenario) -> Plan:
     return make_plan(tiny)
-
-
-def operated() -> tuple[tuple[int, Command], ...]:
-    """The operator's commands, to be given at their instants."""
-    return tuple((at_us, parse(text)) for at_us, text in OPERATOR)
 
 
 @pytest.fixture

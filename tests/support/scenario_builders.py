@@ -154,3 +154,46 @@ def moving(
         ),
         groups=(msgspec.structs.replace(group, application=application), audit),
     )
+
+
+def applied(
+    application: ApplicationSpec,
+    *steps: tuple[float, str],
+    until_s: float = 30,
+    members: int = 1,
+    limit: int = 100,
+    consumer: dict[str, Value] | None = None,
+) -> ScenarioSpec:
+    """One producer of 100 records, ten a second, with keys 0 … 9; a group that reads all of them."""
+    config: dict[str, Value] = {"auto.offset.reset": "earliest", **(consumer or {})}
+    made = spec(*steps, until_s=until_s, members=members, consumer=config, initial_delay_ms=0)
+    (group,) = made.groups
+    keys = KeysSpec("uniform", distinct=10)
+    return msgspec.structs.replace(
+        made,
+        producers=(ProducerSpec("p", ("orders",), rate_per_second=10.0, limit=limit, keys=keys),),
+        groups=(msgspec.structs.replace(group, application=application),),
+    )
+
+
+def writing(
+    *steps: tuple[float, str],
+    until_s: float = 40,
+    commit: CommitPolicy = "after-each-poll",
+    per_record_us: int = 5 * MS,
+    keyed: bool = True,
+    members: int = 1,
+) -> ScenarioSpec:
+    """200 records, 20 a second, into orders; g reads them and writes to invoices, which the group audit reads."""
+    consumer = {"auto.offset.reset": "earliest"}
+    made = spec(*steps, until_s=until_s, members=members, consumer=dict(consumer), initial_delay_ms=0)
+    (group,) = made.groups
+    application = ApplicationSpec(per_record_us=per_record_us, commit=commit, writes="invoices")
+    keys = KeysSpec("uniform", distinct=10) if keyed else KeysSpec()
+    audit = GroupSpec("audit", ("invoices",), config=dict(consumer))
+    return msgspec.structs.replace(
+        made,
+        topics=(*made.topics, TopicSpec("invoices", partitions=2)),
+        producers=(ProducerSpec("p", ("orders",), rate_per_second=20.0, limit=200, keys=keys),),
+        groups=(msgspec.structs.replace(group, application=application), audit),
+    )

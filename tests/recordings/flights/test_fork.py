@@ -12,7 +12,7 @@ from recordings.flights.rerun import rerun
 from recordings.flights.runner import FlightResult, Replay, fly, make_plan
 from recordings.journal.reader import Recording
 from recordings.scenarios.loader import Scenario, SettingError
-from tests.recordings.conftest import operated
+from tests.support.operator_commands import operated
 from tests.support.recording_files import SEGMENT, uncompressed
 
 Recorded = tuple[Path, FlightResult]

@@ -7,10 +7,9 @@ import pytest
 
 from cluster.clients.application.outputs import Outputs, input_partition
 from cluster.spec import ApplicationSpec, CommitPolicy, OutputSpec, ScenarioSpec, TopicSpec
-from tests.cluster.clients.consumer.test_output_producer import writing
 from tests.support.completed_flight import Flown, flown
 from tests.support.random_flights import lies
-from tests.support.scenario_builders import moving
+from tests.support.scenario_builders import moving, writing
 from tests.support.unpacked_logs import batches_of
 
 LINES, SOME = OutputSpec("invoices", records=3), OutputSpec("side", share=0.25, records=2)

@@ -10,11 +10,9 @@ from cluster import events as e
 from cluster.clients.application.processing_time import Dependency, ProcessingTimes
 from cluster.protocol.record_batch import RecordBatch, Slice
 from cluster.spec import ApplicationSpec, ProcessingSpec, ScenarioSpec, SlowKeysSpec
-from tests.cluster.clients.consumer.test_application import applied
-from tests.cluster.clients.consumer.test_output_producer import writing
 from tests.support.completed_flight import Flown, flown
 from tests.support.random_flights import lies
-from tests.support.scenario_builders import MS, SECOND_US
+from tests.support.scenario_builders import MS, SECOND_US, applied, writing
 
 TAIL = ProcessingSpec(2 * MS, 80 * MS)
 ONE_BY_ONE: dict[str, int | str | bool | float | tuple[str, ...] | None] = {"max.poll.records": 1}

@@ -6,10 +6,9 @@ import pytest
 from cluster import events as e
 from cluster.config import Value
 from cluster.spec import CommitPolicy, ScenarioSpec
-from tests.cluster.clients.consumer.test_output_producer import writing
 from tests.support.completed_flight import flown
 from tests.support.random_flights import lies
-from tests.support.scenario_builders import MS, moving
+from tests.support.scenario_builders import MS, moving, writing
 from tests.support.unpacked_logs import batches_of
 
 

@@ -6,33 +6,11 @@ import pytest
 from cluster import events as e
 from cluster.clients.delivery_ledger import DeliveryLedger
 from cluster.clients.key_order import ONE_MOVE, KeyOrder
-from cluster.config import Value
 from cluster.protocol.record_batch import RecordBatch
-from cluster.spec import ApplicationSpec, KeysSpec, PoisonSpec, ProducerSpec, ScenarioSpec
+from cluster.spec import ApplicationSpec, PoisonSpec
 from tests.support.completed_flight import flown
 from tests.support.random_flights import lies
-from tests.support.scenario_builders import MS, SECOND_US, spec
-
-
-def applied(
-    application: ApplicationSpec,
-    *steps: tuple[float, str],
-    until_s: float = 30,
-    members: int = 1,
-    limit: int = 100,
-    consumer: dict[str, Value] | None = None,
-) -> ScenarioSpec:
-    """One producer of 100 records, ten a second, with keys 0 … 9; a group that reads all of them."""
-    config: dict[str, Value] = {"auto.offset.reset": "earliest", **(consumer or {})}
-    made = spec(*steps, until_s=until_s, members=members, consumer=config, initial_delay_ms=0)
-    (group,) = made.groups
-    keys = KeysSpec("uniform", distinct=10)
-    return msgspec.structs.replace(
-        made,
-        producers=(ProducerSpec("p", ("orders",), rate_per_second=10.0, limit=limit, keys=keys),),
-        groups=(msgspec.structs.replace(group, application=application),),
-    )
-
+from tests.support.scenario_builders import MS, SECOND_US, applied
 
 # --- poison -----------------------------------------------------------------------------------------------------------
 

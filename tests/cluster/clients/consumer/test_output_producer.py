@@ -4,33 +4,10 @@ import msgspec
 import pytest
 
 from cluster import events as e
-from cluster.spec import ApplicationSpec, CommitPolicy, GroupSpec, KeysSpec, ProducerSpec, ScenarioSpec, TopicSpec
+from cluster.spec import CommitPolicy, TopicSpec
 from tests.support.completed_flight import flown
 from tests.support.random_flights import fly, lies
-from tests.support.scenario_builders import MS, SECOND_US, spec
-
-
-def writing(
-    *steps: tuple[float, str],
-    until_s: float = 40,
-    commit: CommitPolicy = "after-each-poll",
-    per_record_us: int = 5 * MS,
-    keyed: bool = True,
-    members: int = 1,
-) -> ScenarioSpec:
-    """200 records, 20 a second, into orders; g reads them and writes to invoices, which the group audit reads."""
-    consumer = {"auto.offset.reset": "earliest"}
-    made = spec(*steps, until_s=until_s, members=members, consumer=dict(consumer), initial_delay_ms=0)
-    (group,) = made.groups
-    application = ApplicationSpec(per_record_us=per_record_us, commit=commit, writes="invoices")
-    keys = KeysSpec("uniform", distinct=10) if keyed else KeysSpec()
-    audit = GroupSpec("audit", ("invoices",), config=dict(consumer))
-    return msgspec.structs.replace(
-        made,
-        topics=(*made.topics, TopicSpec("invoices", partitions=2)),
-        producers=(ProducerSpec("p", ("orders",), rate_per_second=20.0, limit=200, keys=keys),),
-        groups=(msgspec.structs.replace(group, application=application), audit),
-    )
+from tests.support.scenario_builders import SECOND_US, writing
 
 
 @pytest.mark.parametrize("keyed", [True, False])
