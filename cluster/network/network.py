@@ -169,6 +169,11 @@ class Link:
         self.send(action, argument)
         self._open = was_open
 
+    def move(self, normal_us: int) -> None:
+        """Have this latency from now on, while no fault sets another one."""
+        self.normal_us = normal_us
+        self._changed(self._timeline.now_us)
+
     def inject(self, name: str, fault: LinkFault, since_us: int) -> None:
         """Apply a link fault under `name`; it replaces a fault of the same name."""
         self._faults.pop(name, None)
@@ -261,8 +266,13 @@ class Network:
         return target if source in self._brokers and target not in self._brokers else source
 
     def place(self, process: str, rack: str) -> None:
-        """Let a process stand in a rack from now on; links that were made before keep their latency."""
+        """Let a process stand in a rack from now on."""
+        if self._racks.get(process, "") == rack:
+            return
         self._racks[process] = rack
+        for link in (*self._links_from.get(process, ()), *self._links_to.get(process, ())):
+            if link.source != link.target:
+                link.move(self._latency_us(link.source, link.target))
 
     def _latency_us(self, source: str, target: str) -> int:
         """The one-way latency between two nodes: their link's own, else that between racks, else every link's."""

@@ -133,6 +133,7 @@ class Consumer(ConsumerHost):
         self.application.spec = self.spec.application
         self._values = dict(self.spec.consumer_config(self.name))
         self.read_config()
+        self.environment.network.place(self.name, self.config.client_rack)
         self.declare()
 
     async def _run(self) -> None:

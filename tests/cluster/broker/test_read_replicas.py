@@ -146,3 +146,14 @@ def test_a_reader_of_committed_data_gets_no_open_transaction_from_a_follower() -
     counts = flight.document["delivery"]["by_group"]["committed"]
     assert (counts["unread"], counts["lost"], counts["duplicated"]) == (0, 0, 0)
     assert counts["aborted"] > 0
+
+
+def test_a_member_that_moves_to_another_rack_fetches_there_and_is_near_it_when_it_starts_again() -> None:
+    steps = ((5.0, "set g client.rack c"), (6.0, "restart g-1"))
+    made = in_racks(*steps, until_s=25, racks=APART)
+    flight = flown(
+        msgspec.structs.replace(made, network=msgspec.structs.replace(made.network, between_racks_us=9 * MS))
+    )
+    assert flight.document["members"]["g-1"]["read_from"] == {"orders-0": 2}
+    far, near = (flight.simulation.network.link("g-1", f"broker-{number}").latency_us for number in (3, 2))
+    assert (far, near) == (9 * MS, MS)

@@ -171,6 +171,23 @@ def test_links_have_the_latencies_of_the_scenario_until_they_are_slowed() -> Non
     run_scene(scene)
 
 
+def test_processes_in_other_racks_are_further_apart_also_when_one_moves() -> None:
+    async def scene(timeline: Timeline) -> None:
+        spec = NetworkSpec(MS, 0.0, (LinkSpec(("c", "a"), 3 * MS),), between_racks_us=20 * MS)
+        network = Network(timeline, spec, 1)
+        for process, rack in (("a", "east"), ("b", "west"), ("c", "west"), ("d", "")):
+            network.place(process, rack)
+        ends = (("a", "b"), ("b", "a"), ("b", "c"), ("a", "c"), ("a", "d"), ("b", "b"))
+        assert [network.link(*one).latency_us // MS for one in ends] == [20, 20, 1, 3, 1, 0]
+        network.inject("slow", LinkDelay((LinkSelector("b", "c"),), 50 * MS))
+        network.place("b", "east")
+        assert [network.link(*one).latency_us // MS for one in ends] == [1, 1, 50, 3, 1, 0]
+        network.clear("slow")
+        assert network.link("b", "c").latency_us == 20 * MS
+
+    run_scene(scene)
+
+
 def test_a_fault_of_one_process_is_no_work_for_the_links_of_others() -> None:
     async def scene(timeline: Timeline) -> None:
         network = Wire(timeline).network
