@@ -202,7 +202,7 @@ BREAKS: dict[str, Break] = {
         text=('{ "partitioner" = "consistent_random" }', '{ "partitioner" = "murmur2_random" }'),
     ),
     "committed-offset-moves-back": Break(
-        "no position is sought", text=("seek billing orders-1 to 5", "seek billing orders-0 to 5")
+        "the reader is quick", text=('per_record = "100ms"', 'per_record = "1ms"'), until_s=50
     ),
     "below-min-isr": Break("too few in-sync replicas are enough", too_few_in_sync_replicas_are_enough),
     "commit-after-processing": Break(
