@@ -43,6 +43,10 @@ def _has_member(app: AppInterface) -> str | None:
     return app.flight.why_read_only() or app.flight.why_not_controllable()
 
 
+def _has_rebalance(app: AppInterface) -> str | None:
+    return app.why_no_remedies()
+
+
 def _has_list(app: AppInterface) -> str | None:
     return None if app.focused_panel() is not None else "there is no list here"
 
@@ -98,6 +102,16 @@ ACTIONS: tuple[Action, ...] = (
     Action("act.command", "colon", ":", "command", "the command line", ACTING, "command_line", _always, True),
     Action("act.stall", "p", "p", "stall poll", "stall the member's poll loop for 1m", ACTING, "stall", _has_member),
     Action("act.silence", "h", "h", "hold heartbeats", "pause its heartbeats for 1m", ACTING, "silence", _has_member),
+    Action(
+        "act.remedies",
+        "R",
+        "R",
+        "remedies",
+        "settings that would have changed the rebalance",
+        ACTING,
+        "remedies",
+        _has_rebalance,
+    ),
     Action(
         "list.filter", "slash", "/", "filter", "show only rows that match; ! inverts", LISTS, "filter", _has_list, True
     ),

@@ -252,6 +252,11 @@ class FlightdeckApp(App[None]):
         screen = self.flight_screen()
         return screen.selected_target() if screen is not None and screen.is_attached else None
 
+    def why_no_remedies(self) -> str | None:
+        """Why the place shows no rebalance to find remedies for; None if it does."""
+        screen = self.flight_screen()
+        return "no flight is shown" if screen is None else screen.why_no_remedies()
+
     def place(self) -> str:
         """The place that is shown, as `go` names it."""
         screen = self.flight_screen()
@@ -433,6 +438,14 @@ class FlightdeckApp(App[None]):
                 self.open_line(":", str(chosen))
             else:
                 self.execute_line(str(chosen))
+
+    def action_remedies(self) -> None:
+        """Measure which settings would have changed the rebalance that is shown, or end that."""
+        screen, why_not = self.flight_screen(), self.why_no_remedies()
+        if screen is None or why_not is not None:
+            self.warn(why_not or "")
+            return
+        screen.toggle_remedies()
 
     def action_stall(self) -> None:
         """Stall the selected member's poll loop for one minute."""

@@ -21,6 +21,9 @@ class AppInterface(Protocol):
     def selected_target(self) -> CommandTarget | None:
         """The object that the fault menu would be about; None without one."""
 
+    def why_no_remedies(self) -> str | None:
+        """Why the place shows no rebalance to find remedies for; None if it does."""
+
     def focused_panel(self) -> Panel | None:
         """The panel with the focus."""
 

@@ -2,7 +2,6 @@
 
 # ruff: noqa: PLC0415 - heavy imports are made by the command that needs them
 
-import os
 import shlex
 import sys
 from pathlib import Path
@@ -15,9 +14,6 @@ from console.cli.arguments import Invariants, Json
 from console.cli.errors import HELD, NOT_HELD, UsageError, print_error
 from console.cli.options import AllowCode, Sets, Until, duration_of, leave_of, settings_of, whole_number
 from console.cli.streams import print_text, write_help
-
-MAX_JOBS = 256
-
 
 Vary = Annotated[
     list[str],
@@ -88,13 +84,14 @@ def plan(  # noqa: PLR0913 - options
 
 def _checked_jobs(jobs: int | None, seeds: int) -> int:
     """The number of processes. Raises UsageError, also for the number of seeds."""
+    from recordings.flights.processes import MOST_PROCESSES, cores
     from recordings.planning.grid import MOST_SEEDS
 
     if not 1 <= seeds <= MOST_SEEDS:
         raise UsageError(f"--seeds: from 1 to {MOST_SEEDS}")
-    processes = _cores() if jobs is None else jobs
-    if not 1 <= processes <= MAX_JOBS:
-        raise UsageError(f"--jobs: from 1 to {MAX_JOBS} processes")
+    processes = cores() if jobs is None else jobs
+    if not 1 <= processes <= MOST_PROCESSES:
+        raise UsageError(f"--jobs: from 1 to {MOST_PROCESSES} processes")
     return processes
 
 
@@ -104,11 +101,6 @@ def _run_of(scenario: str, until: str | None, settings: list[str] | None, *, all
     words += ["--until", until] if until is not None else []
     words += [word for text in settings or () for word in ("--set", text)]
     return words + (["--allow-code"] if allow_code else [])
-
-
-def _cores() -> int:
-    """The cores that this process may use."""
-    return min(len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1, MAX_JOBS)
 
 
 def _how_to_resume(missing: int, out: Path | None) -> str:

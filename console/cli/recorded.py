@@ -58,11 +58,13 @@ def _with_remedies(found: "Summary", tables: list[str], wanted: list[str], *, sa
     """Print the tables, and the remedies below them."""
     from console.cli.comparison import of_remedies
     from console.cli.output import StageProgress
+    from recordings.flights import interruption
     from recordings.remedies.search import find_remedies
 
     progress = StageProgress(sys.stderr)
     try:
-        sought = find_remedies(Path(found.recording), wanted, salvage=salvage, progress=progress)
+        with interruption.seen_to():
+            sought = find_remedies(Path(found.recording), wanted, salvage=salvage, progress=progress)
     finally:
         progress.clear()
     warn([warning for warning in sought.warnings if warning not in found.warnings])

@@ -1,6 +1,8 @@
 """The details of one rebalance: its trigger, its awaited member, the moved partitions, its cost."""
 
+from collections.abc import Sequence
 from itertools import groupby
+from typing import TYPE_CHECKING
 
 from cluster.protocol.rebalance_causes import RebalanceCause
 from cluster.view.state import ClusterView, GroupView, RebalanceView
@@ -14,8 +16,14 @@ from console.presenters.members import ranges
 from console.presenters.rebalance_phase import members_words, partitions_words
 from console.presenters.styled_text import ACCENT, FAINT, MUTED, OK, PLAIN, STRONG, WARN, Line, line, wrapped
 
+if TYPE_CHECKING:
+    from recordings.remedies.background import RemediesProgress
+    from recordings.remedies.measure import Remedies
+
 CHAIN_KEPT = 24
 JOINED_KEPT = 12  # the view keeps so many of the last members that joined
+BAR_CELLS = 20
+_EFFECTS = {"better": ("✔", OK), "worse": ("✖", WARN), "none": ("·", FAINT), "failed": ("·", FAINT)}
 
 
 def details_lines(view: ClusterView, group: GroupView, key: str, width: int) -> list[Line]:
@@ -159,14 +167,41 @@ def _vote(vote: AssignorVote, width: int) -> list[Line]:
     return rows
 
 
+def remedies_section(progress: "RemediesProgress | None", key: str, width: int) -> list[Line]:
+    """What would have helped; without a search, the key that begins it."""
+    heading = line(("what would have helped", ACCENT))
+    width = min(width, 100)
+    if progress is None:
+        return [heading, line("  ", (key, ACCENT), (" flies the recording again with other settings", MUTED))]
+    if progress.failed:
+        return [heading, *wrapped(line("  ", (progress.failed, WARN)), width, indent=2)]
+    if progress.search is None:
+        done = round(progress.share * BAR_CELLS)
+        bar = "█" * done + "░" * (BAR_CELLS - done)
+        return [heading, line(f"  {bar} {progress.share:4.0%}  ", (key, ACCENT), (" cancels", MUTED))]
+    found = [row for each in progress.search.found for row in _remedies(each, width)]
+    said = [row for each in progress.search.warnings for row in wrapped(line("  ", (each, MUTED)), width, indent=2)]
+    return [heading, *found, *said]
+
+
+def _remedies(found: "Remedies", width: int) -> list[Line]:
+    rows = []
+    for remedy in found.remedies:
+        mark, tone = _EFFECTS[remedy.effect]
+        worse = "worse: " if remedy.effect == "worse" else ""
+        words = line("  ", (mark, tone), " ", (remedy.text, PLAIN), (f": {worse}{remedy.words}", MUTED))
+        rows += wrapped(words, width, indent=4)
+    return [*rows, line(f"  {found.sentence}")]
+
+
 class RebalanceDetailsListing(Listing):
     """The details of one rebalance in a panel, line by line."""
 
     title = "rebalance"
 
-    def __init__(self, view: ClusterView, group: GroupView, key: str, width: int) -> None:
+    def __init__(self, view: ClusterView, group: GroupView, key: str, width: int, below: Sequence[Line] = ()) -> None:
         super().__init__(width)
-        self._lines = details_lines(view, group, key, width - 4)
+        self._lines = [*details_lines(view, group, key, width - 4), *below]
 
     def row_keys(self) -> list[str]:
         """One key for each line; lines cannot be selected."""

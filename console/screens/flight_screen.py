@@ -96,6 +96,13 @@ class FlightScreen(Screen[None]):
         """The selected object, for the fault menu; None if no fault applies to it."""
         return None
 
+    def why_no_remedies(self) -> str | None:
+        """Why there is no rebalance to find remedies for; None if there is one."""
+        return "open a rebalance first: enter in the group's list of rebalances"
+
+    def toggle_remedies(self) -> None:
+        """Begin to measure remedies, or end that."""
+
     def opened(self, panel: str, key: str) -> None:
         """React to enter on a row."""
         del panel, key

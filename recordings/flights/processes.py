@@ -21,8 +21,16 @@ from recordings.flights import interruption
 
 ASKED_EVERY_S = 0.2  # whether the user asked to end, while other processes fly
 
+MOST_PROCESSES = 256
+
 O = TypeVar("O")  # noqa: E741 - an order
 R = TypeVar("R")
+
+
+def cores() -> int:
+    """The cores that this process may use."""
+    usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return min(usable, MOST_PROCESSES)
 
 
 class ProcessEnded(msgspec.Struct, frozen=True):
@@ -131,9 +139,7 @@ def flown_in(
 
 def _fly_orders(fly: Callable[[O], R], pipe: Connection) -> None:
     """The life of a process: it flies until its parent has no more orders, or has ended."""
-    for number in (signal.SIGINT, signal.SIGHUP):  # the terminal sends them to all; the parent decides
-        signal.signal(number, signal.SIG_IGN)
-    threading.Thread(target=_end_with_parent, daemon=True).start()
+    begin_process()
     with garbage_collection.few_collections(), suppress(EOFError, OSError):
         while True:
             order = pipe.recv()
@@ -142,6 +148,13 @@ def _fly_orders(fly: Callable[[O], R], pipe: Connection) -> None:
             except Exception as error:  # noqa: BLE001 - whatever it is, the parent raises it
                 result = error
             pipe.send(result)
+
+
+def begin_process() -> None:
+    """Leave signals of the terminal to the parent, and end when it has ended; call it first in a new process."""
+    for number in (signal.SIGINT, signal.SIGHUP):
+        signal.signal(number, signal.SIG_IGN)
+    threading.Thread(target=_end_with_parent, daemon=True).start()
 
 
 def _end_with_parent() -> None:

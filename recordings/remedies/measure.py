@@ -64,14 +64,19 @@ class Remedies(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def cases_of(flight: RecordedFlight, wanted: Sequence[str] = ()) -> list[RemedyCase]:
-    """The rebalances that `wanted` names by group or generation; without words one of each group.
+    """The rebalances that `wanted` names by group, generation or both (`billing:4`); without words one of each group.
 
     Raises SettingError for a word that names none.
     """
     by_group = flight.original.rebalances
     found: list[RemedyCase] = []
     for word in wanted or by_group:
-        named = [(name, one) for name, all_ in by_group.items() for one in all_ if str(one.generation) == word]
+        named = [
+            (name, one)
+            for name, all_ in by_group.items()
+            for one in all_
+            if word in (str(one.generation), f"{name}:{one.generation}")
+        ]
         if word in by_group:
             found.append(RemedyCase(word, _costliest(by_group[word])))
         elif named:

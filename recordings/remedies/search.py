@@ -1,17 +1,14 @@
 """Remedies on demand: for a recording's rebalances, from what was kept or from new flights."""
 
-import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import msgspec
 
-from recordings.flights import interruption
+from recordings.flights.processes import cores
 from recordings.remedies.cache import cached, keep
 from recordings.remedies.measure import Remedies, candidates_of, cases_of, measure
 from recordings.remedies.what_if_flight import read_flight
-
-MOST_JOBS = 8
 
 
 class RemediesSearch(msgspec.Struct, frozen=True, kw_only=True):
@@ -39,21 +36,20 @@ def find_remedies(
     cases = cases_of(flight, wanted)
     found: list[Remedies] = []
     warnings = list(flight.warnings)
-    processes = min(len(os.sched_getaffinity(0)), MOST_JOBS) if jobs is None else jobs
-    with interruption.seen_to():
-        for number, case in enumerate(cases):
-            kept = cached(flight, case)
+    processes = cores() if jobs is None else jobs
+    for number, case in enumerate(cases):
+        kept = cached(flight, case)
+        if kept is None:
+
+            def show(ended: int, of: int, number: int = number, group: str = case.group) -> None:
+                if progress is not None:
+                    progress(f"remedies for {group}", (number + ended / max(of, 1)) / len(cases))
+
+            tried = len(candidates_of(flight, case))
+            kept = measure(flight, case, jobs=max(1, min(processes, tried)), progress=show)
             if kept is None:
-
-                def show(ended: int, of: int, number: int = number, group: str = case.group) -> None:
-                    if progress is not None:
-                        progress(f"remedies for {group}", (number + ended / max(of, 1)) / len(cases))
-
-                tried = len(candidates_of(flight, case))
-                kept = measure(flight, case, jobs=max(1, min(processes, tried)), progress=show)
-                if kept is None:
-                    return RemediesSearch(found=found, interrupted=True, warnings=warnings)
-                reason = keep(flight, kept)
-                warnings += [reason] if reason is not None and reason not in warnings else []
-            found.append(kept)
+                return RemediesSearch(found=found, interrupted=True, warnings=warnings)
+            reason = keep(flight, kept)
+            warnings += [reason] if reason is not None and reason not in warnings else []
+        found.append(kept)
     return RemediesSearch(found=found, interrupted=False, warnings=warnings)

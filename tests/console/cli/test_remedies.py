@@ -1,7 +1,6 @@
 """`flightdeck summary --remedies`: below the tables, in the JSON, and what is refused."""
 
 import json
-import os
 from pathlib import Path
 
 import pytest
@@ -12,7 +11,7 @@ from tests.support.console.command_processes import Flightdeck
 
 @pytest.fixture
 def recording(flightdeck: Flightdeck, small: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
-    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0})  # flights in this process
+    monkeypatch.setattr("recordings.remedies.search.cores", lambda: 1)  # flights in this process
     path = str(tmp_path / "small.flight")
     assert flightdeck("run", small, "--until", "20s", "--record", path).code == 0
     return path
