@@ -1104,6 +1104,16 @@ class RolloutAdvanced(Event, frozen=True, kw_only=True):
     awaits_isr: bool = False
 
 
+class GroupAutoscaled(Event, frozen=True, kw_only=True):
+    """A group's autoscaler gives the command to scale it; `desired`: what its lag asks for, `to`: what it may have."""
+
+    group: str
+    lag: int
+    desired: int
+    members: int
+    to: int
+
+
 class RolloutEnded(Event, frozen=True, kw_only=True):
     """A rollout is over; `how`: `complete` (all are replaced and ready), `ended` (a command), `superseded`."""
 

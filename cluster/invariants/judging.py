@@ -54,7 +54,7 @@ class Invariants:
         if "group" in declared:
             self._watch(AssignmentInvariants(view).handlers())
             self._watch(DurationInvariants(spec, view).handlers())
-        self._watch(RolloutInvariants(view).handlers())
+        self._watch(RolloutInvariants(spec, view).handlers())
         self._watch(StreamInvariants(spec, view, known, log_of).handlers())
         if log_of is not None:
             self._watch(ReplicaInvariants(known, log_of).handlers())
@@ -97,6 +97,8 @@ def _declared(spec: ScenarioSpec) -> dict[str, None]:
     found: dict[str, None] = {}
     if spec.groups:
         found["group"] = None
+    if any(group.autoscaler is not None for group in spec.groups):
+        found["autoscaler"] = None
     if _strict_producers(spec):
         found["acks=all"] = None
     for producer in spec.producers:

@@ -1,4 +1,4 @@
-"""Invariants of rollouts: the limits of Deployments and StatefulSets, and the gate of a rolling restart of brokers.
+"""Invariants of rollouts and autoscalers: their limits, and the gate of a rolling restart of brokers.
 
 A rollout answers for what it stops itself: a member that a fault takes away may leave fewer than it promises.
 """
@@ -6,6 +6,7 @@ A rollout answers for what it stops itself: a member that a fault takes away may
 from cluster import events as e
 from cluster.invariants.handlers import Handlers
 from cluster.invariants.sentences import broken
+from cluster.spec import ScenarioSpec
 from cluster.view import ClusterView
 
 
@@ -23,8 +24,9 @@ class _PodBook:
 class RolloutInvariants:
     """The sentences about rollouts."""
 
-    def __init__(self, view: ClusterView) -> None:
+    def __init__(self, spec: ScenarioSpec, view: ClusterView) -> None:
         self._view = view
+        self._autoscalers = {group.name: group.autoscaler for group in spec.groups}
         self._under_way: dict[str, _PodBook] = {}
 
     def handlers(self) -> Handlers:
@@ -35,6 +37,7 @@ class RolloutInvariants:
             e.RolloutEnded: self.ended,
             e.MemberReady: self.member_ready,
             e.MemberStopped: self.member_stopped,
+            e.GroupAutoscaled: self.autoscaled,
         }
 
     def started(self, event: e.RolloutStarted) -> None:
@@ -81,3 +84,14 @@ class RolloutInvariants:
             if len(partition.isr) < len(partition.replicas):
                 found = f"{', '.join(event.stops)} is stopped while {name} has the ISR {partition.isr}"
                 broken("K3", event, found)
+
+    def autoscaled(self, event: e.GroupAutoscaled) -> None:
+        """K4: a group has at least `min` members, at most `max`, and more than `min` only for as many partitions."""
+        autoscaler = self._autoscalers.get(event.group)
+        if autoscaler is None:
+            broken("K4", event, f"{event.group} has no autoscaler")
+        topics = self._view.topics
+        partitions = sum(topics[topic].partitions for topic in self._view.groups[event.group].topics if topic in topics)
+        most = min(autoscaler.most, max(autoscaler.least, partitions))
+        if not autoscaler.least <= event.to <= most:
+            broken("K4", event, f"{event.group} gets {event.to} members, {autoscaler.least} to {most} are allowed")

@@ -71,6 +71,7 @@ SENTENCES: dict[str, Sentence] = {
     ),
     "K2": Sentence("RolloutSurge", "a rollout starts no pod beyond the replicas and max surge", "group"),
     "K3": Sentence("IsrGate", "behind the ISR gate no broker is stopped while a replica is out of sync"),
+    "K4": Sentence("AutoscalerBounds", "an autoscaler stays between its min and max, and the partitions", "autoscaler"),
     "J1": Sentence("NoPollSkip", "a consumer skips no record that it should read", "group"),
     "J2": Sentence("MonotonicPoll", "a consumer's position goes back only by a seek, a reset or a rebalance", "group"),
     "J3": Sentence("MonotonicSend", "an idempotent producer's records are appended in the order of send()", "pid"),

@@ -8,6 +8,7 @@ from cluster import events as e
 from cluster.commands import Command, CommandError, check, text_of
 from cluster.commands import catalogue as c
 from cluster.simulation.active_faults import ActiveFault, ActiveFaults, CommandRefusedError, FaultKey, Handlers
+from cluster.simulation.autoscalers import Autoscalers
 from cluster.simulation.broker_commands import BrokerCommands
 from cluster.simulation.broker_roll import BROKERS, BrokerRoll
 from cluster.simulation.disk_commands import DiskCommands
@@ -31,6 +32,8 @@ class CommandExecutor:
         rollouts = Rollouts(cluster, active, processes)
         self.pod_changed = rollouts.pod_changed
         broker_roll = BrokerRoll(cluster, processes)
+        groups = GroupCommands(cluster, active, processes, rollouts)
+        self.start_autoscalers = Autoscalers(cluster, groups.replicas).start
 
         def end_rollout(command: c.EndRollout) -> None:
             if command.of == BROKERS:
@@ -41,7 +44,7 @@ class CommandExecutor:
         self._handlers: Handlers = {
             c.Mark: lambda _: None,
             **processes.handlers,
-            **GroupCommands(cluster, active, processes, rollouts).handlers,
+            **groups.handlers,
             **rollouts.handlers,
             **broker_roll.handlers,
             c.EndRollout: end_rollout,

@@ -22,6 +22,7 @@ class GroupCommands:
         self, cluster: RunningCluster, active: ActiveFaults, processes: ProcessCommands, rollouts: Rollouts
     ) -> None:
         self._cluster, self._active, self._processes, self._rollouts = cluster, active, processes, rollouts
+        self.replicas = {group.name: group.members for group in cluster.spec.groups}  # as they are wanted now
         self.handlers: Handlers = {
             c.Scale: self._scale,
             c.RollingRestart: self._rolling_restart,
@@ -41,11 +42,11 @@ class GroupCommands:
         cluster, processes = self._cluster, self._processes
         if to > MOST_MEMBERS:
             raise CommandRefusedError(f"a group has at most {MOST_MEMBERS:,} members here")
+        before, self.replicas[group] = self.replicas[group], to
         rollout = self._rollouts.under_way(group)
         if rollout is not None and to == 0:
             self._rollouts.end(group)
         elif rollout is not None and rollout.of_deployment:
-            before = len(rollout.names)
             self._rollouts.resize(rollout, to)
             return lambda: self._resize_back(group, before)
         elif rollout is not None:
@@ -60,6 +61,7 @@ class GroupCommands:
             processes.stop_for_good(name)
 
         def undo() -> None:
+            self.replicas[group] = before
             for name in started:
                 processes.stop_for_good(name)
             for name in stopped:

@@ -168,7 +168,7 @@ class Simulation:
             self.on_command(command, "operator", turn, at_us, self.seq)
 
     def give(self, command: Command, source: str) -> None:
-        """Journal a command and execute it; `source`: `scenario` or `nemesis`, whose commands a rerun makes itself."""
+        """Journal a command and execute it; a rerun makes the commands of every `source` but `operator` itself."""
         if self.on_command is not None:
             self.on_command(command, source, self.timeline.turn, self.timeline.now_us, self.seq)
         self._executor.execute(command)
@@ -236,6 +236,7 @@ class Simulation:
         for step in self.spec.steps:
             if step.after_event is None:
                 self.timeline.call_at(step.at_us, self.give, step.command, "scenario")
+        self._executor.start_autoscalers()
 
     def _start_brokers(self) -> None:
         for spec in self.spec.brokers:

@@ -23,7 +23,7 @@ from cluster.spec.overrides import (
     why_not,
     write_over,
 )
-from cluster.spec.scaling_spec import Readiness
+from cluster.spec.scaling_spec import HPA_STABILIZATION_US, HPA_SYNC_US, AutoscalerSpec, Readiness
 from cluster.spec.spec import (
     LONGEST_FLIGHT_US,
     MOST_BATCHES,
@@ -53,6 +53,8 @@ from cluster.spec.spec import (
 
 __all__ = [
     "FIELDS",
+    "HPA_STABILIZATION_US",
+    "HPA_SYNC_US",
     "LONGEST_FLIGHT_US",
     "MOST_BATCHES",
     "MOST_BROKERS",
@@ -66,6 +68,7 @@ __all__ = [
     "START_JITTER_US",
     "ApplicationSpec",
     "ArrivalsSpec",
+    "AutoscalerSpec",
     "BrokerSpec",
     "Buggify",
     "CommitPolicy",

@@ -14,7 +14,7 @@ from cluster.config import DEFAULT_ASSIGNORS, ClusterConfig, Value, resolve, res
 from cluster.protocol.names import topic_of
 from cluster.spec.application_spec import ApplicationSpec
 from cluster.spec.member_spec import MemberSpec
-from cluster.spec.scaling_spec import Readiness
+from cluster.spec.scaling_spec import AutoscalerSpec, Readiness
 
 MOST_BROKERS: Final = 1_000
 # of all topics together: three replicas of each take some 300 MB, and a second to build
@@ -156,6 +156,7 @@ class GroupSpec(msgspec.Struct, frozen=True):
     start_us: int = 0
     startup_us: int = 0
     ready: Readiness = "started"
+    autoscaler: AutoscalerSpec | None = None
     static: bool = False
     assignors: tuple[str, ...] = DEFAULT_ASSIGNORS
     config: dict[str, Value] = {}
@@ -291,7 +292,8 @@ class ScenarioSpec(msgspec.Struct, frozen=True):
 
         The new pods of a Deployment are numbered on: each such step may make as many as there were at most.
         """
-        members = {group.name: group.members for group in self.groups}
+        most = {group.name: group.autoscaler.most for group in self.groups if group.autoscaler is not None}
+        members = {group.name: max(group.members, most.get(group.name, 0)) for group in self.groups}
         deployed = dict.fromkeys(members, 1)
         topics = {topic.name: topic.partitions for topic in self.topics}
         for step in self.steps:

@@ -58,6 +58,12 @@ def rollout_ended(view: ClusterView, event: e.RolloutEnded) -> None:
     note_of(view, event, "member", event.target, f" rollout {ENDS[event.how]} ({KINDS[event.workload]})")
 
 
+@FOLD.handles(e.GroupAutoscaled)
+def group_autoscaled(view: ClusterView, event: e.GroupAutoscaled) -> None:
+    words = f" is autoscaled from {event.members} to {event.to}: its lag is {event.lag}"
+    note_of(view, event, "member", event.group, words)
+
+
 def _listed(names: tuple[str, ...]) -> str:
     more = len(names) - NAMES_SHOWN
     return ", ".join(names[:NAMES_SHOWN]) + (f" and {more} more" if more > 0 else "")

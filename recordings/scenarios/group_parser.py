@@ -3,7 +3,14 @@
 from typing import get_args
 
 from cluster.config import DEFAULT_ASSIGNORS, ConfigError, Value, coerce
-from cluster.spec import GroupSpec, MemberSpec, Readiness
+from cluster.spec import (
+    HPA_STABILIZATION_US,
+    HPA_SYNC_US,
+    AutoscalerSpec,
+    GroupSpec,
+    MemberSpec,
+    Readiness,
+)
 from recordings.scenarios.application_parser import read_application
 from recordings.scenarios.toml_tables import (
     ReadError,
@@ -13,6 +20,7 @@ from recordings.scenarios.toml_tables import (
     filled_words,
     flag,
     one_of,
+    positive_duration,
     whole,
 )
 
@@ -32,14 +40,30 @@ def read_group(table: TomlTable) -> GroupSpec:
         start_us=table.take("start", duration, 0),
         startup_us=table.take("startup", duration, 0),
         ready=table.take("ready", one_of(*get_args(Readiness)), "started"),
+        autoscaler=_autoscaler(table.table("autoscaler")) if table.has("autoscaler") else None,
         static=table.take("static", flag, False),
         assignors=_said_twice(table, config, "assignors", "partition.assignment.strategy", DEFAULT_ASSIGNORS),
         config=config,
         application=read_application(table.table("application"), config),
         own=_own(table.table("member")),
     )
+    table.known.append("autoscaler")
     table.close()
     return group
+
+
+def _autoscaler(table: TomlTable) -> AutoscalerSpec:
+    autoscaler = AutoscalerSpec(
+        lag_per_member=table.take("lag_per_member", whole(1), 1, required=True),
+        least=table.take("min", whole(1), 1),
+        most=table.take("max", whole(1), 1, required=True),
+        every_us=table.take("every", positive_duration, HPA_SYNC_US),
+        stabilization_us=table.take("stabilization", duration, HPA_STABILIZATION_US),
+    )
+    if autoscaler.least > autoscaler.most and table.has("max"):
+        table.wrong("min", f"min: {autoscaler.least} is above max, {autoscaler.most}")
+    table.close()
+    return autoscaler
 
 
 def _own(table: TomlTable) -> tuple[MemberSpec, ...]:

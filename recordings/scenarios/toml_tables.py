@@ -225,6 +225,14 @@ def duration(value: object) -> int:
     return parse_duration(_quoted(value, "30s"))
 
 
+def positive_duration(value: object) -> int:
+    """A duration above 0, in µs."""
+    read = duration(value)
+    if read <= 0:
+        raise ReadError("it is above 0")
+    return read
+
+
 def size(value: object) -> int:
     """A size in bytes: a number of them, or text with a unit."""
     return whole(0)(value) if isinstance(value, int) else parse_size(_quoted(value, "1KiB"))

@@ -10,10 +10,13 @@ from collections.abc import Iterator, Mapping
 
 from cluster.config import DEFAULT_ASSIGNORS, format_duration, format_rate, format_size
 from cluster.spec import (
+    HPA_STABILIZATION_US,
+    HPA_SYNC_US,
     START_JITTER_US,
     STARTUP_US,
     ApplicationSpec,
     ArrivalsSpec,
+    AutoscalerSpec,
     ExpectationSpec,
     GroupSpec,
     KeysSpec,
@@ -148,6 +151,7 @@ def _group(group: GroupSpec) -> str:
         ("start", _duration(group.start_us), "0s"),
         ("startup", _duration(group.startup_us), "0s"),
         ("ready", group.ready, "started"),
+        ("autoscaler", None if group.autoscaler is None else _autoscaler(group.autoscaler), None),
         ("static", group.static, False),
         ("assignors", list(group.assignors), list(DEFAULT_ASSIGNORS)),
         ("config", group.config, {}),
@@ -163,6 +167,17 @@ def _group(group: GroupSpec) -> str:
         ]
         tables.append(f"[group.member.{json.dumps(own.name)}]\n" + _lines(settings))
     return "".join(tables)
+
+
+def _autoscaler(autoscaler: AutoscalerSpec) -> dict[str, object]:
+    rows: list[Row] = [
+        ("lag_per_member", autoscaler.lag_per_member, None),
+        ("min", autoscaler.least, 1),
+        ("max", autoscaler.most, None),
+        ("every", _duration(autoscaler.every_us), format_duration(HPA_SYNC_US)),
+        ("stabilization", _duration(autoscaler.stabilization_us), format_duration(HPA_STABILIZATION_US)),
+    ]
+    return _kept(rows)
 
 
 def _application(application: ApplicationSpec) -> list[Row]:

@@ -139,13 +139,13 @@ def _group(spec: ScenarioSpec, group: GroupSpec) -> Iterator[str]:
 def settles(spec: ScenarioSpec, group: GroupSpec) -> bool:
     """Whether the group must become Stable with all live members.
 
-    Not a group whose members fail on a record, and not a full one: it refuses a member that returns before its session
-    has expired. Not a group with one `group.instance.id` for all: each member that starts fences the others, which may
-    be stopped before they start again. Nor one whose transactional ids expire while it joins
-    (`_ids_expire_while_joining`). Nor one that writes to several topics in transactions when hosts crash: such a host
-    closes no connection, and each topic's leader may wait request.timeout.ms (30 s) for it (seed 1048).
+    Not a group with an autoscaler, nor one whose members fail on a record, and not a full one: it refuses a member that
+    returns before its session has expired. Not a group with one `group.instance.id` for all: each member that starts
+    fences the others, which may be stopped before they start again. Nor one whose transactional ids expire while it
+    joins (`_ids_expire_while_joining`). Nor one that writes to several topics in transactions when hosts crash: such a
+    host closes no connection, and each topic's leader may wait request.timeout.ms (30 s) for it (seed 1048).
     """
-    if _chokes(group) or _ids_expire_while_joining(spec, group):
+    if _chokes(group) or _ids_expire_while_joining(spec, group) or group.autoscaler is not None:
         return False
     if group.application.commit == "transaction" and len(group.application.written) > 1 and commands_of(spec, Crash):
         return False

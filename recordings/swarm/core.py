@@ -56,9 +56,9 @@ class Core(msgspec.Struct, frozen=True):
 def heals_a_core(spec: ScenarioSpec, stream: Random, *, asked: bool) -> bool:
     """Whether only a core is healed, if members keep their names; `asked`: in every scenario that can have one."""
     drawn = stream.random() < OF_THOSE
-    if any(group.assign for group in spec.groups):
-        return False  # no member of the core takes over the partitions of another
-    return len(spec.brokers) >= FEWEST_BROKERS and (drawn or asked) and not renamed(spec)
+    if renamed(spec) or any(group.assign or group.autoscaler is not None for group in spec.groups):
+        return False  # no member of the core takes over the partitions of another, or has no name that lasts
+    return len(spec.brokers) >= FEWEST_BROKERS and (drawn or asked)
 
 
 def draw_core(spec: ScenarioSpec, stream: Random) -> Core:

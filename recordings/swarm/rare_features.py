@@ -12,12 +12,14 @@ import msgspec
 from cluster.config import RACK_AWARE_SELECTORS, Value
 from cluster.spec import (
     ApplicationSpec,
+    AutoscalerSpec,
     CommitPolicy,
     GroupSpec,
     MemberSpec,
     OutputSpec,
     ProcessingSpec,
     ProducerSpec,
+    Readiness,
     ScenarioSpec,
     SlowKeysSpec,
     TopicSpec,
@@ -252,6 +254,33 @@ def workers_behind_poll(spec: ScenarioSpec, stream: Random) -> ScenarioSpec:
     return msgspec.structs.replace(spec, groups=tuple(with_workers(group) for group in spec.groups))
 
 
+def slow_pods(spec: ScenarioSpec, stream: Random) -> ScenarioSpec:
+    """Processes of members start up slowly, and in some groups they are ready only when they have joined."""
+
+    def slow(group: GroupSpec) -> GroupSpec:
+        readiness: tuple[Readiness, ...] = ("started", "joined")
+        startup_us, ready = stream.choice((300_000, 2_000_000)), stream.choice(readiness)
+        return msgspec.structs.replace(group, startup_us=startup_us, ready=ready)
+
+    return msgspec.structs.replace(spec, groups=tuple(slow(group) for group in spec.groups))
+
+
+def autoscaled(spec: ScenarioSpec, stream: Random) -> ScenarioSpec:
+    """The last group has an autoscaler that follows a small lag every few seconds."""
+    group = spec.groups[-1]
+    if group.name in UNTOUCHED or group.application.has_producer or group.assign:
+        return spec
+    scaler = AutoscalerSpec(
+        lag_per_member=stream.choice((2, 20)),
+        least=1,
+        most=stream.choice((2, 5)),
+        every_us=stream.choice((1_000_000, 4_000_000)),
+        stabilization_us=stream.choice((0, 5_000_000)),
+    )
+    changed = msgspec.structs.replace(group, autoscaler=scaler)
+    return msgspec.structs.replace(spec, groups=(*spec.groups[:-1], changed))
+
+
 RARE: dict[str, Callable[[ScenarioSpec, Random], ScenarioSpec]] = {
     "unequal_topics": unequal_topics,
     "static_twins": static_twins,
@@ -266,4 +295,6 @@ RARE: dict[str, Callable[[ScenarioSpec, Random], ScenarioSpec]] = {
     "unequal_times": unequal_times,
     "assigned_by_hand": assigned_by_hand,
     "workers_behind_poll": workers_behind_poll,
+    "slow_pods": slow_pods,
+    "autoscaled": autoscaled,
 }

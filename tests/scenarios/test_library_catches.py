@@ -166,6 +166,7 @@ BREAKS: dict[str, Break] = {
         "a StatefulSet is a Deployment", text=("rollout statefulset stateful", "rollout deployment stateful")
     ),
     "broker-rolling-restart": Break("there is no gate", text=("brokers wait for isr", "brokers down 1s")),
+    "autoscaler-chases-its-lag": Break("it never scales down", text=('stabilization = "4m"', 'stabilization = "9m"')),
     "slow-start": Break("both start in time", text=('startup = "60s"', 'startup = "30s"')),
     "add-partitions": Break(
         "latest is earliest", text=('"auto.offset.reset" = "latest"', '"auto.offset.reset" = "earliest"')

@@ -52,6 +52,10 @@ GATED = e.RolloutAdvanced(
 )
 
 
+def autoscaled(to: int) -> e.Event:
+    return e.GroupAutoscaled(group="g", lag=900, desired=9, members=2, to=to)
+
+
 def rolled(stops: tuple[str, ...] = (), starts: tuple[str, ...] = ()) -> e.Event:
     return e.RolloutAdvanced(
         target="g", workload="deployment", stops=stops, starts=starts, replicas=2, max_unavailable=1, max_surge=1
@@ -63,6 +67,8 @@ BREAKS: list[tuple[str, list[e.Event]]] = [
     ("K1", [ROLLOUT, rolled(stops=("g-2",)), rolled(stops=("g-1",))]),
     ("K1", [ROLLOUT, e.MemberStopped(group="g", member="g-2", how="kill"), rolled(stops=("g-1",))]),
     ("K2", [ROLLOUT, rolled(starts=("g-3", "g-4"))]),
+    ("K4", [autoscaled(1)]),
+    ("K4", [autoscaled(2), autoscaled(3)]),  # of one partition
     ("K3", [e.IsrChanged(partition=P, isr=(1, 3), reason="shrink"), GATED]),
     ("R2", [elected(2, 1), elected(3, 1)]),
     ("R3", [elected(1, 1, isr=(2, 3))]),

@@ -7,7 +7,7 @@ from msgspec.structs import force_setattr
 from cluster import events as e
 from cluster.invariants import SENTENCES, Invariants, InvariantViolated
 from cluster.invariants.replicas import LogLookup
-from cluster.spec import GroupSpec, ProducerSpec, ScenarioSpec, TopicSpec, TransactionsSpec
+from cluster.spec import AutoscalerSpec, GroupSpec, ProducerSpec, ScenarioSpec, TopicSpec, TransactionsSpec
 from cluster.storage.partition_log import PartitionLog
 from cluster.view import ClusterView, fold
 
@@ -16,7 +16,15 @@ SPEC = ScenarioSpec(
     title="told",
     topics=(TopicSpec("orders"),),
     producers=(ProducerSpec("p", ("orders",), transactions=TransactionsSpec("t-{n}")),),
-    groups=(GroupSpec("g", ("orders",), members=2, config={"isolation.level": "read_committed"}),),
+    groups=(
+        GroupSpec(
+            "g",
+            ("orders",),
+            members=2,
+            config={"isolation.level": "read_committed"},
+            autoscaler=AutoscalerSpec(100, least=2, most=4),
+        ),
+    ),
 )
 VERSION_1 = msgspec.structs.replace(SPEC, config={"transaction.version": 1})
 

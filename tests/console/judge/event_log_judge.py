@@ -114,6 +114,13 @@ SAYINGS: tuple[tuple[str, Callable[[Match, e.Event], bool]], ...] = (
             and (one.target, one.how, WORKLOADS[one.workload]) == (m[1], m[2].split()[0], m[3])
         ),
     ),
+    (
+        r"(\S+) is autoscaled from (\d+) to (\d+): its lag is (\d+)",
+        lambda m, one: (
+            isinstance(one, e.GroupAutoscaled)
+            and (one.group, one.members, one.to, one.lag) == (m[1], int(m[2]), int(m[3]), int(m[4]))
+        ),
+    ),
     (r"(\S+) is ready", lambda m, one: isinstance(one, e.MemberReady) and one.member == m[1]),
     (r"(\S+) started", lambda m, one: isinstance(one, e.MemberStarted) and one.member == m[1]),
     (

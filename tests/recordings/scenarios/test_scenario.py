@@ -7,7 +7,16 @@ from pathlib import Path
 import pytest
 
 from cluster.commands import Kill, Scale
-from cluster.spec import ArrivalsSpec, BrokerSpec, KeysSpec, LinkSpec, NetworkSpec, PoisonSpec, ScenarioSpec
+from cluster.spec import (
+    ArrivalsSpec,
+    AutoscalerSpec,
+    BrokerSpec,
+    KeysSpec,
+    LinkSpec,
+    NetworkSpec,
+    PoisonSpec,
+    ScenarioSpec,
+)
 from recordings.scenarios.loader import ScenarioErrors, library, list_scenarios, load, parse_scenario
 from recordings.scenarios.parser import read_scenario
 from recordings.scenarios.toml_lines import Place, locate
@@ -85,6 +94,7 @@ members = 2
 stagger = "100ms"
 startup = "35s"
 ready = "joined"
+autoscaler = { lag_per_member = 100, min = 2, max = 10, every = "30s", stabilization = "2m" }
 start = "1s"
 static = true
 assignors = ["cooperative-sticky", "range"]
@@ -133,6 +143,7 @@ def test_every_field_of_the_contract_is_read() -> None:
     assert group.topics_of("billing-1") == ("orders",)
     assert (group.stagger_us, group.start_us, group.static) == (100_000, 1_000_000, True)
     assert (group.startup_us, group.ready) == (35_000_000, "joined")
+    assert group.autoscaler == AutoscalerSpec(100, 2, 10, 30_000_000, 120_000_000)
     assert group.assignors == ("cooperative-sticky", "range")
     assert group.config == {"session.timeout.ms": 10_000, "isolation.level": "read_committed"}
     application = group.application

@@ -167,6 +167,23 @@ def test_transactions_need_idempotence() -> None:
         ("", 12, "topics (or subscriptions) is missing"),
         ('topics = ["order"]', 14, "no topic is named order (did you mean orders?)"),
         ('topics = ["orders"]\nmembers = -1', 15, "members: -1 is below 0"),
+        ('topics = ["orders"]\nautoscaler = { max = 4 }', 15, "lag_per_member is missing"),
+        ('topics = ["orders"]\nautoscaler = { lag_per_member = 0, max = 4 }', 15, "lag_per_member: 0 is below 1"),
+        (
+            'topics = ["orders"]\nautoscaler = { lag_per_member = 9, min = 5, max = 4 }',
+            15,
+            "min: 5 is above max, 4",
+        ),
+        (
+            'topics = ["orders"]\nautoscaler = { lag_per_member = 9, max = 4, every = "0s" }',
+            15,
+            "every: it is above 0",
+        ),
+        (
+            'topics = ["orders"]\nautoscaler = { lag_per_member = 9, max = 4, stabilisation = "5m" }',
+            15,
+            "unknown key stabilisation (did you mean stabilization?)",
+        ),
         ('topics = ["orders"]\nstartup = 35', 15, "startup: 35 needs a unit and quotation marks"),
         ('topics = ["orders"]\nstart_up = "35s"', 15, "unknown key start_up (did you mean startup?)"),
         ('topics = ["orders"]\nready = "join"', 15, "ready: 'join' is none of started, joined (did you mean joined?)"),
