@@ -87,6 +87,7 @@ def scenario_of(
     ends_us = load_ends_us(point.at_us, down_us)
     count = outcome.counts[group]
     ledger = f"delivery.by_group[{group!r}]"
+    finished = f"{ledger}.delivered + {ledger}.delivered_unacknowledged == {count.finished}"
     return msgspec.structs.replace(
         spec,
         title=f"{spec.title}: {point.victim} is killed at {point.at_us / SECOND_US:f} s",
@@ -99,7 +100,8 @@ def scenario_of(
         ),
         expectations=(
             ExpectationSpec(
-                that=f"{ledger}.lost == {count.lost} && {ledger}.duplicated == {count.duplicated}", at_us=outcome.end_us
+                that=f"{ledger}.lost == {count.lost} && {ledger}.duplicated == {count.duplicated} && {finished}",
+                at_us=outcome.end_us,
             ),
         ),
     )

@@ -21,11 +21,12 @@ class CrashPoint(msgspec.Struct, frozen=True):
 
 
 class Count(msgspec.Struct, frozen=True):
-    """What a group's application got in the end."""
+    """What a group's application got in the end; `finished` counts records, acknowledged or not, each once."""
 
     lost: int
     duplicated: int
     unread: int
+    finished: int = 0
 
 
 class CrashOutcome(msgspec.Struct, frozen=True, kw_only=True):
@@ -96,6 +97,15 @@ def related(view: ClusterView, name: str) -> list[str]:
     return [group for group in view.groups if group in found]
 
 
+def sources(view: ClusterView, name: str) -> list[str]:
+    """The groups whose applications write all that this group reads; none if another producer writes to its topics."""
+    topics = set(view.groups[name].topics)
+    plain = [each for each in view.producers.values() if each.producer not in view.members]
+    if any(topics & set(each.topics) for each in plain):
+        return []
+    return [group for group in view.groups if _written(view, group) & topics]
+
+
 def _written(view: ClusterView, group: str) -> set[str]:
     """The topics that the members of a group write to."""
     writers = [view.producers[name] for name in view.producers if name in view.members]
@@ -105,9 +115,12 @@ def _written(view: ClusterView, group: str) -> set[str]:
 def counts(view: ClusterView, now_us: int, groups: list[str]) -> dict[str, Count]:
     """What each group got so far, by the delivery ledger."""
     by_group = document(view, now_us, ("delivery",))["delivery"]["by_group"]
-    return {
-        name: Count(by_group[name]["lost"], by_group[name]["duplicated"], by_group[name]["unread"]) for name in groups
-    }
+    return {name: _count(by_group[name]) for name in groups}
+
+
+def _count(ledger: Mapping[str, int]) -> Count:
+    finished = ledger["delivered"] + ledger["delivered_unacknowledged"]
+    return Count(ledger["lost"], ledger["duplicated"], ledger["unread"], finished)
 
 
 def caught_up(view: ClusterView, now_us: int, groups: list[str]) -> bool:

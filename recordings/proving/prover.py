@@ -14,7 +14,7 @@ from cluster.simulation import Simulation
 from recordings.flights.interruptible_run import first_of, run_flight
 from recordings.flights.runner import Plan
 from recordings.proving.crash_flight import crash_step, fly_from_the_beginning, land
-from recordings.proving.crash_points import VICTIMS, CrashOutcome, CrashPoint, related
+from recordings.proving.crash_points import VICTIMS, CrashOutcome, CrashPoint, related, sources
 from recordings.proving.forks import CAN_FORK, Forks
 
 SECOND_US = 1_000_000
@@ -47,7 +47,9 @@ class Proof(msgspec.Struct, kw_only=True):
     """Every crash point of the window with its outcome, in their order; `uncrashed`: the same load without a crash.
 
     `events`: how many the window has, at `instants` different instants; `without_victim`: those of them after which no
-    victim was alive. `groups`: the group, and those that it writes for or reads from.
+    victim was alive. `groups`: the group, and those that it writes for or reads from. `sources`: the groups whose
+    applications write what each of them reads. Where those write one record for each, as the flight without a crash
+    shows, a record that they finished and that the reader never gets is lost, too: its output was never committed.
     """
 
     question: Question
@@ -58,6 +60,7 @@ class Proof(msgspec.Struct, kw_only=True):
     instants: int
     without_victim: int
     groups: list[str]
+    sources: dict[str, list[str]]
     uncrashed: CrashOutcome
     flown: list[Flown]
     interrupted: bool = False
@@ -79,17 +82,27 @@ class Proof(msgspec.Struct, kw_only=True):
 
     def most(self, what: str, group: str | None = None) -> int:
         """The most records `lost` or `duplicated` of any crash point."""
-        return max((_count(each, what, group or self.question.group) for each in self.flown), default=0)
+        return max((self._count(each.outcome, what, group or self.question.group) for each in self.flown), default=0)
 
     def worst(self, what: str) -> Flown | None:
         """The first crash point with the most `lost` or `duplicated`; None if none has any."""
-        most = self.most(what)
-        return next((each for each in self.flown if most and _count(each, what, self.question.group) == most), None)
+        most, group = self.most(what), self.question.group
+        return next((each for each in self.flown if most and self._count(each.outcome, what, group) == most), None)
 
+    def _count(self, outcome: CrashOutcome, what: str, group: str) -> int:
+        count = outcome.counts.get(group)
+        if count is None:
+            return 0
+        if what == "duplicated":
+            return count.duplicated
+        one_for_each = self._missing(self.uncrashed, group) == 0
+        return count.lost + (max(self._missing(outcome, group), 0) if one_for_each else 0)
 
-def _count(flown: Flown, what: str, group: str) -> int:
-    count = flown.outcome.counts.get(group)
-    return 0 if count is None else int(getattr(count, what))
+    def _missing(self, outcome: CrashOutcome, group: str) -> int:
+        """How many more records the group's sources have finished than the group."""
+        sources = self.sources.get(group, [])
+        known = [outcome.counts[name].finished for name in sources if name in outcome.counts]
+        return sum(known) - outcome.counts[group].finished if known and group in outcome.counts else -1
 
 
 Progress = Callable[[int, int, int, int], object]
@@ -120,6 +133,7 @@ def prove(
         instants=len(instants),
         without_victim=window.without_victim,
         groups=window.groups,
+        sources=window.sources,
         uncrashed=outcomes.get(0, CrashOutcome()),
         flown=[Flown(point, outcomes[number]) for number, point in enumerate(window.points) if number in outcomes][1:],
         interrupted=interrupted,
@@ -187,6 +201,7 @@ class _WindowFlight:
         self._mine: CrashPoint | None = None  # in a fork: the crash point that it flies
         self.points: list[CrashPoint] = []
         self.groups: list[str] = []
+        self.sources: dict[str, list[str]] = {}
         self.without_victim = 0
         self.outcomes: dict[int, CrashOutcome] = {} if forks is None else forks.outcomes
 
@@ -223,7 +238,9 @@ class _WindowFlight:
         for at_us, kind in self._instants.items():
             if at_us > timeline.now_us:
                 await timeline.fly(at_us - 1)
-                self.groups = self.groups or related(self._simulation.view, self._question.group)
+                view = self._simulation.view
+                self.groups = self.groups or related(view, self._question.group)
+                self.sources = self.sources or {name: sources(view, name) for name in self.groups}
                 if not self.points:
                     self._crash(CrashPoint(at_us, "", ""))
                 for victim in self._victims():

@@ -16,6 +16,7 @@ from recordings.proving.crash_points import Count, CrashOutcome, CrashPoint
 from recordings.proving.prover import Question, WindowError, prove
 from recordings.proving.worst import write_worst
 from recordings.scenarios.loader import load, parse_scenario
+from tests.mutants import MUTANTS
 
 MS, SECOND_US = 1_000, 1_000_000
 
@@ -116,7 +117,8 @@ def test_the_bounds_are_what_the_commit_policy_promises(
 ) -> None:
     plan = pipeline(commit)
     kill = "consumer" if group == "billing" else "producer"
-    proof = prove(plan, question(kill, group), 2)
+    asked = question(kill, group, 8_023, 8_028) if commit == "transaction" else question(kill, group)
+    proof = prove(plan, asked, 2)
     assert proof.complete
     assert (proof.most("lost") > 0, proof.most("duplicated") > 0) == (lost, duplicated)
     written = write_worst(plan, proof, tmp_path)  # flies each again, and holds its counts
@@ -132,6 +134,14 @@ def test_the_bounds_are_what_the_commit_policy_promises(
         )
         assert result.held
         assert not result.interrupted
+
+
+def test_an_output_that_is_never_committed_is_lost_to_its_readers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Their own ledger does not know it: its transaction was aborted, and its input counts as processed."""
+    MUTANTS["counts_offsets_of_aborted_transactions"].breaks(monkeypatch)
+    proof = prove(pipeline("transaction"), question("producer", "readers", 8_024, 8_026), 2)
+    assert proof.most("lost") == 1
+    assert not any(each.outcome.counts["readers"].lost for each in proof.flown)
 
 
 def test_each_point_of_an_instant_with_several_turns_flies_again_as_a_step() -> None:
