@@ -199,7 +199,7 @@ class TestFlight:
         times = "once or more" if count is None else f"{count} times"
         others = self.events(kind)
         lines = [f"expected {times} by {self._now}: {wanted}", f"  it happened {len(found)} times"]
-        lines += [f"  {_told(event)}" for event in (found or others)[:SHOWN_EVENTS]]
+        lines += [f"  {_line(event)}" for event in (found or others)[:SHOWN_EVENTS]]
         if not found:
             lines.insert(2, f"  {kind} with other fields: {len(others)}")
         raise AssertionError("\n".join(lines))
@@ -252,6 +252,6 @@ class TestFlight:
         return document(self._simulation.view, self.now_us, predicate.needs)
 
 
-def _told(event: Event) -> str:
+def _line(event: Event) -> str:
     fields = {key: value for key, value in msgspec.to_builtins(event).items() if key not in ("kind", "seq", "at_us")}
     return f"{event.at_us / SECOND_US:f} s  " + ", ".join(f"{key}={value}" for key, value in fields.items())

@@ -27,6 +27,7 @@ SMALL_MODULES: Mapping[str, str] = {
     "console/cli/planned.py": "read without the commands that it announces",
     "console/cli/start.py": "the entry point: answers signals before the rest is imported",
     "console/widgets/scrubber.py": "one widget a file",
+    "recordings/pytest_plugin/plugin.py": "what pytest loads at its start, also where no test flies",
     "recordings/make_samples.py": "run by hand: `python -m recordings.make_samples`",
 }
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from recordings.proving.prover import Proof
 
 MAX_JOBS = 256
-Bound = Annotated[int | None, Parameter(help="Exit with 1 if more records are.", converter=whole_number)]
+Bound = Annotated[int | None, Parameter(help="Exit code 1 if it is more records.", converter=whole_number)]
 Begin = Annotated[
     str | None,
     Parameter(name="--from", help="Virtual time; default: the group's first Stable state.", allow_leading_hyphen=True),

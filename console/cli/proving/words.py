@@ -47,7 +47,11 @@ def _words(plan: "Plan", proof: "Proof") -> list[str]:
         "",
         _verdict(proof),
         *_worst_in_words(proof),
-        *(f"  {group}: {_bounds(proof, group)}" for group in proof.groups if group != question.group),
+        *(
+            f"  {group}: {_bounds(proof, group)}"
+            for group in proof.groups
+            if proof.complete and group != question.group
+        ),
     ]
 
 
