@@ -955,6 +955,28 @@ class RecordSkipped(Event, frozen=True, kw_only=True):
     reason: str
 
 
+class RecordFailed(Event, frozen=True, kw_only=True):
+    """An attempt of the application at a record failed; it tries again in `retry_us`, or not at all (-1)."""
+
+    group: str
+    member: str
+    partition: str
+    offset: int
+    attempt: int
+    retry_us: int
+    reason: str
+
+
+class RecordDeadLettered(Event, frozen=True, kw_only=True):
+    """The application gave up on one record, and sent it to its dead-letter topic: it has finished the record."""
+
+    group: str
+    member: str
+    partition: str
+    offset: int
+    topic: str
+
+
 class KeyOrderBroken(Event, frozen=True, kw_only=True):
     """Ground truth: for the first time a group finished records of this key in another order than produced."""
 

@@ -26,6 +26,7 @@ from cluster.broker.controller_channel import ControllerChannel
 from cluster.broker.group_coordinator_service import OFFSETS_TOPIC
 from cluster.broker.replica import Replica
 from cluster.broker.transaction_coordinator_service import TRANSACTIONS_TOPIC
+from cluster.clients.application.failures import Failures
 from cluster.clients.application.processing_time import Dependency, ProcessingTimes
 from cluster.clients.client_environment import ClientEnvironment
 from cluster.clients.consumer.application import Application
@@ -363,7 +364,9 @@ class Simulation:
         self._clients += 1
         group = group.of(name)
         times = ProcessingTimes(group.application, self.seed, name, self.dependencies[group.name])
-        application = Application(group.application, self.network.random_of(name), self._truths[group.name], times)
+        failures = Failures(group.application, self.seed, group.name)
+        random, truth = self.network.random_of(name), self._truths[group.name]
+        application = Application(group.application, random, truth, times, failures)
         consumer = Consumer(self._client_environment(), group, name, self._clients, application)
         self.network.place(name, consumer.config.client_rack)
         consumer.on_crashed = partial(self._executor.crashed, name)

@@ -3,9 +3,11 @@
 from cluster.spec.application_spec import (
     ApplicationSpec,
     CommitPolicy,
+    FailSpec,
     OutputSpec,
     PoisonSpec,
     ProcessingSpec,
+    RetriesSpec,
     SlowKeysSpec,
 )
 from cluster.spec.buggify import Buggify
@@ -74,6 +76,7 @@ __all__ = [
     "CommitPolicy",
     "Declared",
     "ExpectationSpec",
+    "FailSpec",
     "GroupSpec",
     "KeysKind",
     "KeysSpec",
@@ -85,6 +88,7 @@ __all__ = [
     "ProcessingSpec",
     "ProducerSpec",
     "Readiness",
+    "RetriesSpec",
     "ScenarioSpec",
     "SettingError",
     "SlowKeysSpec",

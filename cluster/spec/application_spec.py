@@ -24,6 +24,22 @@ class OutputSpec(msgspec.Struct, frozen=True):
     records: int = 1
 
 
+class FailSpec(msgspec.Struct, frozen=True):
+    """A share (0 … 1) of the inputs that fails: at `times` attempts, or at every one; then the process may crash."""
+
+    share: float
+    times: int | None = None
+    crashes: bool = True
+
+
+class RetriesSpec(msgspec.Struct, frozen=True):
+    """Further attempts at a failed record: how many, and the wait before the first, multiplied before each next one."""
+
+    times: int
+    backoff_us: int = 0
+    multiplier: float = 1.0
+
+
 class ProcessingSpec(msgspec.Struct, frozen=True):
     """A log-normal processing time of records, by its median and its 99th percentile."""
 
@@ -46,7 +62,7 @@ class ApplicationSpec(msgspec.Struct, frozen=True):
     one record for each input; `sink` = an outside store; `restart_after_us` = a crashed member comes back by itself.
     `worker_threads` process behind poll(), `queue` = records in hand at which the partitions are paused.
     `outputs` = several topics in place of `writes`; `producer` = Kafka's keys of the producer inside each member's
-    process; `processing` = a distribution in place of `per_record_us`.
+    process; `processing` = a distribution in place of `per_record_us`; `dead_letter` = the topic of failed records.
     """
 
     per_record_us: int = 0
@@ -62,6 +78,9 @@ class ApplicationSpec(msgspec.Struct, frozen=True):
     slow_keys: SlowKeysSpec | None = None
     worker_threads: int = 0
     queue: int = 1_000
+    fail: FailSpec | None = None
+    retries: RetriesSpec | None = None
+    dead_letter: str | None = None
 
     @property
     def has_producer(self) -> bool:
@@ -76,4 +95,11 @@ class ApplicationSpec(msgspec.Struct, frozen=True):
     @property
     def topics_written(self) -> tuple[str, ...]:
         """The topics that the application may write to."""
-        return tuple(output.topic for output in self.written)
+        letters = () if self.dead_letter is None else (self.dead_letter,)
+        return (*(output.topic for output in self.written), *letters)
+
+    @property
+    def crashes(self) -> bool:
+        """Whether a record that fails for good ends the process."""
+        poisoned = self.poison is not None and self.poison.crashes
+        return self.dead_letter is None and (poisoned or (self.fail is not None and self.fail.crashes))

@@ -312,6 +312,17 @@ def truncated_records_processed(view: ClusterView, event: e.TruncatedRecordsProc
     ledger.truncated_since(view.groups[event.group].readers[event.partition], event)
 
 
+@FOLD.handles(e.RecordFailed)
+def record_failed(view: ClusterView, event: e.RecordFailed) -> None:
+    if event.attempt == 1:
+        note_of(view, event, "fault", event.member, f" fails on {event.partition} {event.offset}")
+
+
+@FOLD.handles(e.RecordDeadLettered)
+def record_dead_lettered(view: ClusterView, event: e.RecordDeadLettered) -> None:
+    note_of(view, event, "fault", event.member, f" sends {event.partition} {event.offset} to {event.topic}")
+
+
 @FOLD.handles(e.RecordSkipped)
 def record_skipped(view: ClusterView, event: e.RecordSkipped) -> None:
     view.groups[event.group].skipped += 1

@@ -3,7 +3,16 @@
 from typing import Final, get_args
 
 from cluster.config import Value
-from cluster.spec import ApplicationSpec, CommitPolicy, OutputSpec, PoisonSpec, ProcessingSpec, SlowKeysSpec
+from cluster.spec import (
+    ApplicationSpec,
+    CommitPolicy,
+    FailSpec,
+    OutputSpec,
+    PoisonSpec,
+    ProcessingSpec,
+    RetriesSpec,
+    SlowKeysSpec,
+)
 from recordings.scenarios.toml_tables import (
     ReadError,
     TomlTable,
@@ -17,6 +26,7 @@ from recordings.scenarios.toml_tables import (
     whole,
 )
 
+MOST_RETRIES = 100
 MOST_FAN_OUT = 1_000
 """Records that an application writes to a topic for one input."""
 
@@ -36,6 +46,9 @@ def read_application(table: TomlTable, config: dict[str, Value]) -> ApplicationS
         slow_keys=_slow_keys(table.table("slow_keys")) if table.has("slow_keys") else None,
         worker_threads=table.take("worker_threads", whole(1, MOST_WORKERS), 0),
         queue=table.take("queue", whole(1), 1_000),
+        fail=_fail(table.table("fail")) if table.has("fail") else None,
+        retries=_retries(table.table("retries")) if table.has("retries") else None,
+        dead_letter=table.take("dead_letter", filled_text, None),
         producer=table.config("producer", "producer"),
     )
     if table.has("writes") and table.has("outputs"):
@@ -43,7 +56,7 @@ def read_application(table: TomlTable, config: dict[str, Value]) -> ApplicationS
     for key, reason in (("per_record", "one of the two"), ("jitter", "it goes with `per_record`")):
         if table.has("processing") and table.has(key):
             table.wrong(key, f"{key}: `processing` gives a time to each record: {reason}")
-    table.known += ["poison", "processing", "slow_keys"]
+    table.known += ["poison", "processing", "slow_keys", "fail", "retries"]
     if table.has("queue") and not table.has("worker_threads"):
         table.wrong("queue", "queue goes with worker_threads: without them the records of a poll() are processed in it")
     table.close()
@@ -106,6 +119,26 @@ def _slow_keys(table: TomlTable) -> SlowKeysSpec:
         table.wrong("share", "share: no key is slow with a share of 0")
     table.close()
     return slow_keys
+
+
+def _fail(table: TomlTable) -> FailSpec:
+    fail = FailSpec(
+        share=table.take("share", number(0, 1), 1.0, required=True),
+        times=table.take("times", whole(1, MOST_RETRIES), None),
+        crashes=table.take("crashes", flag, True),
+    )
+    table.close()
+    return fail
+
+
+def _retries(table: TomlTable) -> RetriesSpec:
+    retries = RetriesSpec(
+        times=table.take("times", whole(1, MOST_RETRIES), 1, required=True),
+        backoff_us=table.take("backoff", duration, 0),
+        multiplier=table.take("multiplier", number(1, 10), 1.0),
+    )
+    table.close()
+    return retries
 
 
 def _output(table: TomlTable) -> OutputSpec:

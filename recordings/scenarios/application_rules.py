@@ -14,6 +14,7 @@ def check_application(spec: ScenarioSpec, group: GroupSpec, place: Place) -> Ite
     application = group.application
     if application.poison is not None and application.poison.key:
         yield from refused(_no_such_key(spec, "poison", application.poison.key), (*place, "poison"))
+    yield from _failures(spec, group, place)
     if application.slow_keys is not None:
         keys = application.slow_keys.keys or ("0",)  # of a share: whether there are any
         for index, key in enumerate(keys):
@@ -40,11 +41,27 @@ def _workers(application: ApplicationSpec, place: Place) -> Iterator[Problem]:
         yield Problem(there, "worker_threads: workers take `per_record` for each record, with `jitter`")
     if application.has_producer:
         yield Problem(there, "worker_threads: an application that writes does so in the thread that polls")
-    if application.poison is not None:
-        yield Problem(there, "worker_threads: a poison record is met in the thread that polls")
+    if application.poison is not None or application.fail is not None:
+        yield Problem(there, "worker_threads: a record that fails is met in the thread that polls")
     if application.commit == "before-processing":
         reason = 'worker_threads: commit = "before-processing" processes in the thread that polls'
         yield Problem((*place, "commit"), reason, "after-each-poll")
+
+
+def _failures(spec: ScenarioSpec, group: GroupSpec, place: Place) -> Iterator[Problem]:
+    """Errors of what happens to records that fail."""
+    application = group.application
+    fails = application.poison is not None or application.fail is not None
+    for key in ("retries", "dead_letter"):
+        if getattr(application, key) is not None and not fails:
+            yield Problem((*place, key), f"{key}: no record fails: say which", "fail = { share = 0.01 }")
+    if application.fail is not None and application.fail.share == 0:
+        yield Problem((*place, "fail", "share"), "share: no record fails with a share of 0")
+    letters = application.dead_letter
+    if letters is not None:
+        yield from _topic(spec, group, letters, (*place, "dead_letter"))
+        if letters in [output.topic for output in application.written]:
+            yield Problem((*place, "dead_letter"), f"dead_letter: {letters} is an output of {group.name} already")
 
 
 def _producer(name: str, application: ApplicationSpec, place: Place) -> Iterator[Problem]:

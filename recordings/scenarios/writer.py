@@ -18,12 +18,14 @@ from cluster.spec import (
     ArrivalsSpec,
     AutoscalerSpec,
     ExpectationSpec,
+    FailSpec,
     GroupSpec,
     KeysSpec,
     NetworkSpec,
     OutputSpec,
     ProcessingSpec,
     ProducerSpec,
+    RetriesSpec,
     ScenarioSpec,
     SlowKeysSpec,
     TransactionsSpec,
@@ -194,6 +196,9 @@ def _application(application: ApplicationSpec) -> list[Row]:
         ("poison", None if poison is None else {"key": poison.key, "crashes": poison.crashes}, None),
         ("worker_threads", application.worker_threads, 0),
         ("queue", application.queue, 1_000),
+        ("fail", _fail(application.fail), None),
+        ("retries", _retries(application.retries), None),
+        ("dead_letter", application.dead_letter, None),
         ("restart_after", None if restart_us is None else _duration(restart_us), None),
         ("producer", application.producer, {}),
     ]
@@ -214,6 +219,19 @@ def _slow_keys(slow: SlowKeysSpec | None) -> dict[str, object] | None:
         ("per_record", _duration(slow.per_record_us), None),
     ]
     return _kept(rows)
+
+
+def _fail(fail: FailSpec | None) -> dict[str, object] | None:
+    if fail is None:
+        return None
+    return _kept([("share", fail.share, None), ("times", fail.times, None), ("crashes", fail.crashes, True)])
+
+
+def _retries(retries: RetriesSpec | None) -> dict[str, object] | None:
+    if retries is None:
+        return None
+    backoff = _duration(retries.backoff_us)
+    return _kept([("times", retries.times, None), ("backoff", backoff, "0s"), ("multiplier", retries.multiplier, 1.0)])
 
 
 def _output(output: OutputSpec) -> dict[str, object]:

@@ -196,7 +196,7 @@ def _is_cooperative(group: GroupSpec) -> bool:
 
 def _chokes(group: GroupSpec) -> bool:
     """Its members fail on a record again and again, and no member passes it."""
-    return group.application.poison is not None and group.application.poison.crashes
+    return group.application.crashes
 
 
 def _reads_elsewhere(spec: ScenarioSpec, group: GroupSpec) -> bool:
@@ -252,8 +252,10 @@ def _commits_last(spec: ScenarioSpec, group: GroupSpec) -> bool:
 
 def _lossless(spec: ScenarioSpec, group: GroupSpec) -> bool:
     """Whether every acknowledged record of its topics must stay, and no commit of the group may pass one unfinished."""
-    poison, name = group.application.poison, group.name
-    if group.application.commit == "before-processing" or (poison is not None and not poison.crashes):
+    application, name = group.application, group.name
+    fails = application.poison is not None or application.fail is not None
+    skips = fails and application.dead_letter is None and not application.crashes
+    if application.commit == "before-processing" or skips:
         return False
     if any(command.group == name for command in commands_of(spec, Seek)):
         return False
@@ -314,7 +316,8 @@ def _exactly_once(spec: ScenarioSpec) -> Iterator[str]:
     if writer.application.commit == "transaction" and once and _version(spec) >= 2:
         yield f"{counts}.duplicated == 0"
     # A member that fails on a record leaves the output of its last poll out.
-    works_on = not (_chokes(writer) or _ids_expire_while_joining(spec, writer))
+    # A record that went to the dead-letter topic has no output.
+    works_on = not (_chokes(writer) or writer.application.dead_letter or _ids_expire_while_joining(spec, writer))
     if not works_on:
         return
     read, written = (f"{by}.delivered + {by}.delivered_unacknowledged" for by in (counts, _counts(writer)))

@@ -92,7 +92,9 @@ def writing_less(spec: ScenarioSpec, stream: Random) -> ScenarioSpec:
 
     def reading(group: GroupSpec) -> GroupSpec:
         commit = "auto" if group.application.commit == "transaction" else group.application.commit
-        application = msgspec.structs.replace(group.application, writes=None, outputs=(), producer={}, commit=commit)
+        application = msgspec.structs.replace(
+            group.application, writes=None, outputs=(), dead_letter=None, producer={}, commit=commit
+        )
         return msgspec.structs.replace(group, application=application)
 
     return msgspec.structs.replace(spec, groups=tuple(reading(group) for group in spec.groups))

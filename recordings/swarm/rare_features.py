@@ -14,12 +14,14 @@ from cluster.spec import (
     ApplicationSpec,
     AutoscalerSpec,
     CommitPolicy,
+    FailSpec,
     GroupSpec,
     MemberSpec,
     OutputSpec,
     ProcessingSpec,
     ProducerSpec,
     Readiness,
+    RetriesSpec,
     ScenarioSpec,
     SlowKeysSpec,
     TopicSpec,
@@ -281,6 +283,20 @@ def autoscaled(spec: ScenarioSpec, stream: Random) -> ScenarioSpec:
     return msgspec.structs.replace(spec, groups=(*spec.groups[:-1], changed))
 
 
+def dead_letters(spec: ScenarioSpec, stream: Random) -> ScenarioSpec:
+    """A share of the inputs fails, is tried again after a backoff, and goes to a dead-letter topic."""
+
+    def failing(group: GroupSpec) -> GroupSpec:
+        fail = FailSpec(stream.choice((0.02, 0.1)), stream.choice((None, 1, 2)))
+        retries = RetriesSpec(stream.choice((1, 2)), stream.choice((0, 20_000)), stream.choice((1.0, 2.0)))
+        if group.name == HAND or group.application.worker_threads:
+            return group
+        application = msgspec.structs.replace(group.application, fail=fail, retries=retries, dead_letter="letters")
+        return msgspec.structs.replace(group, application=application)
+
+    return msgspec.structs.replace(spec, groups=tuple(failing(group) for group in spec.groups))
+
+
 RARE: dict[str, Callable[[ScenarioSpec, Random], ScenarioSpec]] = {
     "unequal_topics": unequal_topics,
     "static_twins": static_twins,
@@ -297,4 +313,5 @@ RARE: dict[str, Callable[[ScenarioSpec, Random], ScenarioSpec]] = {
     "workers_behind_poll": workers_behind_poll,
     "slow_pods": slow_pods,
     "autoscaled": autoscaled,
+    "dead_letters": dead_letters,
 }

@@ -244,6 +244,7 @@ BREAKS: dict[str, Break] = {
     "output-acks": Break("its producer keeps Kafka's defaults", text=('"acks" = "1", ', "")),
     "fan-out": Break("every record for an input has the input's identity", records_of_one_identity),
     "slow-dependency": Break("it adds nothing", text=("to 150ms for 3m", "to 1ms for 3m")),
+    "dead-letters": Break("dead letters are not finished", text=('dead_letter = "orders-dlt"\n', "")),
     "poison-pill": Break("the application survives it", text=("crashes = true", "crashes = false")),
     "slow-follower": Break("no replica falls out of the in-sync set", no_replica_falls_out_of_the_isr),
     "broker-down": Break(

@@ -3,10 +3,10 @@
 Records are processed in order. RecordsProcessed is emitted when the records of a poll() are finished, and after each
 second of work. It is also emitted when a kill interrupts the work, so that a crash counts exactly the finished records.
 A poison record has a key that the application cannot process: the process crashes at it, or the application catches
-the error and skips it. A commit passes a skipped record like any other. An application with outputs sends one output
-for each record. Before it commits it waits until these are acknowledged; with auto commits it does not wait. An
-application that commits before processing does not process records whose commit failed: it seeks back to them. One
-that commits in transactions makes one transaction for each poll(), with its outputs and offsets.
+the error and skips it, like other records that fail (`Failures`). A commit passes a skipped record like any other. An
+application with outputs sends them for each record. Before it commits it waits until these are acknowledged; with auto
+commits it does not wait. An application that commits before processing does not process records whose commit failed: it
+seeks back to them. One that commits in transactions makes one for each poll(), with its outputs and offsets.
 """
 
 from bisect import bisect_right
@@ -17,6 +17,7 @@ from typing import Final
 import msgspec
 
 from cluster import events as e
+from cluster.clients.application.failures import Failures
 from cluster.clients.application.processing_time import ProcessingTimes
 from cluster.clients.consumer.consumer_host import ConsumerHost
 from cluster.clients.consumer.output_producer import OutputProducer
@@ -26,7 +27,7 @@ from cluster.clients.delivery_ledger import DeliveryLedger
 from cluster.clients.process import Wait
 from cluster.clients.producer.transaction_manager import TransactionError
 from cluster.protocol.record_batch import Slice
-from cluster.spec import ApplicationSpec, PoisonSpec
+from cluster.spec import ApplicationSpec
 
 CHUNK_US: Final = 1_000_000
 WRITING_CHUNK_US: Final = 10_000  # outputs are sent soon after their inputs are processed
@@ -36,9 +37,14 @@ class Application:
     """The application of one member. `random` draws the processing time of a run of records, if it varies."""
 
     def __init__(
-        self, spec: ApplicationSpec, random: Callable[[], float], ledger: DeliveryLedger, times: ProcessingTimes
+        self,
+        spec: ApplicationSpec,
+        random: Callable[[], float],
+        ledger: DeliveryLedger,
+        times: ProcessingTimes,
+        failures: Failures,
     ) -> None:
-        self.spec, self._random, self._ledger, self._times = spec, random, ledger, times
+        self.spec, self._random, self._ledger, self._times, self._failures = spec, random, ledger, times, failures
         self.per_record_us = spec.per_record_us
         self.output_producer: OutputProducer | None = None
         self._work: list[Slice] = []
@@ -174,30 +180,72 @@ class Application:
     def _process(self, consumer: ConsumerHost, slices: list[Slice]) -> Iterator[int | Wait]:
         self._slowed = self.per_record_us != self.spec.per_record_us
         cost_us = self._record_cost_us()
-        if self.spec.poison is None:
+        if not self._failures.possible:
             return self._process_slices(consumer, slices, cost_us)
-        return self._process_with_poison(consumer, slices, cost_us, self.spec.poison)
+        return self._process_with_failures(consumer, slices, cost_us)
 
-    def _process_with_poison(
-        self, consumer: ConsumerHost, slices: list[Slice], cost_us: float, spec: PoisonSpec
+    def _process_with_failures(
+        self, consumer: ConsumerHost, slices: list[Slice], cost_us: float
     ) -> Iterator[int | Wait]:
-        """Process the records up to each poison record, and crash at it, or skip it."""
-        for healthy, poison in _split_at_poison(slices, spec.key):
+        """Process the records up to each failing one; try that one again and again."""
+        failures = self._failures
+        for healthy, failing in failures.split(slices):
             yield from self._process_slices(consumer, healthy, cost_us)
-            if poison is not None:
-                batch, offset = poison.batch, poison.first_offset
-                reason = f"poison record: key {spec.key} in {batch.partition} at offset {offset}"
-                if spec.crashes:
-                    yield partial(_crash, consumer, reason)
-                consumer.emit(
-                    e.RecordSkipped(
-                        group=consumer.group,
-                        member=consumer.name,
-                        partition=batch.partition,
-                        offset=offset,
-                        reason=reason,
-                    )
+            if failing is None:
+                return
+            batch, offset = failing.batch, failing.first_offset
+            succeeds_after = failures.attempts_failing(batch, offset)
+            for attempt in range(1, min(failures.most_attempts, succeeds_after) + 1):
+                if failures.attempted:
+                    yield from self._fail(consumer, failing, attempt, cost_us)
+            if succeeds_after < failures.most_attempts:
+                yield from self._process_slices(consumer, [failing], cost_us)
+            else:
+                yield from self._give_up(consumer, failing)
+
+    def _fail(self, consumer: ConsumerHost, failing: Slice, attempt: int, cost_us: float) -> Iterator[int | Wait]:
+        """Work on a record that fails, and wait before the next attempt."""
+        batch, offset = failing.batch, failing.first_offset
+        if self._times.differ:
+            cost_us = self._times.chunk([failing], cost_us, CHUNK_US, slowed=self._slowed)[1][0]
+        if round(cost_us):
+            yield round(cost_us)
+        again = attempt < self._failures.most_attempts
+        backoff_us = self._failures.backoff_us(attempt) if again else -1
+        consumer.emit(
+            e.RecordFailed(
+                group=consumer.group,
+                member=consumer.name,
+                partition=batch.partition,
+                offset=offset,
+                attempt=attempt,
+                retry_us=backoff_us,
+                reason=self._failures.reason(batch, offset),
+            )
+        )
+        if backoff_us > 0:
+            yield backoff_us
+
+    def _give_up(self, consumer: ConsumerHost, failing: Slice) -> Iterator[int | Wait]:
+        """Send a record that failed for good to the dead-letter topic; or crash at it, or skip it."""
+        batch, offset, topic = failing.batch, failing.first_offset, self.spec.dead_letter
+        reason, writer = self._failures.reason(batch, offset), self.output_producer
+        if topic is not None and writer is not None:
+            yield from writer.write_dead_letter(consumer, topic, failing)
+            consumer.emit(
+                e.RecordDeadLettered(
+                    group=consumer.group, member=consumer.name, partition=batch.partition, offset=offset, topic=topic
                 )
+            )
+            self._finished(consumer, [failing], 1)
+            return
+        if self._failures.crashes_at(batch, offset):
+            yield partial(_crash, consumer, reason)
+        consumer.emit(
+            e.RecordSkipped(
+                group=consumer.group, member=consumer.name, partition=batch.partition, offset=offset, reason=reason
+            )
+        )
 
     def _process_slices(self, consumer: ConsumerHost, slices: list[Slice], cost_us: float) -> Iterator[int | Wait]:
         writer, timeline = self.output_producer, consumer.timeline
@@ -213,7 +261,7 @@ class Application:
             if duration_us:
                 yield duration_us
             self._work = []
-            if writer is not None and writer.topics:
+            if writer is not None and self.spec.written:
                 yield from writer.write(consumer, chunk)
             self._finished(consumer, chunk, records)
 
@@ -228,7 +276,7 @@ class Application:
             if duration_us:
                 yield duration_us
             self._work, self._ends_us = [], []
-            if writer is not None and writer.topics:
+            if writer is not None and self.spec.written:
                 yield from writer.write(consumer, chunk)
             self._finished(consumer, chunk, len(ends_us))
 
@@ -313,23 +361,3 @@ def _chunks(slices: list[Slice], cost_us: float, longest_us: int) -> list[tuple[
         for batch, first, end in slices
         for at in range(first, end, room)
     ]
-
-
-def _split_at_poison(slices: list[Slice], key: str) -> Iterator[tuple[list[Slice], Slice | None]]:
-    """Cut the records at each poison record: the records before it, and the poison record (None at the end)."""
-    number = int(key)
-    healthy: list[Slice] = []
-    for batch, first, end in slices:
-        if number not in batch.keys:
-            healthy.append(Slice(batch, first, end))
-            continue
-        at = first
-        for offset in range(first, end):
-            if batch.keys[offset - batch.base_offset] == number:
-                if at < offset:
-                    healthy.append(Slice(batch, at, offset))
-                yield healthy, Slice(batch, offset, offset + 1)
-                healthy, at = [], offset + 1
-        if at < end:
-            healthy.append(Slice(batch, at, end))
-    yield healthy, None

@@ -78,6 +78,15 @@ class OutputProducer(Producer):
                     yield self._wait_for(member, "buffer.memory for its outputs")
                 at += taken
 
+    def write_dead_letter(self, member: Process, topic: str, piece: Slice) -> Iterator[Wait]:
+        """send() one record to the dead-letter topic, with its key and identity; yields each wait."""
+        while not self.feed.begun:
+            yield self._wait_for(member, "the metadata of its outputs")
+        batch, offset, end = piece
+        key = batch.keys[offset - batch.base_offset] if batch.keys else None
+        while not self._put(topic, key, origins_of(batch, offset, end)[0]):
+            yield self._wait_for(member, "buffer.memory for its outputs")
+
     def _put(self, topic: str, key: int | None, run: Origin) -> int:
         """send() records; returns how many were taken. One that is too large fails.
 

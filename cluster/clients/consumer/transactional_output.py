@@ -108,6 +108,11 @@ class TransactionalOutputProducer(OutputProducer):
         self._check()
         return super().write(member, slices)
 
+    def write_dead_letter(self, member: Process, topic: str, piece: Slice) -> Iterator[Wait]:
+        """send() one record to the dead-letter topic. Raises TransactionError once the transaction has failed."""
+        self._check()
+        return super().write_dead_letter(member, topic, piece)
+
     async def commit(self, member: Process, metadata: ConsumerGroupMetadata, offsets: dict[str, int]) -> None:
         """sendOffsetsToTransaction, commitTransaction. Raises TransactionError."""
         transactions = self.transaction_manager

@@ -203,6 +203,17 @@ SAYINGS: tuple[tuple[str, Callable[[Match, e.Event], bool]], ...] = (
         lambda m, one: isinstance(one, e.RecordsRecovered) and (one.records, one.producer) == (int(m[1]), m[2]),
     ),
     (
+        r"(\S+) fails on (\S+) (\d+)",
+        lambda m, one: isinstance(one, e.RecordFailed) and (one.member, one.offset) == (m[1], int(m[3])),
+    ),
+    (
+        r"(\S+) sends (\S+) (\d+) to (\S+)",
+        lambda m, one: (
+            isinstance(one, e.RecordDeadLettered)
+            and (one.member, one.partition, one.offset, one.topic) == (m[1], m[2], int(m[3]), m[4])
+        ),
+    ),
+    (
         r"(\S+) skips (\S+) (\d+)",
         lambda m, one: isinstance(one, e.RecordSkipped) and (one.member, one.offset) == (m[1], int(m[3])),
     ),

@@ -9,7 +9,8 @@ from tests.console.judge.spoken import counts, instant
 
 STARTS = {
     "✖": (e.FaultStarted, e.BrokerStopped, e.BrokerStateChanged, e.BrokerFenced, e.MemberStopped, e.LogTruncated,
-          e.RecordsLost, e.ApplicationFailed, e.ConsumerFenced, e.RecordSkipped, e.ProducerStateChanged,
+          e.RecordsLost, e.ApplicationFailed, e.ConsumerFenced, e.RecordSkipped, e.RecordDeadLettered, e.RecordFailed,
+          e.ProducerStateChanged,
           e.TransactionFenced, e.TransactionOffsetsRefused, e.TransactionMarkerRefused, e.ProducerEpochRefused),
     "▲": (e.LeaderElected, e.ControllerElected, e.GroupLoaded),
     "↻": (e.RebalanceStarted,),

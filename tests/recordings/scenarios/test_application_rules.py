@@ -2,13 +2,22 @@
 
 import pytest
 
-from cluster.spec import ApplicationSpec, OutputSpec, ProcessingSpec, SettingError, SlowKeysSpec
+from cluster.spec import (
+    ApplicationSpec,
+    FailSpec,
+    OutputSpec,
+    ProcessingSpec,
+    RetriesSpec,
+    SettingError,
+    SlowKeysSpec,
+)
 from recordings.scenarios.loader import ScenarioErrors, apply_settings, parse_scenario, parse_setting
 from recordings.scenarios.writer import write_scenario
 from tests.support.minimal_scenario import DECLARED
 
 HEAD = 'title = "t"\n[[topic]]\nname = "out"\n'
 READER = f"{HEAD}{DECLARED}[group.application]\n"
+FAILING = f"{READER}fail = {{ share = 0.01 }}\n"
 KEYED = READER.replace('name = "checkout"', 'name = "checkout"\nkeys = { kind = "uniform", distinct = 100 }')
 WRITER = f'{READER}writes = "out"\n'
 
@@ -94,7 +103,26 @@ TIME_MISTAKES = [
 ]
 
 
-@pytest.mark.parametrize(("text", "addition", "reason"), [*PRODUCER_MISTAKES, *OUTPUT_MISTAKES, *TIME_MISTAKES])
+FAILURE_MISTAKES = [
+    (READER, 'dead_letter = "out"', "dead_letter: no record fails: say which (did you mean fail = { share = 0.01 }?)"),
+    (READER, "retries = { times = 3 }", "retries: no record fails: say which"),
+    (READER, "fail = { share = 0 }", "share: no record fails with a share of 0"),
+    (READER, "fail = { share = 1.5 }", "share: 1.5 is above 1"),
+    (READER, "fail = { times = 2 }", "share is missing"),
+    (READER, "fail = { share = 0.1, time = 2 }", "unknown key time (did you mean times?)"),
+    (READER, "fail = 0.01", "fail: 0.01 is not a table"),
+    (FAILING, "retries = { times = 0 }", "times: 0 is below 1"),
+    (FAILING, "retries = { times = 3, backoff = 1 }", "backoff: 1 needs a unit and quotation marks"),
+    (FAILING, "retries = { times = 3, multiplier = 0.5 }", "multiplier: 0.5 is below 1"),
+    (FAILING, "retry = { times = 3 }", "unknown key retry (did you mean retries?)"),
+    (FAILING, 'dead_letter = "ot"', "dead_letter: no topic is named ot (did you mean out?)"),
+    (FAILING, 'dead_letter = "orders"', "dead_letter: billing reads orders itself, without an end"),
+    (f'{FAILING}writes = "out"\n', 'dead_letter = "out"', "dead_letter: out is an output of billing already"),
+]
+MISTAKES = [*PRODUCER_MISTAKES, *OUTPUT_MISTAKES, *TIME_MISTAKES, *FAILURE_MISTAKES]
+
+
+@pytest.mark.parametrize(("text", "addition", "reason"), MISTAKES)
 def test_a_mistake_has_its_line_and_its_reason(text: str, addition: str, reason: str) -> None:
     with pytest.raises(ScenarioErrors) as caught:
         parse_scenario(text + addition, "f.toml")
@@ -122,6 +150,15 @@ def test_processing_times_are_read_and_written() -> None:
     assert listed.slow_keys == SlowKeysSpec(1_000_000, keys=("42",))
     drawn = application(f'{KEYED}slow_keys = {{ share = 0.25, per_record = "1s" }}')
     assert drawn.slow_keys == SlowKeysSpec(1_000_000, share=0.25)
+
+
+def test_failures_are_read_and_written() -> None:
+    made = application(
+        f'{READER}fail = {{ share = 0.1, times = 2, crashes = false }}\ndead_letter = "out"\n'
+        'retries = { times = 3, backoff = "1s", multiplier = 2 }'
+    )
+    assert (made.fail, made.retries) == (FailSpec(0.1, 2, crashes=False), RetriesSpec(3, 1_000_000, 2.0))
+    assert (made.dead_letter, made.topics_written, made.has_producer, made.crashes) == ("out", ("out",), True, False)
 
 
 # --- settings ---------------------------------------------------------------------------------------------------------

@@ -418,7 +418,7 @@ def test_members_of_a_group_without_topics_are_all_assigned() -> None:
         ('worker_threads = 2\ncommit = "before-processing"', "(did you mean after-each-poll?)"),
         ('worker_threads = 2\ncommit = "transaction"', "an application that writes does so in the thread that polls"),
         ('worker_threads = 2\nprocessing = { p50 = "1ms", p99 = "9ms" }', "workers take `per_record` for each record"),
-        ('worker_threads = 2\npoison = { key = "1" }', "a poison record is met in the thread that polls"),
+        ('worker_threads = 2\npoison = { key = "1" }', "a record that fails is met in the thread that polls"),
     ],
 )
 def test_errors_of_worker_threads(addition: str, reason: str) -> None:
