@@ -26,7 +26,7 @@ SILENT = {
     "poll_returned", "poll_started", "records_processed", "record_skipped", "setting_changed", "key_order_broken",
     "record_failed", "record_dead_lettered",  # the application's own
     "application_stalled", "heartbeats_paused", "member_starting_up", "member_ready",
-    "preferred_read_replica_changed",
+    "preferred_read_replica_changed", "partitions_paused", "partitions_resumed",
     "rollout_started", "rollout_advanced", "rollout_ended", "group_autoscaled",
 }  # fmt: skip
 """Facts of which Kafka's logs, at level INFO, say nothing."""
