@@ -9,7 +9,7 @@ import pytest
 from cluster.events import Event
 from cluster.simulation import Simulation
 from recordings.flights.interruptible_run import run_flight
-from recordings.flights.runner import Plan, fly, make_plan
+from recordings.flights.runner import fly, make_plan
 from recordings.proving import crash_flight, prover
 from recordings.proving.crash_flight import crash_step
 from recordings.proving.crash_points import Count, CrashOutcome, CrashPoint
@@ -17,48 +17,9 @@ from recordings.proving.prover import Question, WindowError, prove
 from recordings.proving.worst import write_worst
 from recordings.scenarios.loader import load, parse_scenario
 from tests.mutants import MUTANTS
+from tests.support.crash_points import PIPELINE, pipeline, question
 
 MS, SECOND_US = 1_000, 1_000_000
-
-PIPELINE = """
-title = "Orders become invoices"
-until = "60s"
-start_jitter = "0ms"
-[cluster.config]
-"group.initial.rebalance.delay.ms" = 0
-"offsets.topic.num.partitions" = 1
-"transaction.state.log.num.partitions" = 1
-[[topic]]
-name = "orders"
-partitions = 2
-[[topic]]
-name = "invoices"
-[[producer]]
-name = "checkout"
-topics = ["orders"]
-rate = "10/s"
-[[group]]
-name = "billing"
-topics = ["orders"]
-members = 2
-config = {{ "auto.offset.reset" = "earliest", "session.timeout.ms" = 6000, "max.poll.records" = 5 }}
-[group.application]
-per_record = "{per_record}"
-commit = "{commit}"
-writes = "invoices"
-[[group]]
-name = "readers"
-topics = ["invoices"]
-config = {{ "auto.offset.reset" = "earliest", "isolation.level" = "read_committed" }}
-"""
-
-
-def pipeline(commit: str = "after-each-poll", per_record: str = "5ms") -> Plan:
-    return make_plan(parse_scenario(PIPELINE.format(commit=commit, per_record=per_record), "pipeline.toml"))
-
-
-def question(kill: str = "consumer", group: str = "billing", from_ms: int = 8_005, until_ms: int = 8_018) -> Question:
-    return Question(group=group, kill=kill, from_us=from_ms * MS, until_us=until_ms * MS)
 
 
 @pytest.mark.parametrize("kill", ["consumer", "producer", "coordinator", "leader"])

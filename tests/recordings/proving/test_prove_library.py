@@ -13,7 +13,7 @@ from recordings.flights.runner import Setting, make_plan
 from recordings.proving.prover import Question, prove
 from recordings.scenarios.loader import load
 from tests.mutants import MUTANTS
-from tests.recordings.proving.test_prove import pipeline, question
+from tests.support.crash_points import pipeline, question
 
 SECOND_US = 1_000_000
 DENSER: list[Setting] = [
