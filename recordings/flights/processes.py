@@ -23,6 +23,9 @@ ASKED_EVERY_S = 0.2  # whether the user asked to end, while other processes fly
 
 MOST_PROCESSES = 256
 
+LEFT_TO_PARENT = (signal.SIGINT, signal.SIGHUP)
+"""The signals that a terminal sends to all processes."""
+
 O = TypeVar("O")  # noqa: E741 - an order
 R = TypeVar("R")
 
@@ -53,7 +56,11 @@ class _FlyingProcess(Generic[O, R]):
     def __init__(self, context: SpawnContext, fly: Callable[[O], R]) -> None:
         self.pipe, theirs = context.Pipe()
         self.process = context.Process(target=_fly_orders, args=(fly, theirs), daemon=True)
-        self.process.start()
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, LEFT_TO_PARENT)  # inherited, until it ignores them
+        try:
+            self.process.start()
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
         theirs.close()  # so that the pipe ends with the process
         self.order: tuple[int, O] | None = None
 
@@ -152,7 +159,7 @@ def _fly_orders(fly: Callable[[O], R], pipe: Connection) -> None:
 
 def begin_process() -> None:
     """Leave signals of the terminal to the parent, and end when it has ended; call it first in a new process."""
-    for number in (signal.SIGINT, signal.SIGHUP):
+    for number in LEFT_TO_PARENT:
         signal.signal(number, signal.SIG_IGN)
     threading.Thread(target=_end_with_parent, daemon=True).start()
 

@@ -30,3 +30,13 @@ def test_a_killed_process_costs_one_flight() -> None:
 def test_what_a_flight_raises_is_raised_here() -> None:
     with pytest.raises(ValueError, match="order 0"), flown_in(1, refused, [0]) as results:
         list(results)
+
+
+def blocked(order: int) -> bool:
+    return signal.SIGINT in signal.pthread_sigmask(signal.SIG_BLOCK, ())
+
+
+def test_ctrl_c_spares_a_process_that_still_imports() -> None:
+    with flown_in(1, blocked, [0]) as results:
+        assert [result for _, _, result in results] == [True]
+    assert not blocked(0)
