@@ -205,8 +205,9 @@ def _cells(report: KeyReport, places: list[int | None]) -> list[str]:
 def _conclusions(report: KeyReport) -> list[str]:
     """What the table means for the order of the key's records."""
     lines = []
-    apart = [each for each in report.placements if each.murmur2 != each.crc32]
-    if apart:
+    if not report.bytes:
+        lines.append("Only Java and murmur2_random give an empty key one partition: consistent_random picks any.")
+    elif any(each.murmur2 != each.crc32 for each in report.placements):
         lines.append("The two hashes disagree on this key: producers of both kinds write it to different partitions.")
     hashes = {each.client == CRC32 for each in report.producers if each.by_key}
     if len(hashes) > 1:
