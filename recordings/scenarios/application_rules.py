@@ -94,8 +94,15 @@ def _topic(spec: ScenarioSpec, group: GroupSpec, topic: str, place: Place) -> It
     declared, key = [each.name for each in spec.topics], next(each for each in place[3:] if isinstance(each, str))
     if topic and topic not in declared:
         yield Problem(place, f"{key}: no topic is named {topic}", nearest(topic, declared))
-    elif topic in (*group.topics, *(name for mine in group.subscriptions.values() for name in mine)):
+    elif topic in _read(group):
         yield Problem(place, f"{key}: {group.name} reads {topic} itself, without an end")
+
+
+def _read(group: GroupSpec) -> set[str]:
+    """The topics that members of a group subscribe to, or whose partitions they name in assign()."""
+    subscribed = {topic for topics in group.subscriptions.values() for topic in topics}
+    assigned = {name.rpartition("-")[0] for names in group.assign.values() for name in names}
+    return {*group.topics, *subscribed, *assigned}
 
 
 def _no_such_key(spec: ScenarioSpec, word: str, key: str) -> str | None:

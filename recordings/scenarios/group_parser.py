@@ -1,6 +1,6 @@
 """`[[group]]` tables: a consumer group, its members and their application."""
 
-from typing import get_args
+from typing import Final, get_args
 
 from cluster.config import DEFAULT_ASSIGNORS, ConfigError, Value, coerce
 from cluster.spec import (
@@ -23,6 +23,9 @@ from recordings.scenarios.toml_tables import (
     positive_duration,
     whole,
 )
+
+SHORTEST_LOOK_US: Final = 100_000
+"""Between two looks of an autoscaler; each asks for the lag of every partition."""
 
 
 def read_group(table: TomlTable) -> GroupSpec:
@@ -62,6 +65,8 @@ def _autoscaler(table: TomlTable) -> AutoscalerSpec:
     )
     if autoscaler.least > autoscaler.most and table.has("max"):
         table.wrong("min", f"min: {autoscaler.least} is above max, {autoscaler.most}")
+    if autoscaler.every_us < SHORTEST_LOOK_US and table.has("every"):
+        table.wrong("every", "every: an autoscaler looks at the lag at most ten times a second", "15s")
     table.close()
     return autoscaler
 

@@ -180,6 +180,11 @@ def test_transactions_need_idempotence() -> None:
             "every: it is above 0",
         ),
         (
+            'topics = ["orders"]\nautoscaler = { lag_per_member = 9, max = 4, every = "1us" }',
+            15,
+            "every: an autoscaler looks at the lag at most ten times a second (did you mean 15s?)",
+        ),
+        (
             'topics = ["orders"]\nautoscaler = { lag_per_member = 9, max = 4, stabilisation = "5m" }',
             15,
             "unknown key stabilisation (did you mean stabilization?)",
@@ -216,6 +221,7 @@ def test_transactions_need_idempotence() -> None:
         ),
         ('topics = ["orders"]\napplication = { commit = "sync" }', 15, "commit: 'sync' is none of auto, "),
         ('topics = ["orders"]\napplication = { writes = "orders" }', 15, "writes: audit reads orders itself"),
+        ('assign.audit-1 = ["orders-0"]\napplication = { writes = "orders" }', 15, "writes: audit reads orders itself"),
         ('topics = ["orders"]\napplication = { poison = { key = "x" } }', 15, "poison: no record has the key x"),
         (
             'topics = ["orders"]\napplication = { poison = { key = "7" } }',
