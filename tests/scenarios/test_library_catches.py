@@ -251,8 +251,16 @@ BREAKS: dict[str, Break] = {
         "a dead broker is missed late",
         text=("brokers = 3", 'brokers = 3\nconfig = { "broker.session.timeout.ms" = 18000 }'),
     ),
+    "fetch-from-follower": Break(
+        "leaders select no replica",
+        text=('"replica.selector.class" = "org.apache.kafka.common.replica.RackAwareReplicaSelector"', ""),
+    ),
     "first-flight": Break("the first join closes the barrier", the_first_join_closes_the_barrier, until_s=25),
     "first-join": Break("the barrier is open for a second", text=('delay.ms" = 3000', 'delay.ms" = 1000')),
+    "rack-aware-assignment": Break(
+        "a member is in another's rack",
+        text=('"near-1"]\nconfig = { "client.rack" = "c" }', '"near-1"]\nconfig = { "client.rack" = "a" }'),
+    ),
     "range-two-topics": Break("range deals over all topics", one_assignor_deals_like_another("range", "roundrobin")),
     "rolling-restart-dynamic": Break("a restart takes no time", text=("down 10s", "down 0s")),
     "rolling-restart-static": Break("no member has an instance id", text=("static = true", "static = false")),
