@@ -10,6 +10,7 @@ import signal
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
+from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection, wait
 from multiprocessing.context import SpawnContext
 from typing import Generic, TypeVar
@@ -56,6 +57,7 @@ class _FlyingProcess(Generic[O, R]):
     def __init__(self, context: SpawnContext, fly: Callable[[O], R]) -> None:
         self.pipe, theirs = context.Pipe()
         self.process = context.Process(target=_fly_orders, args=(fly, theirs), daemon=True)
+        resource_tracker.ensure_running()  # whose start, part of the first one's, would unblock them
         before = signal.pthread_sigmask(signal.SIG_BLOCK, LEFT_TO_PARENT)  # inherited, until it ignores them
         try:
             self.process.start()
