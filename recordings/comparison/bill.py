@@ -24,6 +24,7 @@ class GroupBill(msgspec.Struct, frozen=True, kw_only=True):
     `stopped_member_us`: Σ over members of the time in which a rebalance keeps them from reading.
     `rebalances`: completed join barriers after the first one. `by_cause`: those of them that ended in a Stable or Empty
     group, by cause.
+    `delivered`: distinct records that its application has finished: no cost, but what the costs are paid for.
     `peak_time_lag_us`: the largest time lag of a sample, at `peak_at_us`. `recovery_us`: from that peak until the group
     has caught up, or until the end if it has not (`recovered`).
     """
@@ -32,6 +33,7 @@ class GroupBill(msgspec.Struct, frozen=True, kw_only=True):
     stopped_member_us: int = 0
     rebalances: int = 0
     by_cause: dict[str, int] = {}
+    delivered: int = 0
     duplicated: int = 0
     lost: int = 0
     reread: int = 0

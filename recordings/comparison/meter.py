@@ -102,6 +102,7 @@ class BillMeter:
             stopped_member_us=stopped_member_us,
             rebalances=group.rebalance_count,
             by_cause=dict(sorted(meter.by_cause.items())),
+            delivered=group.delivered,
             duplicated=group.duplicated,
             lost=fates(self.view, group, group_partitions(self.view, group))["lost"],
             reread=meter.dropped_reread + sum(one.reread for one in group.rebalances),

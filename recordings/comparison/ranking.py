@@ -60,7 +60,7 @@ def _sentence(of: str, order: Sequence[str], ways: Mapping[str, Mapping[str, int
         if len(sentence.split()) <= MOST_WORDS or len(shown) == 1:
             return sentence
         shown.pop()
-    return f"The {len(order)} {of} cost the same."
+    return f"The {len(order)} {of} cost {'nearly ' if differing else ''}the same."
 
 
 def has_rivals(spec: ScenarioSpec) -> bool:

@@ -69,7 +69,7 @@ def _sizes(spec: ScenarioSpec) -> Iterator[Problem]:
         [step.command if isinstance(step.command, AddPartitions) else None for step in spec.steps],
     )
     members, members_place = _most(
-        {group.name: group.members for group in spec.groups},
+        {group.name: max(group.members, group.autoscaler.most if group.autoscaler else 0) for group in spec.groups},
         "group",
         "members",
         [step.command if isinstance(step.command, Scale) else None for step in spec.steps],
@@ -240,6 +240,9 @@ def _assign(spec: ScenarioSpec, group: GroupSpec, members: tuple[str, ...], plac
                 reason = f"assign: no partition is named {name}"
                 yield Problem((*place, member, index), reason, nearest(name, partitions))
     alone = [member for member in group.instances() if not group.topics_of(member)]
+    if group.assign and group.autoscaler is not None:
+        reason = "assign: an autoscaler starts members that have no partitions, so the group has one or the other"
+        yield Problem(place, reason)
     if alone and group.assign and not group.subscriptions:
         yield Problem(place, f"assign: {alone[0]} has no partitions, and the group has no topics")
 

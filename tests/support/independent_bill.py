@@ -35,7 +35,7 @@ class _Group:
         self.committed: dict[str, int] = {}
         self.holders: defaultdict[str, set[str]] = defaultdict(set)
         self.unheld_since_us: dict[str, int] = {}
-        self.unread_us = self.barriers = self.duplicated = self.reread = 0
+        self.unread_us = self.barriers = self.delivered = self.duplicated = self.reread = 0
         self.open_cause: str | None = None
         self.coordinator = self.generation = -1
         self.causes: list[str] = []
@@ -86,6 +86,7 @@ class IndependentBill:
                 "stopped_member_us": sum(_stopped_us(self.passages[member], now_us) for member in members),
                 "rebalances": max(0, group.barriers - 1),
                 "by_cause": dict(Counter(group.causes[1:])),
+                "delivered": group.delivered,
                 "duplicated": group.duplicated,
                 "reread": group.reread,
                 **_peak(samples),
@@ -333,7 +334,9 @@ class IndependentBill:
     _positions_moved_on = _poll_returned
 
     def _records_processed(self, line: Line, _: int) -> None:
-        self.groups[line["group"]].duplicated += line["repeated"]
+        group = self.groups[line["group"]]
+        group.duplicated += line["repeated"]
+        group.delivered += line["next_offset"] - line["first_offset"] - line["repeated"]
 
     # --- producers ------------------------------------------------------------------------------------------------
 

@@ -93,7 +93,15 @@ def _table(planned: Planned, *, coloured: bool) -> str:
     for row in rows:
         words = [str(row.row), *(visible_line(text.partition("=")[2]) for text in row.settings)]
         words += [_estimate(row.measures.get(measure.field), measure) for measure in measures]
-        style = "strike dim" if row.dominated_by else "bold" if row.recommended else "" if row.judged else "dim"
+        style = (
+            "strike dim"
+            if row.dominated_by or row.read_nothing
+            else "bold"
+            if row.recommended
+            else ""
+            if row.judged
+            else "dim"
+        )
         table.add_row(*(Text(word, style=style) for word in words), Text(_verdict(row)))
     drawn = StringIO()
     console = Console(file=drawn, force_terminal=coloured, width=None if coloured else WIDEST)
@@ -106,6 +114,8 @@ def _verdict(row: PlanRow) -> str:
     alike = f"not distinct from {_rows(row.not_distinct_from)}" if row.not_distinct_from else ""
     if not row.judged:
         return f"✖ not judged: {len(row.failed)} failed" if row.failed else "· not judged"
+    if row.read_nothing:
+        return f"✗ {joined(row.read_nothing)} {'read' if len(row.read_nothing) > 1 else 'reads'} nothing"
     if row.dominated_by:
         return f"✗ dominated by {_rows(row.dominated_by)}"
     return "; ".join(part for part in ("★ recommended" if row.recommended else "", alike) if part)
@@ -125,7 +135,7 @@ def _estimate(estimate: Estimate | None, measure: Measure) -> str:
 
 def _without_difference(planned: Planned) -> list[str]:
     """The measures that distinguish no two rows, in one line."""
-    judged = [row for row in planned.judgement.rows if row.judged]
+    judged = [row for row in planned.judgement.rows if row.judged and not row.read_nothing]
     if len(judged) < 2:
         return []
     words = []
@@ -142,7 +152,7 @@ def _sentences(recommendation: Recommendation, rows: Sequence[PlanRow], seeds: i
     row = rows[recommendation.row - 1]
     gain = recommendation.gain
     if gain is None or recommendation.instead_of is None:
-        count = sum(1 for each in rows if each.judged)
+        count = sum(1 for each in rows if each.judged and not each.read_nothing)
         return (
             [f"{count} rows cost the same, as far as {seeds} seeds can tell: keep what you have."] if count > 1 else []
         )

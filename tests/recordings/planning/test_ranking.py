@@ -132,3 +132,15 @@ def test_several_groups_pay_together_and_the_longest_lag_counts() -> None:
     )
     found = totals(bill)
     assert (found["lost"], found["peak_time_lag_us"], found["late"]) == (5, 5, 3)
+
+
+def test_a_row_whose_group_reads_nothing_is_not_recommended() -> None:
+    costs = around(90_000_000)
+    reading = [each | {"delivered": 10} for each in costs]
+    found = judged([{"delivered": 0}] * len(SEEDS), reading, [each | {"lost": 3} for each in reading])
+    assert [row.read_nothing for row in found.rows] == [["g"], [], []]
+    assert all(row.judged for row in found.rows)
+    assert found.recommendation is not None
+    assert found.recommendation.row == 2
+    assert found.rows[1].dominated_by == []
+    assert found.rows[2].dominated_by == [2]

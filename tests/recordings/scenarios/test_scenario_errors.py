@@ -168,6 +168,16 @@ def test_transactions_need_idempotence() -> None:
         ('topics = ["order"]', 14, "no topic is named order (did you mean orders?)"),
         ('topics = ["orders"]\nmembers = -1', 15, "members: -1 is below 0"),
         ('topics = ["orders"]\nautoscaler = { max = 4 }', 15, "lag_per_member is missing"),
+        (
+            'assign = { "audit-1" = ["orders-0"] }\nautoscaler = { lag_per_member = 9, max = 4 }',
+            14,
+            "an autoscaler starts members that have no partitions",
+        ),
+        (
+            'topics = ["orders"]\nautoscaler = { lag_per_member = 9, max = 99999 }',
+            12,
+            "members: 100,001 are more than this machine is asked to bear",
+        ),
         ('topics = ["orders"]\nautoscaler = { lag_per_member = 0, max = 4 }', 15, "lag_per_member: 0 is below 1"),
         (
             'topics = ["orders"]\nautoscaler = { lag_per_member = 9, min = 5, max = 4 }',
