@@ -17,7 +17,7 @@ from cluster.protocol.names import TopicPartition
 def racks_matter(member_racks: Iterable[str], partition_racks: Iterable[tuple[str, ...]]) -> bool:
     """Whether an assignment has to match racks. The racks of each partition are sorted."""
     known = list(partition_racks)
-    everywhere = tuple(sorted(dict.fromkeys(rack for racks in known for rack in racks)))
+    everywhere = tuple(sorted(dict.fromkeys([rack for racks in known for rack in racks])))
     return any(rack in everywhere for rack in member_racks) and any(racks != everywhere for racks in known)
 
 

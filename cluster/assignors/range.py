@@ -68,7 +68,7 @@ class TopicShares:
 
     def __init__(self, topic: str, count: int, rack_of: Mapping[str, str], partition_racks: PartitionRacks) -> None:
         self.topic, self.count, self.rack_of = topic, count, rack_of
-        self._free = dict.fromkeys(TopicPartition(topic, number) for number in range(count))
+        self._free = dict.fromkeys([TopicPartition(topic, number) for number in range(count)])
         self._racks_of = {one: partition_racks.get(one, ()) for one in self._free} if any(rack_of.values()) else {}
         self._given = dict.fromkeys(rack_of, 0)
         self._share, self._remainder = divmod(count, len(rack_of))

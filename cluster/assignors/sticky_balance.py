@@ -151,17 +151,18 @@ class GeneralBalance:
             return free
         left: list[TopicPartition] = []
         for partition in free:
-            near = (
-                member
-                for _, member in self._ranking
-                if partition.topic in self._wanted[member] and not self._racks.mismatch(member, partition)
-            )
-            member = next(near, None)
+            member = self._least_loaded_in_its_racks(partition)
             if member is None:
                 left.append(partition)
             else:
                 self._give(partition, member)
         return left
+
+    def _least_loaded_in_its_racks(self, partition: TopicPartition) -> str | None:
+        for _, member in self._ranking:
+            if partition.topic in self._wanted[member] and not self._racks.mismatch(member, partition):
+                return member
+        return None
 
     def _give(self, partition: TopicPartition, member: str) -> None:
         self._place(member, 1)

@@ -64,7 +64,7 @@ class RackAwareQuotas:
 
     def assign(self) -> None:
         """Assign what no member kept."""
-        kept = dict.fromkeys(one for claims in self.assignment.values() for one in claims)
+        kept = dict.fromkeys([one for claims in self.assignment.values() for one in claims])
         counts = self._counts
         every = [TopicPartition(topic, number) for topic in sorted(counts) for number in range(counts[topic])]
         free = self._racks.scarcest_first([one for one in every if one not in kept])

@@ -230,14 +230,19 @@ class Simulation:
         for group in self.spec.groups:
             for place, name in enumerate(group.instances()):
                 at_us = group.start_us + place * group.stagger_us
-                self.timeline.call_at(at_us, self.consumers[name].launch, self.nursery)
+                self.timeline.call_at(at_us, self._first_start, self.consumers[name])
         for producer in self.spec.producers:
             for name in producer.instances():
-                self.timeline.call_at(producer.start_us, self.producers[name].launch, self.nursery)
+                self.timeline.call_at(producer.start_us, self._first_start, self.producers[name])
         for step in self.spec.steps:
             if step.after_event is None:
                 self.timeline.call_at(step.at_us, self.give, step.command, "scenario")
         self._executor.start_autoscalers()
+
+    def _first_start(self, process: Consumer | Producer) -> None:
+        """Start a process of the scenario, unless a command or an autoscaler has started it before."""
+        if not process.alive:
+            process.launch(self.nursery)
 
     def _start_brokers(self) -> None:
         for spec in self.spec.brokers:

@@ -298,7 +298,7 @@ def _stepped_back(view: ClusterView, event: e.Event, group: GroupView, steps: li
     """Note committed offsets that went back by one commit, or as a coordinator loaded the group."""
     group.steps_back += steps
     del group.steps_back[:-STEPS_KEPT]
-    concerned = (steps[0].member, *(step.partition for step in steps))
+    concerned = (steps[0].member, *[step.partition for step in steps])
     note(view, event, "offset", group.group, f"{group.group}: {step_words(steps)}", targets=concerned)
 
 

@@ -13,6 +13,6 @@ class AssignorVote(msgspec.Struct, frozen=True, gc=False):
     @property
     def blocked(self) -> dict[str, list[str]]:
         """Each assignor that some members offer and others do not → those that do not, in the order of joining."""
-        names = dict.fromkeys(name for offer in self.offers.values() for name in offer)
+        names = dict.fromkeys([name for offer in self.offers.values() for name in offer])
         lacking = {name: [member for member, offer in self.offers.items() if name not in offer] for name in names}
         return {name: members for name, members in lacking.items() if members}

@@ -32,7 +32,6 @@ CANNOT: dict[Mark, str] = {
     ("transactional producer", "COMMITTING_TRANSACTION → INITIALIZING"): (
         "a sequence in doubt makes the transaction abortable: the new epoch comes after its abort"
     ),
-    ("transactional producer", "ABORTABLE_ERROR → ABORTABLE_ERROR"): "one failed batch is enough: more change nothing",
     ("transactional producer", "INITIALIZING → ABORTABLE_ERROR"): "InitProducerId is answered with no abortable error",
     ("transactional producer", "UNINITIALIZED → FATAL_ERROR"): NOTHING_ASKED,
     ("transactional producer", "READY → FATAL_ERROR"): NOTHING_ASKED,

@@ -29,6 +29,13 @@ def test_whoever_is_killed_or_stopped_is_gone_and_for_brings_it_back(word: str, 
     assert not back.simulation._executor.faults
 
 
+@pytest.mark.parametrize("command", ["start g-2", "scale g to 2"])
+def test_a_member_that_a_command_starts_before_its_own_start_is_one_process(command: str) -> None:
+    flight = flown(spec((1, command), until_s=12, members=2, stagger_us=5 * SECOND_US))
+    assert len(flight.all(e.MemberStarted, member="g-2")) == 1
+    assert alive(flight.simulation, "g-2")
+
+
 @pytest.mark.parametrize("name", ["broker-2", "g-2", "p-1"])
 def test_start_and_restart(name: str) -> None:
     flight = fly((10, f"kill {name}"), (12, f"start {name}"), (20, f"restart {name}"))

@@ -6,6 +6,7 @@ from typing import ClassVar, NamedTuple
 import msgspec
 
 from cluster import events as e
+from tests.console.judge.vote_judge import offers_of
 
 
 class RebalanceBook(msgspec.Struct):
@@ -82,7 +83,7 @@ class GroupBook(msgspec.Struct):
     committed: dict[str, int] = {}
     under_way: RebalanceBook | None = None
     rebalances: list[RebalanceBook] = []
-    elected: e.ProtocolElected | None = None
+    offers: dict[str, tuple[str, ...]] = {}
     owners: dict[str, None] = {}
     unowned_since_us: dict[str, int] = {}
     gaps: list[Gap] = []
@@ -213,7 +214,7 @@ class GroupBooks:
         group.generation, group.assignor, group.leader = event.generation, event.protocol, event.leader
         group.members, group.sessions = dict(event.members), dict(event.session_deadlines_us)
         group.state = "CompletingRebalance" if event.members else "Empty"
-        group.elected = None
+        group.offers = {}
         rebalance = group.under_way
         if rebalance is not None:
             rebalance.completed, rebalance.elected = event, None
@@ -223,7 +224,7 @@ class GroupBooks:
 
     def _elected(self, event: e.ProtocolElected) -> None:
         group = self.groups[event.group]
-        group.elected = event
+        group.offers = offers_of(event, group.members)
         if group.under_way is not None:
             group.under_way.elected = event
 
@@ -297,6 +298,7 @@ class GroupBooks:
         group.members, group.assignment = dict(event.members), dict(event.assignment)
         group.sessions, group.committed = dict(event.session_deadlines_us), dict(event.offsets)
         group.pending, group.under_way = {}, None
+        group.offers = {}  # the records of a group hold the elected assignor alone
 
     def _unloaded(self, event: e.GroupUnloaded) -> None:
         group = self.groups[event.group]

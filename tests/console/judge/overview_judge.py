@@ -129,7 +129,9 @@ class OverviewJudge:
                 LEVELS.index(cell) in levels, place, f"{cell} in cell {index} of {drawn!r}, not {levels}"
             )
         if highest and shown and whole:
-            self.verdict.claim("█" in cells or "▇" in cells, place, f"{drawn!r} hides the peak of {highest}")
+            least = min(6, highest * 8 // (highest + 1))  # a peak of 1 or 2 fills no cell
+            tallest = max(LEVELS.index(cell) for cell in cells)
+            self.verdict.claim(tallest >= least, place, f"{drawn!r} hides the peak of {highest}")
 
     def _arrow(self, arrow: str, last: list[int], amber: bool, place: str) -> None:
         half = last[-30:]

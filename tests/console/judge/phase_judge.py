@@ -8,7 +8,7 @@ from tests.console.judge.group_books import GroupBook, RebalanceBook
 from tests.console.judge.member_books import MemberBook
 from tests.console.judge.reasons import Reasons
 from tests.console.judge.spoken import DURATION, bar_says, partition_seconds, says
-from tests.console.judge.vote_judge import COOPERATIVE, blocks, offers_of
+from tests.console.judge.vote_judge import COOPERATIVE, blocks
 
 GLYPHS = {"Empty": "○", "PreparingRebalance": "↻", "CompletingRebalance": "↻", "Stable": "●", "Dead": "✖"}
 D = f"({DURATION})"
@@ -109,19 +109,15 @@ class PhaseJudge:
             ),
             (
                 rf"{head}(?:elected {re.escape(group.assignor)}: )?(\S+ is blocked by .+)",
-                lambda m: up and group.state == "Stable" and blocks(m[1], self._offers()),
+                lambda m: up and group.state == "Stable" and blocks(m[1], group.offers),
             ),
             (f"{head}the group is gone from its coordinator", lambda _: group.state == "Dead"),
             (f"{head}the join barrier is open: .*", lambda _: rebalance is None and opening),
             (f"{head}members are fixed: .*", lambda _: rebalance is None and group.state == "CompletingRebalance"),
         )
 
-    def _offers(self) -> dict[str, tuple[str, ...]]:
-        elected = self.group.elected
-        return {} if elected is None else offers_of(elected, self.group.members)
-
     def _blocked(self) -> bool:
-        return len({frozenset(offer) for offer in self._offers().values()}) > 1
+        return len({frozenset(offer) for offer in self.group.offers.values()}) > 1
 
     def _kind(self) -> str:
         """`eager`, `cooperative`, or `mixed`: by what the running members offer."""

@@ -86,7 +86,7 @@ def test_the_core_is_a_majority_and_nothing_of_it_is_broken_after_the_healing() 
 @pytest.mark.parametrize(("seeds", "least"), [(4, 1), pytest.param(12, 4, marks=pytest.mark.slow)])
 def test_in_some_flights_a_group_and_a_producer_had_a_replica_in_sync_in_the_core(seeds: int, least: int) -> None:
     """The way out that each sentence has is not what makes them hold. Of twelve flights it is a third."""
-    cores = core_seeds(60)[:seeds]
+    cores = core_seeds(80)[:seeds]
     judging = 0
     for each in cores:
         assert each.judgement is not None
