@@ -73,10 +73,10 @@ class EventLogListing(Listing):
 
     def __init__(self, view: ClusterView, width: int, subjects: Container[str] | None = None) -> None:
         super().__init__(width)
-        entries = view.log_entries[-SHOWN:]
-        self.entries = merged_entries(
-            entries if subjects is None else [one for one in entries if concerns(one, subjects)]
-        )
+        entries = view.log_entries
+        if subjects is not None:  # before the cut: others' entries must not hide the only one of a subject
+            entries = [one for one in entries if concerns(one, subjects)]
+        self.entries = merged_entries(entries[-SHOWN:])
 
     def row_keys(self) -> list[str]:
         """One key for each entry; entries cannot be selected."""
