@@ -360,6 +360,7 @@ def test_a_small_terminal_is_told_what_it_needs_and_goes_on() -> None:
         await seat.settle()
         screen = seat.app.flight_screen()
         assert isinstance(screen, FlightScreen)
+        await seat.settle()  # the screen draws what it says in a later turn than the new size
         said = screen.too_small.plain_text()
         assert "too small" in said
         assert f"now {MIN_WIDTH - 10}×{MIN_HEIGHT - 4}, needed {MIN_WIDTH}×{MIN_HEIGHT}" in said
