@@ -808,6 +808,27 @@ class PartitionsRevoked(Event, frozen=True, kw_only=True):
     lost: bool
 
 
+class RebalanceListenerCalled(Event, frozen=True, kw_only=True):
+    """onPartitionsRevoked of the rebalance listener begins; the partitions are given up when it returns."""
+
+    group: str
+    member: str
+    partitions: tuple[str, ...]
+
+
+class RebalanceListenerReturned(Event, frozen=True, kw_only=True):
+    """onPartitionsRevoked has returned. `commit`: `stored`, `failed`, or nothing for a listener without commitSync.
+
+    `offsets`: what it stored for these partitions (partition → next offset).
+    """
+
+    group: str
+    member: str
+    partitions: tuple[str, ...]
+    commit: str
+    offsets: dict[str, int] = {}
+
+
 class PositionsReset(Event, frozen=True, kw_only=True):
     """Positions were set other than by reading.
 

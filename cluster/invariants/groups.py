@@ -32,6 +32,7 @@ class GroupInvariants:
             e.PartitionsPaused: self.partitions_paused,
             e.PartitionsResumed: self.partitions_resumed,
             e.PartitionsRevoked: self.partitions_resumed,
+            e.RebalanceListenerReturned: self.rebalance_listener_returned,
             e.MemberStarted: self.member_started,
             e.PollReturned: self.poll_returned,
             e.PositionsMovedOn: self.poll_returned,
@@ -157,6 +158,19 @@ class GroupInvariants:
         """Forget the partitions; one that is revoked and assigned again is not paused."""
         for name in event.partitions if self._paused else ():
             self._paused.get(event.member, {}).pop(name, None)
+
+    def rebalance_listener_returned(self, event: e.RebalanceListenerReturned) -> None:
+        """G17."""
+        group = self._view.groups[event.group]
+        log = self._log(event.group)
+        if event.group in self._moved_by_operator or (log is not None and log.lossy):
+            return
+        for name, offset in event.offsets.items():
+            reader = group.readers.get(name)
+            committed = -1 if reader is None else reader.committed
+            if committed < offset:
+                found = f"{event.member} gives up {name} at {offset}, {event.group} has committed {committed}"
+                broken("G17", event, found)
 
     def member_started(self, event: e.MemberStarted) -> None:
         """Forget what an earlier process had paused."""

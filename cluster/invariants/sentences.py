@@ -55,6 +55,9 @@ SENTENCES: dict[str, Sentence] = {
     ),
     "G13": Sentence("ReplacedIsFenced", "a replaced static member neither joins, heartbeats nor commits", "group"),
     "G16": Sentence("PausedIsQuiet", "poll() returns no record of a partition between pause() and resume()", "group"),
+    "G17": Sentence(
+        "RevokedIsCommitted", "what commitSync stores in onPartitionsRevoked is where the next owner begins", "group"
+    ),
     "G15": Sentence(
         "AssignedIsNoMember", "a consumer that calls assign() joins no group and reads what it named", "group"
     ),

@@ -41,14 +41,15 @@ MEMBER_STATES = by_next_state(
         _M.ASSIGNED: _ENDS,
         _M.SYNCING: (_M.STABLE, _M.JOINING, _M.FENCED, *_ENDS),
         _M.STABLE: (_M.REVOKING, _M.JOINING, _M.FENCED, *_ENDS),
-        _M.REVOKING: (_M.STABLE, _M.JOINING),
+        _M.REVOKING: (_M.STABLE, _M.JOINING, _M.FENCED, *_ENDS),
         _M.FENCED: _ENDS,
         _M.DEAD: (_M.JOINING,),
     },
 )
 """A new process of a member begins with Joining, from Left or Dead. Only its end follows Fenced.
 
-Revoking lasts no virtual time: onPartitionsRevoked returns at once, and JoinGroup or reading follows in the same turn.
+Without a rebalance listener Revoking lasts no virtual time: JoinGroup or reading follows in the same turn. With one it
+lasts until onPartitionsRevoked returns; the heartbeat thread may leave the group, or learn of a fence, meanwhile.
 """
 
 

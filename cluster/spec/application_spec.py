@@ -8,6 +8,9 @@ from cluster.config import Value
 
 CommitPolicy = Literal["auto", "after-each-poll", "before-processing", "async", "transaction", "never"]
 
+OnRevoked = Literal["nothing", "commit"]
+"""What the rebalance listener of an application does in onPartitionsRevoked."""
+
 
 class PoisonSpec(msgspec.Struct, frozen=True):
     """A record that its reader cannot process: the key that marks it, and whether it crashes the process."""
@@ -63,6 +66,7 @@ class ApplicationSpec(msgspec.Struct, frozen=True):
     `worker_threads` process behind poll(), `queue` = records in hand at which the partitions are paused.
     `outputs` = several topics in place of `writes`; `producer` = Kafka's keys of the producer inside each member's
     process; `processing` = a distribution in place of `per_record_us`; `dead_letter` = the topic of failed records.
+    `on_revoked` = what its rebalance listener does, `revoke_takes_us` = how long that takes before it commits.
     """
 
     per_record_us: int = 0
@@ -81,6 +85,13 @@ class ApplicationSpec(msgspec.Struct, frozen=True):
     fail: FailSpec | None = None
     retries: RetriesSpec | None = None
     dead_letter: str | None = None
+    on_revoked: OnRevoked = "nothing"
+    revoke_takes_us: int = 0
+
+    @property
+    def listens(self) -> bool:
+        """Whether the application has a rebalance listener that does something."""
+        return self.on_revoked != "nothing" or self.revoke_takes_us > 0
 
     @property
     def has_producer(self) -> bool:

@@ -177,6 +177,7 @@ FILE_FIELDS = {
     **dict.fromkeys(("brokers", "limit", "arrivals", "keys", "until", "seed", "start_jitter", "ready"), ""),
     **dict.fromkeys(("transactions", "jitter", "writes", "outputs", "sink", "poison", "restart_after"), ""),
     **dict.fromkeys(("processing", "slow_keys", "autoscaler", "fail", "retries", "dead_letter"), ""),
+    **dict.fromkeys(("on_revoked", "revoke_takes"), ""),
 }
 """Words of scenario files that no setting writes, and the command that does in flight, where there is one."""
 

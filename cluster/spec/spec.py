@@ -175,6 +175,10 @@ class GroupSpec(msgspec.Struct, frozen=True):
         application = self.application
         if own.per_record_us is not None:
             application = msgspec.structs.replace(application, per_record_us=own.per_record_us, processing=None)
+        if own.on_revoked is not None:
+            application = msgspec.structs.replace(application, on_revoked=own.on_revoked)
+        if own.revoke_takes_us is not None:
+            application = msgspec.structs.replace(application, revoke_takes_us=own.revoke_takes_us)
         return msgspec.structs.replace(
             self,
             startup_us=self.startup_us if own.startup_us is None else own.startup_us,

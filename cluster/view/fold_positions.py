@@ -44,6 +44,25 @@ def partitions_resumed(view: ClusterView, event: e.PartitionsResumed) -> None:
         view.members[event.member].paused_partitions.pop(name, None)
 
 
+@FOLD.handles(e.RebalanceListenerCalled)
+def rebalance_listener_called(view: ClusterView, event: e.RebalanceListenerCalled) -> None:
+    member = view.members[event.member]
+    member.polling, member.last_poll_us = False, event.at_us  # its time counts against max.poll.interval.ms
+    note_of(view, event, "member", event.member, f" runs onPartitionsRevoked for {_many(event.partitions)}")
+
+
+@FOLD.handles(e.RebalanceListenerReturned)
+def rebalance_listener_returned(view: ClusterView, event: e.RebalanceListenerReturned) -> None:
+    view.members[event.member].polling = True
+    if event.commit == "failed":
+        words = f" cannot commit in onPartitionsRevoked, and gives up {_many(event.partitions)}"
+        note_of(view, event, "fault", event.member, words)
+
+
+def _many(partitions: tuple[str, ...]) -> str:
+    return f"{len(partitions)} partition{'s' * (len(partitions) != 1)}"
+
+
 @FOLD.handles(e.PreferredReadReplicaChanged)
 def preferred_read_replica_changed(view: ClusterView, event: e.PreferredReadReplicaChanged) -> None:
     read_from = view.members[event.member].read_from

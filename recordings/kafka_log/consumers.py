@@ -48,7 +48,7 @@ def member_declared(log: KafkaLogState, event: e.MemberDeclared) -> list[Line]:
 def member_started(log: KafkaLogState, event: e.MemberStarted) -> list[Line]:
     known = log.member(event.member)
     known.running, known.generation, known.member_id, known.coordinator, known.asked = True, -1, "", -1, ""
-    known.owned, known.unpositioned, known.fenced_by_commit = {}, {}, False
+    known.owned, known.unpositioned, known.fenced_by_commit, known.listened = {}, {}, False, False
     known.commits_in_hand, known.beat_refused = 0, ""
     known.ended_commits, known.joined, known.unread = [], False, []
     if event.member in log.transactional_ids:
@@ -334,6 +334,18 @@ def partitions_assigned(log: KafkaLogState, event: e.PartitionsAssigned) -> list
     ]
 
 
+@WRITER.handles(e.RebalanceListenerCalled)
+def rebalance_listener_called(log: KafkaLogState, event: e.RebalanceListenerCalled) -> list[Line]:
+    """Kafka writes the line before it calls the listener."""
+    log.member(event.member).listened = True
+    return [_revokes(log, event)]
+
+
+def _revokes(log: KafkaLogState, event: e.PartitionsRevoked | e.RebalanceListenerCalled) -> Line:
+    message = f"Revoke previously assigned partitions {tree_set(event.partitions)}"
+    return consumer_line(log, event.member, message, INVOKER)
+
+
 @WRITER.handles(e.PartitionsRevoked)
 def partitions_revoked(log: KafkaLogState, event: e.PartitionsRevoked) -> list[Line]:
     known = log.member(event.member)
@@ -341,8 +353,9 @@ def partitions_revoked(log: KafkaLogState, event: e.PartitionsRevoked) -> list[L
         known.unpositioned.pop(partition, None)
         known.owned.pop(partition, None)
     names = tree_set(event.partitions)
+    listened, known.listened = known.listened, False
     if not event.lost:
-        lines = [consumer_line(log, event.member, f"Revoke previously assigned partitions {names}", INVOKER)]
+        lines = [] if listened else [_revokes(log, event)]
         if known.hands_over:
             known.asked = reasons.REVOKED
             full = f"need to revoke partitions {names} as indicated by the current assignment and re-join"

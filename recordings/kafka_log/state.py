@@ -59,14 +59,14 @@ class MemberLogState(msgspec.Struct):
     """A consumer as its own lines need it: `generation` and `member_id` as the consumer knows them.
 
     `asked`: the reason of its last requested rejoin. `hands_over`: it revokes the partitions that its new assignment
-    lacks (KIP-429). `unpositioned`: newly assigned partitions without a position. `reset_to`: its first position in
-    each partition, and the leader epoch that came with it. `joined_topics`: the subscription of its last JoinGroup.
-    `claimed`: the generation and the owned partitions in that request. `counts`: the partition counts of the topics
-    that it assigned as a leader. `commits_in_hand`: commits that its coordinator (`found` last) has not answered.
-    `unheard`: commits whose connection is gone. `ended_commits`: the lines that its next poll() writes of them; that
-    poll() has begun when an event follows after it has `joined`. `unread`: the lines of responses that it has not read
-    yet. `beat_refused`: the error of a refused heartbeat whose response has not arrived. `join_arrived`: its
-    coordinator has received its JoinGroup.
+    lacks (KIP-429). `listened`: its rebalance listener was called, with the line that says so. `unpositioned`: newly
+    assigned partitions without a position. `reset_to`: its first position in each partition, and the leader epoch that
+    came with it. `joined_topics`: the subscription of its last JoinGroup. `claimed`: the generation and the owned
+    partitions in that request. `counts`: the partition counts of the topics that it assigned as a leader.
+    `commits_in_hand`: commits that its coordinator (`found` last) has not answered. `unheard`: commits whose connection
+    is gone. `ended_commits`: the lines that its next poll() writes of them; that poll() has begun when an event follows
+    after it has `joined`. `unread`: the lines of responses that it has not read yet. `beat_refused`: the error of a
+    refused heartbeat whose response has not arrived. `join_arrived`: its coordinator has received its JoinGroup.
     """
 
     group: str = ""
@@ -87,6 +87,7 @@ class MemberLogState(msgspec.Struct):
     join_arrived: bool = False
     state: str = "Left"
     hands_over: bool = False
+    listened: bool = False
     fenced_by_commit: bool = False
     former: str = ""
     joined_topics: tuple[str, ...] = ()

@@ -7,6 +7,7 @@ from cluster.spec import (
     ApplicationSpec,
     CommitPolicy,
     FailSpec,
+    OnRevoked,
     OutputSpec,
     PoisonSpec,
     ProcessingSpec,
@@ -50,6 +51,8 @@ def read_application(table: TomlTable, config: dict[str, Value]) -> ApplicationS
         retries=_retries(table.table("retries")) if table.has("retries") else None,
         dead_letter=table.take("dead_letter", filled_text, None),
         producer=table.config("producer", "producer"),
+        on_revoked=table.take("on_revoked", on_revoked, "nothing"),
+        revoke_takes_us=table.take("revoke_takes", duration, 0),
     )
     if table.has("writes") and table.has("outputs"):
         table.wrong("outputs", "outputs: `writes` is the short form for one output: say one of the two")
@@ -87,6 +90,12 @@ def _policy(value: object) -> CommitPolicy:
         raise ReadError(f"{shown(value)} is none of {', '.join(policies)}", _MEANT[word])
     policy: CommitPolicy = one_of(*policies)(value)
     return policy
+
+
+def on_revoked(value: object) -> OnRevoked:
+    """What a rebalance listener does in onPartitionsRevoked."""
+    does: OnRevoked = one_of(*get_args(OnRevoked))(value)
+    return does
 
 
 def _processing(table: TomlTable) -> ProcessingSpec:

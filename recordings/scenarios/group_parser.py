@@ -11,7 +11,7 @@ from cluster.spec import (
     MemberSpec,
     Readiness,
 )
-from recordings.scenarios.application_parser import read_application
+from recordings.scenarios.application_parser import on_revoked, read_application
 from recordings.scenarios.toml_tables import (
     ReadError,
     TomlTable,
@@ -87,6 +87,8 @@ def _member(table: TomlTable, name: str) -> MemberSpec:
         config=config,
         per_record_us=table.take("per_record", duration, None),
         startup_us=table.take("startup", duration, None),
+        on_revoked=table.take("on_revoked", on_revoked, None),
+        revoke_takes_us=table.take("revoke_takes", duration, None),
     )
     table.close()
     return member

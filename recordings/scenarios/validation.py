@@ -31,7 +31,7 @@ from cluster.spec import (
     why_not,
 )
 from recordings.scenarios import custom_assignors
-from recordings.scenarios.application_rules import check_application, refused_keys
+from recordings.scenarios.application_rules import check_application, check_listener, refused_keys
 from recordings.scenarios.document_schema import KnownNames
 from recordings.scenarios.predicates import Predicate, PredicateError
 from recordings.scenarios.toml_lines import Place
@@ -256,6 +256,8 @@ def _member(group: GroupSpec, own: MemberSpec, members: tuple[str, ...], place: 
         if error.reason not in of_all:
             yield Problem((*place, "config", error.key), error.reason)
     yield from refused_keys(own.config, (*place, "config"))
+    if own.on_revoked is not None:
+        yield from check_listener(group, group.of(own.name).application, place)
     for index, assignor in enumerate(own.assignors or ()):
         unloadable = custom_assignors.load_error(assignor)
         if unloadable is not None:

@@ -166,6 +166,8 @@ def _group(group: GroupSpec) -> str:
             ("config", own.config, {}),
             ("per_record", None if own.per_record_us is None else _duration(own.per_record_us), None),
             ("startup", None if own.startup_us is None else _duration(own.startup_us), None),
+            ("on_revoked", own.on_revoked, None),
+            ("revoke_takes", None if own.revoke_takes_us is None else _duration(own.revoke_takes_us), None),
         ]
         tables.append(f"[group.member.{json.dumps(own.name)}]\n" + _lines(settings))
     return "".join(tables)
@@ -190,6 +192,8 @@ def _application(application: ApplicationSpec) -> list[Row]:
         ("processing", _processing(application.processing), None),
         ("slow_keys", _slow_keys(application.slow_keys), None),
         ("commit", application.commit, "auto"),
+        ("on_revoked", application.on_revoked, "nothing"),
+        ("revoke_takes", _duration(application.revoke_takes_us), "0s"),
         ("writes", application.writes, None),
         ("outputs", [_output(each) for each in application.outputs], []),
         ("sink", application.sink, None),

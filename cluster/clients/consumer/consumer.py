@@ -20,6 +20,7 @@ from cluster.clients.consumer.consumer_coordinator import ConsumerCoordinator
 from cluster.clients.consumer.consumer_host import MS, ConsumerHost, MemberIdentity
 from cluster.clients.consumer.heartbeat_thread import HeartbeatThread
 from cluster.clients.consumer.metadata_refresh import MetadataRefresh
+from cluster.clients.consumer.rebalance_listener import RebalanceListener
 from cluster.clients.process import Wait
 from cluster.config import ConsumerConfig, in_flight_keys
 from cluster.protocol import reasons
@@ -55,7 +56,7 @@ class Consumer(ConsumerHost):
         super().__init__(environment, spec, name, number)
         self.application, self.declared = application, spec
         self.heartbeats = HeartbeatThread(self)
-        self.membership = ConsumerCoordinator(self)
+        self.membership = ConsumerCoordinator(self, RebalanceListener(self, application, self.heartbeats))
         self.metadata = MetadataRefresh(self, self.membership)
         self._closing = False
         self.emitted_assignors = spec.assignors  # what events say that its next process offers

@@ -13,6 +13,7 @@ from cluster.clients.consumer.consumer_host import ConsumerHost, MemberIdentity
 from cluster.clients.consumer.coordinator_lookup import CoordinatorLookup
 from cluster.clients.consumer.offset_commits import IN_NO_GROUP, REBALANCING, OffsetCommits
 from cluster.clients.consumer.positions import Positions
+from cluster.clients.consumer.rebalance_listener import RebalanceListener
 from cluster.clients.consumer.rejoin import Rejoin
 from cluster.protocol import messages as m
 from cluster.protocol import reasons
@@ -32,8 +33,8 @@ _FATAL_TO_JOIN = (
 class ConsumerCoordinator:
     """The group protocol of one member, as poll() runs it."""
 
-    def __init__(self, consumer: ConsumerHost) -> None:
-        self._consumer = consumer
+    def __init__(self, consumer: ConsumerHost, listener: RebalanceListener) -> None:
+        self._consumer, self._listener = consumer, listener
         self.lookup = CoordinatorLookup(consumer)
         self.positions = Positions(consumer)
         self.commits = OffsetCommits(consumer, self._commit_failed)
@@ -45,7 +46,7 @@ class ConsumerCoordinator:
         self.lookup.reset()
         self.positions.reset()
         self.commits.reset()
-        self.rejoin = Rejoin(self._consumer, self.commits, self.positions, self._rejoin_failed)
+        self.rejoin = Rejoin(self._consumer, self.commits, self.positions, self._listener, self._rejoin_failed)
 
     @property
     def has_work(self) -> bool:
@@ -215,6 +216,7 @@ class ConsumerCoordinator:
     async def close(self) -> None:
         """close(): commit, give up the partitions, send LeaveGroup, wait for all responses.
 
+        The heartbeat thread ends first: during a long onPartitionsRevoked the session may expire.
         A static member sends no LeaveGroup. The coordinator answers its parked requests first, such as a JoinGroup.
         """
         consumer = self._consumer
@@ -222,8 +224,12 @@ class ConsumerCoordinator:
         if consumer.owned:
             if consumer.auto_commit:
                 await self._commit_at_close()
+            consumer.disable_heartbeats()
             if consumer.owned and not consumer.user_assigned:
-                self.rejoin.revoke(consumer.owned, lost=not consumer.stable)
+                lost = not consumer.stable
+                if not lost:
+                    await self._listener.partitions_revoked(consumer.owned)
+                self.rejoin.revoke(consumer.owned, lost=lost)
         consumer.disable_heartbeats()
         if consumer.coordinator >= 0 and consumer.member_id and consumer.instance_id is None:
             leaving = m.LeavingMember(consumer.member_id, None, reasons.CLOSED)

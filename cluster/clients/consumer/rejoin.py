@@ -19,6 +19,7 @@ from cluster.clients.consumer.consumer_host import MS, ConsumerHost, MemberIdent
 from cluster.clients.consumer.leader_assignment import AssignorError, assign_partitions, metadata_of
 from cluster.clients.consumer.offset_commits import IN_NO_GROUP, OffsetCommits
 from cluster.clients.consumer.positions import Positions
+from cluster.clients.consumer.rebalance_listener import RebalanceListener
 from cluster.clients.consumer.rejoin_states import IN_FLIGHT, REJOIN_STATES, TO_STEP, RejoinEvent, RejoinState
 from cluster.clients.producer.transaction_offsets import ConsumerGroupMetadata
 from cluster.protocol import messages as m
@@ -46,8 +47,16 @@ class Rejoin:
     JoinGroup carries (KIP-800).
     """
 
-    def __init__(self, consumer: ConsumerHost, commits: OffsetCommits, positions: Positions, on_error: OnError) -> None:
+    def __init__(
+        self,
+        consumer: ConsumerHost,
+        commits: OffsetCommits,
+        positions: Positions,
+        listener: RebalanceListener,
+        on_error: OnError,
+    ) -> None:
         self._consumer, self._commits, self._positions, self._on_error = consumer, commits, positions, on_error
+        self._listener = listener
         self.state: RejoinState = REJOIN_STATES.initial
         self.reason = ""
         self._prepare_until_us: int | None = None
@@ -127,7 +136,7 @@ class Rejoin:
         elif self.state is _S.PREPARED:
             self._join()
         else:
-            self._prepare()
+            await self._prepare()
 
     def _arrived(self, handle: Callable[[Any], Awaitable[None]], response: object) -> None:
         """Keep a response until poll() handles it."""
@@ -145,8 +154,11 @@ class Rejoin:
 
     # --- onJoinPrepare ------------------------------------------------------------------------------------------------
 
-    def _prepare(self) -> None:
-        """Commit the positions, then revoke partitions, or lose them if the generation was lost."""
+    async def _prepare(self) -> None:
+        """Commit the positions, then revoke partitions, or lose them if the generation was lost.
+
+        A generation may be lost while the listener runs, too: what a cooperative member then still has is lost next.
+        """
         consumer = self._consumer
         if self._prepare_until_us is None:
             self._prepare_until_us = consumer.timeline.now_us + consumer.max_poll_interval_us
@@ -157,17 +169,24 @@ class Rejoin:
                 return
             if consumer.generation < 0:
                 self._commits.auto_commit_unsent("rejoin", IN_NO_GROUP)
-        self._change_state(_E.PREPARED)
         self._prepare_until_us = None
         consumer.records_withheld = False
-        lost = consumer.generation < 0 or not consumer.member_id
+        lost = self._generation_lost
         going = consumer.owned
         if consumer.cooperative and not lost:
             going = tuple(name for name in going if topic_of(name) not in consumer.topics)
         if going:
             if not lost:
                 consumer.set_state(MemberState.REVOKING, self.reason)
+                await self._listener.partitions_revoked(going)
             self.revoke(going, lost=lost)
+        if lost or not consumer.owned or not self._generation_lost:
+            self._change_state(_E.PREPARED)
+
+    @property
+    def _generation_lost(self) -> bool:
+        """Whether the partitions that the member still has belong to others."""
+        return self._consumer.generation < 0 or not self._consumer.member_id
 
     def _commit_ended(self, error: ErrorCode) -> None:
         if error.retriable and self._consumer.timeline.now_us < (self._prepare_until_us or 0):
@@ -296,12 +315,15 @@ class Rejoin:
 
     async def _sync_answered(self, response: m.SyncGroupResponse | None) -> None:
         if response is not None and response.error is ErrorCode.NONE:
-            self._complete(response.assignment)
+            await self._complete(response.assignment)
         else:
             self._failed("SYNC_GROUP", None if response is None else response.error)
 
-    def _complete(self, assigned: tuple[str, ...]) -> None:
-        """onJoinComplete: take new partitions; a cooperative member revokes those that it lost, and rejoins."""
+    async def _complete(self, assigned: tuple[str, ...]) -> None:
+        """onJoinComplete: take new partitions; a cooperative member revokes those that it lost, and rejoins.
+
+        It takes none if its generation is lost while the listener runs: Kafka assigns them, and they are lost at once.
+        """
         consumer = self._consumer
         self._change_state(_E.COMPLETED)
         self.reason = ""
@@ -321,7 +343,10 @@ class Rejoin:
         revoked = tuple(name for name in owned if name not in kept)
         if revoked:
             consumer.set_state(MemberState.REVOKING, reasons.REVOKED)
+            await self._listener.partitions_revoked(revoked)
             self.revoke(revoked, lost=False)
+            if not consumer.stable:
+                return
             consumer.set_state(MemberState.STABLE)
         self._remembered = m.MemberMetadata((), assigned, consumer.generation)
         consumer.schedule_auto_commit()

@@ -50,6 +50,11 @@ def paused() -> e.Event:
     return e.PartitionsPaused(group="g", member="g-1", partitions=(P,))
 
 
+def listened(offset: int) -> e.Event:
+    """onPartitionsRevoked returns, and says that commitSync stored this offset."""
+    return e.RebalanceListenerReturned(group="g", member="g-1", partitions=(P,), commit="stored", offsets={P: offset})
+
+
 def said(member: str, member_id: str = "") -> e.Event:
     """A JoinGroup leaves."""
     return e.MemberStateChanged(
@@ -255,6 +260,7 @@ MORE: list[tuple[str, list[e.Event]]] = [
     ("G13", [*stable(1, g1=(P,)), replaced(1), beat(2 * MS)]),
     ("G13", [*declared(instance="i"), *stable(1, g1=(P,)), replaced(1), at(20_000, committed(0))]),
     ("G16", [*declared(), appended(0), watermark(10), *polled(0)[:1], paused(), polled(1)[1]]),
+    ("G17", [*OFFSETS, *declared(), appended(0), watermark(10), *stable(1, g1=(P,)), committed(4), listened(5)]),
     ("G15", [*declared(), given("g-1", -1), received("g-1", "g-1-id")]),
     ("G15", [*declared(), given("g-1", -1), *stable(1, g1=(P,)), given("g-1", 1)]),
     ("G15", [*declared(), msgspec.structs.replace(given("g-1", -1), partitions=()), *polled(0)[:1]]),
@@ -307,6 +313,7 @@ MORE: list[tuple[str, list[e.Event]]] = [
 ]  # fmt: skip
 
 LEGAL: list[list[e.Event]] = [
+    [*OFFSETS, *declared(), appended(0), watermark(10), *stable(1, g1=(P,)), committed(5), listened(5)],
     [*declared(), appended(0), watermark(10), *polled(0)[:1], paused(),
      e.PartitionsResumed(group="g", member="g-1", partitions=(P,)), polled(1)[1]],
     [sent(0, 0), KILLED, of_next_life(10, 20), sent(20, 10), of_next_life(30, 30, 10)],

@@ -207,6 +207,19 @@ SAYINGS: tuple[tuple[str, Callable[[Match, e.Event], bool]], ...] = (
         lambda m, one: isinstance(one, e.RecordFailed) and (one.member, one.offset) == (m[1], int(m[3])),
     ),
     (
+        r"(\S+) runs onPartitionsRevoked for (\d+) partitions?",
+        lambda m, one: (
+            isinstance(one, e.RebalanceListenerCalled) and (one.member, len(one.partitions)) == (m[1], int(m[2]))
+        ),
+    ),
+    (
+        r"(\S+) cannot commit in onPartitionsRevoked, and gives up (\d+) partitions?",
+        lambda m, one: (
+            isinstance(one, e.RebalanceListenerReturned)
+            and (one.member, len(one.partitions), one.commit) == (m[1], int(m[2]), "failed")
+        ),
+    ),
+    (
         r"(\S+) sends (\S+) (\d+) to (\S+)",
         lambda m, one: (
             isinstance(one, e.RecordDeadLettered)

@@ -10,7 +10,7 @@ from tests.console.judge.spoken import counts, instant
 STARTS = {
     "✖": (e.FaultStarted, e.BrokerStopped, e.BrokerStateChanged, e.BrokerFenced, e.MemberStopped, e.LogTruncated,
           e.RecordsLost, e.ApplicationFailed, e.ConsumerFenced, e.RecordSkipped, e.RecordDeadLettered, e.RecordFailed,
-          e.ProducerStateChanged,
+          e.ProducerStateChanged, e.RebalanceListenerReturned,
           e.TransactionFenced, e.TransactionOffsetsRefused, e.TransactionMarkerRefused, e.ProducerEpochRefused),
     "▲": (e.LeaderElected, e.ControllerElected, e.GroupLoaded),
     "↻": (e.RebalanceStarted,),

@@ -183,6 +183,12 @@ class MemberBooks:
         member.busy_since_us, member.stalled = -1, False
         member.phases.append((event.at_us, _doing(member)))
 
+    def _listens(self, event: e.RebalanceListenerCalled) -> None:
+        self.members[event.member].busy_since_us = event.at_us
+
+    def _listened(self, event: e.RebalanceListenerReturned) -> None:
+        self.members[event.member].busy_since_us = -1
+
     def _stalled(self, event: e.ApplicationStalled) -> None:
         member = self.members[event.member]
         member.stalled = True
@@ -230,6 +236,8 @@ class MemberBooks:
         e.PositionTruncated: _truncated,
         e.PollReturned: _poll_returned,
         e.PollStarted: _poll_started,
+        e.RebalanceListenerCalled: _listens,
+        e.RebalanceListenerReturned: _listened,
         e.ApplicationStalled: _stalled,
         e.HeartbeatsPaused: _held,
         e.HeartbeatAnswered: _heard,

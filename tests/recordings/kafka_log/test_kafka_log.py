@@ -24,7 +24,7 @@ SILENT = {
     "records_appended", "high_watermark_advanced",  # only noted, for lines that come later
     "positions_moved_on", "positions_given_up", "transaction_offsets_refused", "transaction_marker_refused",
     "poll_returned", "poll_started", "records_processed", "record_skipped", "setting_changed", "key_order_broken",
-    "record_failed", "record_dead_lettered",  # the application's own
+    "record_failed", "record_dead_lettered", "rebalance_listener_returned",  # the application's own
     "application_stalled", "heartbeats_paused", "member_starting_up", "member_ready",
     "preferred_read_replica_changed", "partitions_paused", "partitions_resumed",
     "rollout_started", "rollout_advanced", "rollout_ended", "group_autoscaled",
