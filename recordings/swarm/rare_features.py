@@ -297,6 +297,23 @@ def dead_letters(spec: ScenarioSpec, stream: Random) -> ScenarioSpec:
     return msgspec.structs.replace(spec, groups=tuple(failing(group) for group in spec.groups))
 
 
+def listeners(spec: ScenarioSpec, stream: Random) -> ScenarioSpec:
+    """Applications commit in onPartitionsRevoked, some after a while; one member may differ."""
+
+    def listening(group: GroupSpec) -> GroupSpec:
+        takes_us, differs = stream.choice((0, 200_000, 1_500_000)), stream.random() < 0.3
+        name = f"{group.name}-{stream.choice((1, max(1, group.members)))}"
+        if group.assign or group.application.commit in ("never", "transaction"):
+            return group
+        application = msgspec.structs.replace(group.application, on_revoked="commit", revoke_takes_us=takes_us)
+        own = {one.name: one for one in group.own}
+        if differs:
+            own[name] = msgspec.structs.replace(own.get(name, MemberSpec(name)), on_revoked="nothing")
+        return msgspec.structs.replace(group, application=application, own=tuple(own.values()))
+
+    return msgspec.structs.replace(spec, groups=tuple(listening(group) for group in spec.groups))
+
+
 RARE: dict[str, Callable[[ScenarioSpec, Random], ScenarioSpec]] = {
     "unequal_topics": unequal_topics,
     "static_twins": static_twins,
@@ -314,4 +331,5 @@ RARE: dict[str, Callable[[ScenarioSpec, Random], ScenarioSpec]] = {
     "slow_pods": slow_pods,
     "autoscaled": autoscaled,
     "dead_letters": dead_letters,
+    "listeners": listeners,
 }

@@ -453,19 +453,18 @@ def _watch_ownership(patch: pytest.MonkeyPatch, recorder: IndependentRecorder) -
 
 
 def _watch_joins(patch: pytest.MonkeyPatch, recorder: IndependentRecorder) -> None:
-    owned_before: dict[str, tuple[str, ...]] = {}
+    complete = Rejoin._complete
 
-    def share_comes(joining: Rejoin, _: tuple[str, ...]) -> None:
-        owned_before[joining._consumer.name] = joining._consumer.owned
-
-    def share_taken(_: None, joining: Rejoin, assigned: tuple[str, ...]) -> None:
+    async def completing(joining: Rejoin, assigned: tuple[str, ...]) -> None:
         consumer = joining._consumer
-        if consumer.owned == assigned:  # else its topics are not what it wants any more
-            added = [name for name in assigned if name not in owned_before[consumer.name]]
+        before = consumer.owned
+        await complete(joining, assigned)
+        if consumer.stable and consumer.owned == assigned:  # else its topics are not what it wants any more
+            added = [name for name in assigned if name not in before]
             notes, now_us = recorder.coordinators, consumer.timeline.now_us
             notes.share_taken(consumer.group, consumer.name, consumer.generation, added, now_us)
 
-    _wrapped(patch, Rejoin, "_complete", before=share_comes, after=share_taken)
+    patch.setattr(Rejoin, "_complete", completing)
 
 
 def _watch_brokers(patch: pytest.MonkeyPatch, recorder: IndependentRecorder) -> None:

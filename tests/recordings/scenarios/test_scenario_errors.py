@@ -440,3 +440,29 @@ def test_members_of_a_group_without_topics_are_all_assigned() -> None:
 def test_errors_of_worker_threads(addition: str, reason: str) -> None:
     text = MINIMAL.replace('topics = ["orders"]\n', 'topics = ["orders"]\nkeys = { kind = "uniform" }\n', 1)
     assert any(reason in each for each in errors_of(f"{text}[group.application]\n{addition}\n"))
+
+
+@pytest.mark.parametrize(
+    ("addition", "line", "reason"),
+    [
+        ('application.on_revoked = "comit"', 12, "'comit' is none of nothing, commit (did you mean commit?)"),
+        ('application.revoke_takes = "2"', 12, "revoke_takes"),
+        ('application = { on_revoke = "commit" }', 12, "unknown key on_revoke (did you mean on_revoked?)"),
+        ('application = { commit = "never", on_revoked = "commit" }', 12, 'with commit = "never" commitSync'),
+        ('application = { commit = "transaction", on_revoked = "commit" }', 12, "(did you mean nothing?)"),
+        ('member."billing-1" = { on_revoked = 1 }', 12, "on_revoked"),
+        ('application.commit = "never"\nmember."billing-1" = { on_revoked = "commit" }', 13, "(did you mean nothing?)"),
+        ('member."billing-1" = { revoke_takes = "-1s" }', 12, "revoke_takes"),
+    ],
+)
+def test_errors_of_rebalance_listeners(addition: str, line: int, reason: str) -> None:
+    (error,) = errors_of(f"{MINIMAL}{addition}\n")
+    assert_error([error], line, reason)
+
+
+def test_a_listener_of_consumers_that_call_assign_is_never_called() -> None:
+    text = MINIMAL.replace('topics = ["orders"]\nmembers = 2', 'assign = { "billing-1" = ["orders-0"] }')
+    errors = errors_of(text + 'application.on_revoked = "commit"\n')
+    assert errors == [
+        "f.toml:11: on_revoked: members of billing call assign(): nothing is revoked from them (did you mean nothing?)"
+    ]
