@@ -91,6 +91,7 @@ def healing(spec: ScenarioSpec, healed_us: int) -> list[StepSpec]:
         usual = group.application.per_record_us
         texts.append((3_000, f"scale {group.name} to {group.members}"))
         if group.name in new_names:
+            texts += [(100, f"resume {name}") for name in group.instances()]  # frozen while it closes
             texts += [(after_ms + 100, f"scale {group.name} to {group.members}") for after_ms in STARTED_MS]
             if group.static:
                 texts.append((RESTARTED_MS, f"rolling restart {group.name} every 1ms"))

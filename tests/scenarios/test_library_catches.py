@@ -292,6 +292,11 @@ BREAKS: dict[str, Break] = {
     "idle-consumer": Break("there is a partition for everybody", text=("partitions = 2", "partitions = 3")),
     "offset-is-next-to-read": Break("a commit names the record read last", a_commit_names_the_record_read_last),
     "one-slow-pod": Break("no member differs", text=('[group.member."billing-3"]\nper_record = "1s"', ""), until_s=250),
+    "commit-on-revoke": Break(
+        "its listener does nothing",
+        text=('application = { on_revoked = "commit" }', 'application = { on_revoked = "nothing" }'),
+        until_s=40,
+    ),
     "pause-and-resume": Break(
         "it processes between two calls of poll()",
         text=('commit = "after-each-poll", worker_threads = 4, queue = 40', 'commit = "after-each-poll"'),

@@ -29,24 +29,31 @@ class RebalanceListener:
         consumer.in_poll, consumer.last_poll_us = False, consumer.timeline.now_us
         self._heartbeats.wake()
         consumer.emit(e.RebalanceListenerCalled(group=consumer.group, member=consumer.name, partitions=partitions))
-        commit = await self._do(consumer)
-        processed = consumer.fetcher.positions
-        if consumer.finished is not None:
-            processed = {name: offset for name, (offset, _) in consumer.finished.items()}
-        stored = {name: processed[name] for name in partitions if name in processed} if commit == "stored" else {}
+        if consumer.spec.application.revoke_takes_us:
+            await consumer.sleep(consumer.spec.application.revoke_takes_us)
+        processed = self._processed(partitions)
+        commit = await self._commit(consumer)
         consumer.in_poll = True
         consumer.emit(
             e.RebalanceListenerReturned(
-                group=consumer.group, member=consumer.name, partitions=partitions, commit=commit, offsets=stored
+                group=consumer.group,
+                member=consumer.name,
+                partitions=partitions,
+                commit=commit,
+                offsets=processed if commit == "stored" else {},
             )
         )
 
-    async def _do(self, consumer: ConsumerHost) -> str:
-        """Take its time, and commit; returns what became of the commit."""
-        application = consumer.spec.application
-        if application.revoke_takes_us:
-            await consumer.sleep(application.revoke_takes_us)
-        if application.on_revoked != "commit":
+    def _processed(self, partitions: tuple[str, ...]) -> dict[str, int]:
+        """The next offsets to process; a position may move while the commit is under way, past a marker."""
+        processed = self._consumer.fetcher.positions
+        if self._consumer.finished is not None:
+            processed = {name: offset for name, (offset, _) in self._consumer.finished.items()}
+        return {name: processed[name] for name in partitions if name in processed}
+
+    async def _commit(self, consumer: ConsumerHost) -> str:
+        """Write what is processed, and commit; returns what became of the commit."""
+        if consumer.spec.application.on_revoked != "commit":
             return ""
         writer = self._application.output_producer
         if writer is not None:
