@@ -9,6 +9,8 @@ from cluster.config import Value
 from cluster.spec import MemberSpec, OnRevoked, ScenarioSpec
 from recordings.flights.runner import Plan, fly
 from recordings.journal.format import Settings
+from recordings.scenarios.loader import parse_scenario
+from recordings.scenarios.writer import write_scenario
 from tests.support.completed_flight import Flown, flown
 from tests.support.random_flights import lies
 from tests.support.scenario_builders import COOPERATIVE, MS, SECOND_US, group_of
@@ -97,6 +99,14 @@ def test_one_member_has_a_listener_of_its_own() -> None:
     own = (*group.own, MemberSpec("g-1", on_revoked="commit", revoke_takes_us=SECOND_US))
     flight = flown(msgspec.structs.replace(given, groups=(msgspec.structs.replace(group, own=own),)))
     assert {one.member for one in flight.all(e.RebalanceListenerReturned)} == {"g-1"}
+
+
+def test_a_listener_is_written_as_it_was_read() -> None:
+    given = listening(takes_us=1_500 * MS)
+    (group,) = given.groups
+    own = (MemberSpec("g-1", on_revoked="nothing", revoke_takes_us=0), *group.own)
+    scenario = msgspec.structs.replace(given, groups=(msgspec.structs.replace(group, own=own),))
+    assert parse_scenario(write_scenario(scenario), "again.toml").spec.groups == scenario.groups
 
 
 def test_close_calls_the_listener() -> None:
