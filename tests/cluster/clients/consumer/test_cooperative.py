@@ -133,7 +133,10 @@ def test_an_assignor_that_moves_what_is_still_owned_is_caught(monkeypatch: pytes
 
 
 def test_an_eager_member_that_gives_nothing_up_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Rejoin, "_prepare", lambda rejoin: rejoin._change_state(RejoinEvent.PREPARED))
+    async def gives_nothing_up(rejoin: Rejoin) -> None:
+        rejoin._change_state(RejoinEvent.PREPARED)
+
+    monkeypatch.setattr(Rejoin, "_prepare", gives_nothing_up)
     broken = fly(group_of(*SLOW_JOIN, assignors=("range",)), 1, patient=True).wrong
     assert any("both members of g" in words for _, words in broken)
 
