@@ -109,14 +109,13 @@ def writers_of_their_own(spec: ScenarioSpec, stream: Random) -> ScenarioSpec:
         request_ms = stream.choice((1_000, 2_500))
         config: dict[str, Value] = {
             "linger.ms": stream.choice((0, 20, 200)),
-            # one record a batch, and one batch in flight: a fan-out of three would never catch up
-            "batch.size": stream.choice((8_000, 16_384)),
-            "max.in.flight.requests.per.connection": stream.choice((2, 5)),
+            "batch.size": stream.choice((1_500, 16_384)),
+            "max.in.flight.requests.per.connection": stream.choice((1, 5)),
             "request.timeout.ms": request_ms,
             "delivery.timeout.ms": request_ms + stream.choice((1_000, 9_000)),
             "partitioner.ignore.keys": stream.random() < 0.2,
         }
-        timeout_ms, acks = stream.choice((15_000, 40_000)), stream.choice(("0", "1", "all", "all"))
+        timeout_ms, acks = stream.choice((6_000, 20_000)), stream.choice(("0", "1", "all", "all"))
         if group.application.commit == "transaction":
             config["transaction.timeout.ms"] = timeout_ms
         elif acks != "all":
@@ -162,7 +161,12 @@ def several_outputs(spec: ScenarioSpec, stream: Random) -> ScenarioSpec:
         if group.application.writes is None:
             return group
         outputs = OutputSpec(group.application.writes, records=records), OutputSpec("side", share, 4 - records)
-        application = msgspec.structs.replace(group.application, writes=None, outputs=outputs)
+        producer = dict(group.application.producer)
+        if producer:  # four records for an input never catch up with one in a batch, and one batch in flight
+            producer |= {"batch.size": 16_384, "max.in.flight.requests.per.connection": 5}
+        if "transaction.timeout.ms" in producer:
+            producer["transaction.timeout.ms"] = 40_000
+        application = msgspec.structs.replace(group.application, writes=None, outputs=outputs, producer=producer)
         return msgspec.structs.replace(group, application=application)
 
     return msgspec.structs.replace(spec, groups=tuple(fanned_out(group) for group in spec.groups))
