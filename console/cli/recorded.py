@@ -158,5 +158,4 @@ def fork(  # noqa: PLR0913 - options
             progress.clear()
     warn(result.warnings)
     print_text(msgspec.json.encode(result.report()).decode() if json else of_fork(result, record, strict=strict))
-    flight = result.flight
-    return HELD if flight.held and not (strict and flight.accidental) else NOT_HELD
+    return HELD if result.held and not (strict and result.flight.accidental) else NOT_HELD

@@ -36,7 +36,7 @@ Turns = Sequence[tuple[int, int, Command]]
 class ForkResult(msgspec.Struct, frozen=True, kw_only=True):
     """The fork's flight, its comparison with the recorded one, and what `--set` has changed (`settings`).
 
-    `diff` is None where the recording ends before the fork: there is nothing to compare.
+    `diff` is None where the recording ends, or the flight was ended, before the fork: there is nothing to compare.
     """
 
     flight: FlightResult
@@ -44,6 +44,11 @@ class ForkResult(msgspec.Struct, frozen=True, kw_only=True):
     diff: FlightDiff | None
     settings: list[SettingChanged]
     warnings: list[str]
+
+    @property
+    def held(self) -> bool:
+        """Whether the flight reached the fork, and its expectations and invariants held."""
+        return self.flight.held and self.flight.virtual_us >= self.at_us
 
     def report(self) -> dict[str, Any]:
         """The object that `fork --json` prints."""
@@ -120,7 +125,10 @@ def fork(
     flight = fly(plan, record=record, replay=replay, progress=progress, log=changes, meter=meter, on_lines=same)
     warnings = list(original.warnings)
     found = None
-    if original.virtual_us > at_us:
+    if flight.virtual_us < at_us:
+        reached = spoken_duration(flight.virtual_us // 1_000 * 1_000)
+        warnings.append(f"the flight was ended at {reached}, before the fork: it has no course of its own")
+    elif original.virtual_us > at_us:
         mine = flown_course(plan, flight, meter, record)
         found = compare_with(original, Side(label="fork", spoken="the fork", course=mine), salvage=salvage)
         if same is not None:

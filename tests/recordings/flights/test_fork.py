@@ -117,6 +117,20 @@ def test_an_interrupted_fork_is_compared_as_far_as_it_was_flown(recorded: Record
     assert forked.diff.until_us == forked.diff.a.course.bill.at_us == forked.diff.b.course.bill.at_us == 14_000_000
 
 
+def test_a_fork_that_ends_before_its_instant_has_not_held(recorded: Recorded) -> None:
+    def progress(now_us: int) -> None:
+        if now_us == 4_000_000:
+            raise KeyboardInterrupt
+
+    forked = fork(recorded[0], ForkPoint(at_us=AT_US, commands=("kill billing-1",)), progress=progress)
+    assert not forked.held
+    assert forked.diff is None
+    assert "the flight was ended at 4 s, before the fork: it has no course of its own" in forked.warnings
+    nothing_else = msgspec.structs.replace(forked.flight, expectations=[])
+    assert not msgspec.structs.replace(forked, flight=nothing_else).held
+    assert msgspec.structs.replace(forked, flight=msgspec.structs.replace(nothing_else, virtual_us=AT_US)).held
+
+
 def test_what_cannot_be_forked_is_refused(recorded: Recorded) -> None:
     path, _ = recorded
     with pytest.raises(SettingError, match="the fork ends before it, at 20 s"):
