@@ -140,7 +140,8 @@ def _first_difference(found: "FlightDiff", difference: "Divergence | None") -> l
     at = clock(int(difference.at_s * SECOND_US), 3)
     lines = [nothing, f"The first event that differs by more than its settings is at {at}."]
     for side, event in ((found.a, difference.recorded), (found.b, difference.rerun)):
-        lines.append(f"    {side.label}: {event_text(event)}")
+        instant = "" if event is None else f"{event['at_us'] / SECOND_US:.6f} s  "  # all that may differ
+        lines.append(f"    {side.label}: {instant}{event_text(event)}")
     return lines
 
 

@@ -31,6 +31,19 @@ def test_equal_flights_are_exit_code_0_and_different_ones_1(flightdeck: Flightde
     assert (report["equal"], report["until_us"]) == (False, report["a"]["virtual_us"])
 
 
+def test_events_that_differ_by_their_instants_only_are_printed_with_these(
+    flightdeck: Flightdeck, small: str, tmp_path: Path
+) -> None:
+    a, b = tmp_path / "a.flight", tmp_path / "b.flight"
+    flightdeck("run", small, "--record", a)
+    flightdeck("run", small, "--set", "linger.ms=1", "--record", b)
+    lines = flightdeck("diff", a, b).out.splitlines()
+    at = next(place for place, line in enumerate(lines) if line.startswith("The first event that differs"))
+    instants = [line.partition(": ")[2].split(" s  ")[0] for line in lines[at + 1 : at + 3]]
+    assert all(len(instant.partition(".")[2]) == 6 for instant in instants), lines[at : at + 3]
+    assert instants[0] != instants[1]
+
+
 def test_what_is_no_recording_is_exit_code_2(flightdeck: Flightdeck, small: str, tmp_path: Path) -> None:
     flightdeck("run", small, "--record", tmp_path / "a.flight")
     ended = flightdeck("diff", tmp_path / "a.flight", tmp_path / "b.flight")
