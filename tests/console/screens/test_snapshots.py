@@ -7,6 +7,7 @@ import pytest
 from textual.pilot import Pilot
 
 from console.app import FlightdeckApp
+from console.screens.overlays import FailureScreen
 from console.themes import CONTRAST, LIGHT, MONO
 from tests.support.console import synthetic_transactions
 from tests.support.console.stopped_clock import StillFlight
@@ -44,12 +45,20 @@ def looking(place: str | None, *keys: str, theme: str = "") -> Callable[[Pilot[A
             app.go(place)
         await pilot.pause()
         await pilot.press(*keys)
-        for _ in range(3):
+        while app.flight.source.failure and not isinstance(app.screen, FailureScreen):
             await pilot.pause()
-        app.paint()
-        await pilot.pause()
+        await standing_still(app, pilot)
 
     return run
+
+
+async def standing_still(app: FlightdeckApp, pilot: Pilot[Any]) -> None:
+    """Wait until three paints in a row give the same picture: a busy machine lays a new screen out some turns later."""
+    pictures: list[str] = []
+    while len(pictures) < 3 or len(set(pictures[-3:])) > 1:
+        app.paint()
+        await pilot.pause()
+        pictures.append(app.export_screenshot())
 
 
 @pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
