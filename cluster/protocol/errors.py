@@ -55,7 +55,12 @@ class ErrorCode(Enum):
     UNSTABLE_OFFSET_COMMIT = 88, True, True
     PRODUCER_FENCED = 90, False, True
     TRANSACTIONAL_ID_NOT_FOUND = 105, False, True
+    FENCED_MEMBER_EPOCH = 110, False, True
+    UNRELEASED_INSTANCE_ID = 111, False, True
+    UNSUPPORTED_ASSIGNOR = 112, False, True
+    STALE_MEMBER_EPOCH = 113, False, True
     TRANSACTION_ABORTABLE = 120, False, True
+    INVALID_REGULAR_EXPRESSION = 128, False, True
 
     def __init__(self, code: int, retriable: bool, definite: bool) -> None:
         self.code = code
