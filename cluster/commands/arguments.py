@@ -61,15 +61,22 @@ def _limit(text: str) -> str:
 
 
 def _topics(text: str) -> tuple[str, ...]:
-    topics = tuple(_name(topic) for topic in text.split(","))
-    for index, topic in enumerate(topics):
-        if topic in topics[:index]:
-            raise ValueError(f"{topic} is listed twice")
-    return topics
+    return _once(tuple(_name(topic) for topic in text.split(",")))
+
+
+def _once(names: tuple[str, ...]) -> tuple[str, ...]:
+    for index, name in enumerate(names):
+        if name in names[:index]:
+            raise ValueError(f"{name} is listed twice")
+    return names
 
 
 def _partition(text: str) -> TopicPartition:
     return TopicPartition.parse(_name(text))
+
+
+def _partitions(text: str) -> tuple[str, ...]:
+    return _once(tuple(str(_partition(name)) for name in text.split(",")))
 
 
 def _duration(value: object) -> str:
@@ -102,6 +109,9 @@ KINDS: dict[str, WordKind] = {
         "TOPIC,…", _topics, _comma_separated, known=lambda names: tuple(names.topics), what="topic", target=True
     ),
     "partition": WordKind("TOPIC-P", _partition, known=Names.partitions, what="partition", target=True),
+    "partitions": WordKind(
+        "TOPIC-P,…", _partitions, _comma_separated, known=Names.partitions, what="partition", target=True
+    ),
     "scope": WordKind(
         "SCOPE", _name, known=Names.scopes, what="topic, group, producer, broker or cluster", target=True
     ),

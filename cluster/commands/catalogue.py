@@ -67,6 +67,21 @@ class PauseHeartbeats(msgspec.Struct, frozen=True, tag="pause_heartbeats"):
     for_us: int | None = None
 
 
+class PausePartitions(msgspec.Struct, frozen=True, tag="pause_partitions"):
+    """A member's application calls pause() for these of its partitions; () is all of them."""
+
+    member: str
+    partitions: tuple[str, ...] = ()
+    for_us: int | None = None
+
+
+class ResumePartitions(msgspec.Struct, frozen=True, tag="resume_partitions"):
+    """A member's application calls resume() for these of its partitions; () is all that it has paused."""
+
+    member: str
+    partitions: tuple[str, ...] = ()
+
+
 class Stall(msgspec.Struct, frozen=True, tag="stall"):
     """A member does not call poll(); its heartbeat thread continues."""
 
@@ -297,6 +312,6 @@ Command = (
     | RollingRestart | RollingRestartBrokers | Rollout
     | EndRollout | Cut | Heal | Hold | Release | SlowLink | LoseResponses | AddPartitions | Subscribe | Set | Seek
     | AbandonTransaction | AbortHangingTransaction | Elect | Isolate | FailOverController | MoveCoordinator | SlowDisk
-    | FillDisk | DeleteRecords | Nemesis | Mark | SlowDependency
+    | FillDisk | DeleteRecords | Nemesis | Mark | SlowDependency | PausePartitions | ResumePartitions
 )  # fmt: skip
 """Any command."""

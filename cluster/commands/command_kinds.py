@@ -26,9 +26,10 @@ def targets_of(command: Command) -> tuple[str, ...]:
 def undo_of(kind: str, targets: tuple[str, ...]) -> str:
     """The text of the command that ends a fault of a kind earlier; empty for a fault that only its duration ends."""
     form = _FORMS.get(kind)
-    if form is None or len(targets) < form.undo.count("{"):
+    if form is None or len(targets) < form.undo.count("{") - form.undo.count("{others}"):
         return ""
-    return form.undo.format(*targets)
+    last = targets[-1] if targets else ""
+    return " ".join(form.undo.format(*targets, others=",".join(targets[:-1]), last=last).split())
 
 
 def label_of(kind: str) -> str:

@@ -109,7 +109,17 @@ def complete(text: str, names: Names) -> list[str]:
     named: dict[str, None] = {}
     for _, part in wanted_after(built, tokens):
         if isinstance(part, Slot):
-            named.update(dict.fromkeys(part.kind.known(names) if part.kind.known else ()))
+            named.update(dict.fromkeys(_names_after(begun, part, names)))
         else:
             words[part] = None
     return [word for word in {**words, **named} if word.startswith(begun) and word != begun]
+
+
+def _names_after(begun: str, slot: Slot, names: Names) -> tuple[str, ...]:
+    """The names that fill a slot; in a list, each behind the whole names that are there already."""
+    known = slot.kind.known(names) if slot.kind.known else ()
+    written, comma, _ = begun.rpartition(",")
+    if not (comma and slot.kind.label.endswith(",…")):
+        return known
+    there = written.split(",")
+    return tuple(f"{written},{name}" for name in known if name not in there)

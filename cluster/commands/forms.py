@@ -26,9 +26,11 @@ from cluster.commands.catalogue import (
     Nemesis,
     Pause,
     PauseHeartbeats,
+    PausePartitions,
     Release,
     Restart,
     Resume,
+    ResumePartitions,
     RollingRestart,
     RollingRestartBrokers,
     Rollout,
@@ -47,6 +49,7 @@ from cluster.commands.catalogue import (
 from cluster.commands.grammar import Form, MenuRow, RandomFault
 
 _FOR: Final = "[for <for_us:duration>]"
+_RESUME: Final = "resume partitions {others} of {last}"
 
 COMMANDS: tuple[Form, ...] = (
     Form(Kill, f"kill <target:process> {_FOR}", "end a process without a word (kill -9)", undo="start {0}",
@@ -65,6 +68,16 @@ COMMANDS: tuple[Form, ...] = (
     Form(Resume, f"resume <target:process> {_FOR}", "let a frozen process go on"),
     Form(PauseHeartbeats, f"pause heartbeats of <member:member> {_FOR}", "freeze only the heartbeat thread",
          random=(RandomFault(8, "pause heartbeats", "pause heartbeats of {member}", lasts=True, nemesis=True),)),
+    Form(PausePartitions, f"pause partitions of <member:member> {_FOR}",
+         "poll() returns no records of a member's partitions", {"partitions": ()}, undo=_RESUME, label="pause()",
+         random=(RandomFault(34, "pause partitions", "pause partitions of {member}", lasts=True),),
+         menu=(MenuRow("member", "pause partitions of {name}", "pause(): poll() goes on and returns no records"),)),
+    Form(PausePartitions, f"pause partitions <partitions:partitions> of <member:member> {_FOR}",
+         "poll() returns no records of these partitions", undo=_RESUME, label="pause()"),
+    Form(ResumePartitions, "resume partitions of <member:member>", "poll() returns records of paused partitions again",
+         {"partitions": ()}),
+    Form(ResumePartitions, "resume partitions <partitions:partitions> of <member:member>",
+         "poll() returns records of these partitions again"),
     Form(Stall, f"stall <member:member> {_FOR}", "poll() is not called",
          random=(RandomFault(9, "stall", "stall {member}", lasts=True, nemesis=True),)),
     Form(SlowMember, f"slow <member:member> to <to_us:duration> {_FOR}", "each record takes this long", label="slowed",

@@ -75,8 +75,9 @@ class Form(msgspec.Struct, frozen=True):
     """One way to write one command: the struct it makes, the pattern, what the pattern fixes, and one line of help.
 
     `kind` tells forms of one struct apart in events; empty: the struct's tag. Of a fault that lasts, `undo` is the
-    command that ends it, with `{0}`, `{1}` for its targets, and `label` names it at a target that runs on. `random`:
-    the classes of random faults that are written in this form; `menu`: the form's entries in the fault menus.
+    command that ends it, with `{0}`, `{1}`, `{last}` and `{others}` for its targets, and `label` names it at a target
+    that runs on. `random`: the classes of random faults that are written in this form; `menu`: the form's entries in
+    the fault menus.
     """
 
     command: type[msgspec.Struct]

@@ -15,6 +15,7 @@ from cluster.simulation.disk_commands import DiskCommands
 from cluster.simulation.group_commands import GroupCommands
 from cluster.simulation.link_commands import LinkCommands
 from cluster.simulation.nemesis import NemesisSchedule
+from cluster.simulation.partition_pauses import PartitionPauses
 from cluster.simulation.process_commands import ProcessCommands
 from cluster.simulation.rollouts import Rollouts
 from cluster.simulation.running_cluster import RunningCluster
@@ -31,6 +32,8 @@ class CommandExecutor:
         self.crashed = processes.crashed
         rollouts = Rollouts(cluster, active, processes)
         self.pod_changed = rollouts.pod_changed
+        pauses = PartitionPauses(active, processes)
+        self.partitions_resumed = pauses.resumed
         broker_roll = BrokerRoll(cluster, processes)
         groups = GroupCommands(cluster, active, processes, rollouts)
         self.start_autoscalers = Autoscalers(cluster, groups.replicas).start
@@ -44,6 +47,7 @@ class CommandExecutor:
         self._handlers: Handlers = {
             c.Mark: lambda _: None,
             **processes.handlers,
+            **pauses.handlers,
             **groups.handlers,
             **rollouts.handlers,
             **broker_roll.handlers,

@@ -100,13 +100,10 @@ class GroupCommands:
 
     def _seek(self, command: c.Seek) -> None:
         name = f"{command.topic}-{command.partition}"
-        members = self._cluster.names().groups[command.group]
-        for member in members:
-            process = self._processes.process(member)
-            if isinstance(process, Consumer) and process.alive and name in process.owned:
-                process.seek(name, command.to)
-                return
-        raise CommandRefusedError(f"no member of {command.group} holds {name} now")
+        holder = self._processes.holder(command.group, name)
+        if holder is None:
+            raise CommandRefusedError(f"no member of {command.group} holds {name} now")
+        self._processes.running_member(holder).seek(name, command.to)
 
     def _set(self, command: c.Set) -> None:
         undos = [change(self._cluster, command.scope, command.key, command.value)]

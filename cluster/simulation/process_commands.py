@@ -227,11 +227,20 @@ class ProcessCommands:
 
     # --- members ------------------------------------------------------------------------------------------------------
 
-    def _member(self, name: str) -> Consumer:
+    def running_member(self, name: str) -> Consumer:
+        """The member with this name, which is alive. Raises CommandRefusedError if it is not."""
         process = self.running_process(name)
         if not isinstance(process, Consumer):
             raise CommandRefusedError(f"{name} is not a member of a group")
         return process
+
+    def holder(self, group: str, partition: str) -> str | None:
+        """The running member of a group that holds a partition."""
+        for name in self._cluster.names().groups[group]:
+            process = self._cluster.process(name)
+            if isinstance(process, Consumer) and process.alive and partition in process.owned:
+                return name
+        return None
 
     def _emit_heartbeats(self, member: Consumer, *, paused: bool) -> None:
         view = self._cluster.view.members[member.name]
@@ -240,7 +249,7 @@ class ProcessCommands:
 
     def _pause_heartbeats(self, command: c.PauseHeartbeats) -> None:
         name = command.member
-        member = self._member(name)
+        member = self.running_member(name)
         self._active.start(("heartbeats", name), command, command.for_us, lambda: self._resume_heartbeats(name))
         member.heartbeats.pause(paused=True)
         self._emit_heartbeats(member, paused=True)
@@ -252,13 +261,13 @@ class ProcessCommands:
             self._emit_heartbeats(process, paused=False)
 
     def _stall(self, command: c.Stall) -> None:
-        member = self._member(command.member)
+        member = self.running_member(command.member)
         until_us = FOREVER if command.for_us is None else self._timeline.now_us + command.for_us
         self._active.start(("stall", command.member), command, command.for_us, lambda: None)
         member.stall(until_us)
 
     def _slow_member(self, command: c.SlowMember) -> None:
-        application = self._member(command.member).application
+        application = self.running_member(command.member).application
         self._active.start(("slow", command.member), command, command.for_us, application.reset_speed)
         application.per_record_us = command.to_us
 

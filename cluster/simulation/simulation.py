@@ -375,6 +375,7 @@ class Simulation:
         consumer = Consumer(self._client_environment(), group, name, self._clients, application)
         self.network.place(name, consumer.config.client_rack)
         consumer.on_crashed = partial(self._executor.crashed, name)
+        consumer.on_resumed = partial(self._executor.partitions_resumed, name)
         consumer.on_pod_changed = partial(self._executor.pod_changed, group.name)
         self.consumers[name] = consumer
         consumer.emitted_assignors = self._emitted_assignors.setdefault(group.name, group.assignors)

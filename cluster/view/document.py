@@ -147,6 +147,7 @@ def _member(view: ClusterView, member: MemberView, now_us: int) -> Document:
         "processed": member.processed,
         "fenced": member.fenced,
         "alive": member.alive,
+        "paused_partitions": sorted(member.paused_partitions, key=partition_order),
         "read_from": {name: member.read_from[name] for name in sorted(member.read_from, key=partition_order)},
     }
 

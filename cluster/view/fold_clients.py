@@ -63,7 +63,7 @@ def member_started(view: ClusterView, event: e.MemberStarted) -> None:
     member.alive, member.paused, member.state = True, False, "Joining"
     member.member_id, member.generation, member.coordinator = "", -1, -1
     member.polling, member.last_poll_us = True, event.at_us
-    member.read_from = {}
+    member.read_from, member.paused_partitions = {}, {}
     member.heartbeats_paused, member.stalled_until_us, member.heartbeats_from_us = False, None, NEVER
     member.starting_until_us = NEVER
     _lane(member, event.at_us, "joining")

@@ -175,6 +175,47 @@ def pause_heartbeats(model: ImpactModel, command: c.PauseHeartbeats) -> None:
         model.note("a commit within the session keeps the member: it renews the session, too")
 
 
+def pause_partitions(model: ImpactModel, command: c.PausePartitions) -> None:
+    """poll() returns no records of some partitions; the member stays in its group."""
+    named = _assigned(model, command.member, command.partitions)
+    if not named:
+        return
+    member = model.view.members[command.member]
+    model.note(f"poll() returns no records of {len(named)} of {len(member.owned)} partitions of {member.member}")
+    model.note("it goes on, heartbeats and commits too: no rebalance; one that takes a partition away ends its pause")
+
+
+def resume_partitions(model: ImpactModel, command: c.ResumePartitions) -> None:
+    """poll() returns records of paused partitions again, from where it stopped."""
+    named = _assigned(model, command.member, command.partitions)
+    if not named:
+        return
+    view = model.view
+    member = view.members[command.member]
+    paused = [name for name in named if name in member.paused_partitions]
+    if not paused:
+        which = "none of these partitions" if command.partitions else "no partition"
+        model.refuse(f"{member.member} has paused {which}")
+        return
+    behind = sum(view.partitions[name].high_watermark - member.positions.get(name, 0) for name in paused)
+    model.note(f"{member.member} reads {len(paused)} partitions again, {behind:,} offsets behind")
+
+
+def _assigned(model: ImpactModel, name: str, partitions: tuple[str, ...]) -> tuple[str, ...]:
+    """These partitions of a member, or all; refuse the command where the consumer throws."""
+    if model.refused_as_down(name):
+        return ()
+    owned = model.view.members[name].owned
+    foreign = next((one for one in partitions if one not in owned), None)
+    if foreign is not None:
+        model.refuse(f"IllegalStateException: No current assignment for partition {foreign}")
+    elif not owned:
+        model.refuse(f"{name} has no partition to pause")
+    else:
+        return partitions or tuple(owned)
+    return ()
+
+
 def stall(model: ImpactModel, command: c.Stall) -> None:
     """The application does not call poll(): after max.poll.interval.ms the client leaves its group.
 
@@ -341,6 +382,8 @@ PREDICTORS: Predictors = dict((
     predictor(c.Pause, pause),
     predictor(c.Resume, resume),
     predictor(c.PauseHeartbeats, pause_heartbeats),
+    predictor(c.PausePartitions, pause_partitions),
+    predictor(c.ResumePartitions, resume_partitions),
     predictor(c.Stall, stall),
     predictor(c.SlowMember, slow_member),
     predictor(c.SlowDependency, slow_dependency),

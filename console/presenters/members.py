@@ -207,7 +207,9 @@ def _gauged(share: float, words: str, tone: str) -> Line:
 
 
 def _owned(member: MemberView) -> str:
-    return ranges(list(member.owned))
+    """`orders 0-2 · paused orders 1`."""
+    paused = f" · paused {ranges(list(member.paused_partitions))}" if member.paused_partitions else ""
+    return ranges(list(member.owned)) + paused
 
 
 def ranges(partitions: list[str]) -> str:

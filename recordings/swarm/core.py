@@ -15,13 +15,22 @@ from random import Random
 
 import msgspec
 
-from cluster.commands import Cut, Hold, Isolate, Scale, SlowDependency, SlowDisk, SlowLink, SlowMember, Subscribe
+from cluster.commands import (
+    Cut,
+    Hold,
+    Isolate,
+    Scale,
+    SlowLink,
+    SlowMember,
+    Subscribe,
+)
 from cluster.spec import GroupSpec, ProducerSpec, ScenarioSpec, StepSpec, TopicSpec
 from recordings.swarm.faults import (
     PRODUCERS_STOP_US,
     QUICKENED_MS,
     RESTARTED_MS,
     STARTED_MS,
+    ended_faults,
     ended_rollouts,
     renamed,
     step,
@@ -167,12 +176,9 @@ def _clearing(spec: ScenarioSpec, core: Core) -> Iterator[tuple[int, str]]:
             yield from ((0, f"heal {name} {other}") for other in (*brokers[place + 1 :], *clients))
     yield from ended_rollouts(spec)
     yield from ((100, f"resume {name}") for name in (*brokers, *clients))
-    if SlowDisk in commands:
-        yield from ((100, f"slow disk of {name} to 0ms") for name in brokers)
+    yield from ended_faults(spec, brokers, core.members)
     for group in spec.groups:
         inside = core.members_of(group)
-        if SlowDependency in commands:
-            yield 100, f"slow dependency of {group.name} to 0ms"
         if SlowMember in commands:
             usual = group.application.per_record_us
             yield from ((each, f"slow {name} to {usual}us") for each in QUICKENED_MS for name in inside)

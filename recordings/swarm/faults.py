@@ -3,9 +3,12 @@
 Every class draws from its own random stream. A fault without a drawn end lasts until the healing.
 """
 
+from collections.abc import Iterable, Iterator
+
 from cluster.commands import (
     RANDOM_FAULTS,
     FaultTargets,
+    PausePartitions,
     RollingRestartBrokers,
     Rollout,
     SlowDependency,
@@ -65,6 +68,17 @@ def ended_rollouts(spec: ScenarioSpec) -> list[tuple[int, str]]:
     return [(0, f"end rollout of {name}") for name in rolled]
 
 
+def ended_faults(spec: ScenarioSpec, brokers: Iterable[str], members: Iterable[str]) -> Iterator[tuple[int, str]]:
+    """The commands that end lasting faults which neither `heal` nor `resume` ends, where such a fault was drawn."""
+    commands = {type(planned.command) for planned in spec.steps}
+    if SlowDisk in commands:
+        yield from ((100, f"slow disk of {name} to 0ms") for name in brokers)
+    if PausePartitions in commands:
+        yield from ((100, f"resume partitions of {name}") for name in members)
+    if SlowDependency in commands:
+        yield from ((100, f"slow dependency of {group.name} to 0ms") for group in spec.groups)
+
+
 def healing(spec: ScenarioSpec, healed_us: int) -> list[StepSpec]:
     """The healing: faults are cleared, processes resumed and started, groups scaled and subscribed as declared.
 
@@ -80,10 +94,7 @@ def healing(spec: ScenarioSpec, healed_us: int) -> list[StepSpec]:
     commands = {type(planned.command) for planned in spec.steps}
     texts = [(0, "heal"), *ended_rollouts(spec)]
     texts += [(100, f"resume {name}") for name in (*brokers, *members, *producers)]
-    if SlowDisk in commands:
-        texts += [(100, f"slow disk of {name} to 0ms") for name in brokers]
-    if SlowDependency in commands:
-        texts += [(100, f"slow dependency of {group.name} to 0ms") for group in spec.groups]
+    texts += ended_faults(spec, brokers, members)
     for after_ms in STARTED_MS:
         texts += [(after_ms, f"start {name}") for name in brokers]
         texts += [(after_ms + 100, f"start {name}") for name in (*members, *producers)]

@@ -15,6 +15,7 @@ from cluster.broker import coordinator_runtime as coordination
 from cluster.broker.replica import Replica
 from cluster.clients.application.outputs import Outputs
 from cluster.clients.application.processing_time import ProcessingTimes
+from cluster.clients.consumer.consumer import Consumer
 from cluster.clients.consumer.fetcher import Fetcher
 from cluster.clients.producer import arrivals as workload
 from cluster.clients.producer.transaction_offsets import TransactionOffsets
@@ -57,6 +58,10 @@ def a_commit_names_the_record_read_last(patch: Patch) -> None:
 
 def a_slow_dependency_adds_nothing(patch: Patch) -> None:
     patch.setattr(ProcessingTimes, "differ", property(lambda _: False))
+
+
+def a_pause_outlives_a_revocation(patch: Patch) -> None:
+    patch.setattr(Consumer, "partitions_gone", lambda *_: None)
 
 
 def records_of_one_identity(patch: Patch) -> None:
@@ -297,6 +302,7 @@ BREAKS: dict[str, Break] = {
         text=('application = { on_revoked = "commit" }', 'application = { on_revoked = "nothing" }'),
         until_s=40,
     ),
+    "paused-by-hand": Break("a pause outlives a revocation", a_pause_outlives_a_revocation, until_s=75),
     "pause-and-resume": Break(
         "it processes between two calls of poll()",
         text=('commit = "after-each-poll", worker_threads = 4, queue = 40', 'commit = "after-each-poll"'),

@@ -235,6 +235,7 @@ class Truth:
             "processed": recorder.processed[consumer.name],
             "fenced": recorder.given_up[consumer.name],
             "alive": consumer.alive,
+            "paused_partitions": sorted(consumer.fetcher.paused, key=order) if consumer.alive else [],
             "read_from": self._read_from(consumer),
         }
 

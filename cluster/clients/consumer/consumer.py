@@ -39,7 +39,8 @@ class Consumer(ConsumerHost):
     """One member of a group: the process, with its poll loop.
 
     `declared`: the group's spec as `set` commands left it; `spec`: the one in force. `on_crashed` runs after a crash,
-    `on_pod_changed` when the process gets ready or has ended. `reports_readiness`: whether `member_ready` is emitted,
+    `on_pod_changed` when the process gets ready or has ended, `on_resumed` with partitions that are not paused any
+    longer: resumed, revoked or lost. `reports_readiness`: whether `member_ready` is emitted,
     as it is anyway where the scenario says something of start-up or readiness.
     """
 
@@ -63,10 +64,12 @@ class Consumer(ConsumerHost):
         self._failure: str | None = None
         self._stalled_until_us: int | None = None
         self._seeks: dict[str, int] = {}
+        self._pauses: dict[str, bool] = {}  # to pause (True) or resume between two calls of poll()
         self._work: Iterator[int | Wait] | None = None  # on the records of the last poll()
         self.ready = self.reports_readiness = False
         self.on_crashed: Callable[[], object] | None = None
         self.on_pod_changed: Callable[[], object] | None = None
+        self.on_resumed: Callable[[tuple[str, ...]], object] | None = None
 
     # --- the process --------------------------------------------------------------------------------------------------
 
@@ -85,7 +88,7 @@ class Consumer(ConsumerHost):
         self.membership.reset()
         self.heartbeats.reset()
         self._closing, self._failure, self._stalled_until_us = False, None, None
-        self._seeks = {}
+        self._seeks, self._pauses = {}, {}
         self._polling = self._waiter = self.timeline.continuation(self._poll, "records")
         self._work, self.ready = None, False
         if self.application.workers is not None:
@@ -164,6 +167,7 @@ class Consumer(ConsumerHost):
 
     def _ended(self, how: str, reason: str = "") -> None:
         self.end()
+        self._not_paused(self.owned)
         self.owned = ()
         self.stable = self.ready = False
         end_state = MemberState.LEFT if how == "stop" else MemberState.DEAD
@@ -314,6 +318,8 @@ class Consumer(ConsumerHost):
         elif self._seeks:
             self.seek_back(self._seeks)
             self._seeks = {}
+        elif self._pauses:
+            self._call_pause_and_resume()
         elif self.membership.positions.validation.outdated:
             self.membership.positions.validation.check_leader_epochs()
         elif self.metadata_refresh_due and not self.topic_partitions:
@@ -401,18 +407,44 @@ class Consumer(ConsumerHost):
             self.fetcher.pause(fresh)
             self.emit(e.PartitionsPaused(group=self.group, member=self.name, partitions=fresh))
 
-    def resume(self) -> None:
-        """resume(): poll() returns records of all partitions again."""
-        paused = tuple(self.fetcher.paused)
+    def resume(self, partitions: tuple[str, ...]) -> None:
+        """resume(): poll() returns records of these partitions again."""
+        paused = tuple(name for name in partitions if name in self.fetcher.paused)
         if paused:
             self.emit(e.PartitionsResumed(group=self.group, member=self.name, partitions=paused))
             self.fetcher.unpause(paused)
+            self._not_paused(paused)
             self.wake()
+
+    def pause_soon(self, partitions: tuple[str, ...], *, paused: bool) -> None:
+        """Let the application call pause() or resume() between two calls of poll(), when it has processed its records.
+
+        A consumer belongs to one thread: another that calls it gets ConcurrentModificationException.
+        """
+        self._pauses |= dict.fromkeys(partitions, paused)
+        self.request_attention()
+
+    def _call_pause_and_resume(self) -> None:
+        asked, self._pauses = self._pauses, {}
+        self.resume(tuple(name for name, paused in asked.items() if not paused))
+        self.pause(tuple(name for name, paused in asked.items() if paused and name in self.owned))
+
+    @property
+    def paused_or_soon(self) -> tuple[str, ...]:
+        """The partitions that are paused when poll() is called next."""
+        known = {**dict.fromkeys(self.fetcher.paused, True), **self._pauses}
+        return tuple(name for name, paused in known.items() if paused)
+
+    def _not_paused(self, partitions: tuple[str, ...]) -> None:
+        if self.on_resumed is not None:
+            self.on_resumed(partitions)
 
     def partitions_gone(self, partitions: tuple[str, ...]) -> None:
         """Tell the application that these were revoked or lost; one that comes back is not paused."""
         for name in partitions:
             self.fetcher.paused.pop(name, None)
+            self._pauses.pop(name, None)
+        self._not_paused(partitions)
         if self.application.workers is not None:
             self.application.workers.drop(self, partitions)
 

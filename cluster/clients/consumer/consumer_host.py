@@ -345,8 +345,8 @@ class ConsumerHost(Process, ABC):
         """pause(): poll() returns no records of these partitions."""
 
     @abstractmethod
-    def resume(self) -> None:
-        """resume(): poll() returns records of all partitions again."""
+    def resume(self, partitions: tuple[str, ...]) -> None:
+        """resume(): poll() returns records of these partitions again."""
 
     @abstractmethod
     def partitions_gone(self, partitions: tuple[str, ...]) -> None:

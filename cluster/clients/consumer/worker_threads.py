@@ -101,7 +101,7 @@ class WorkerThreads:
         self._start(consumer)
         if self._paused and self.in_hand <= self._bound // 2:
             self._paused = False
-            consumer.resume()
+            consumer.resume(tuple(consumer.fetcher.paused))
         if self._idle is not None and not self._busy:
             self._idle.wake()
 

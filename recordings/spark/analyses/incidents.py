@@ -15,6 +15,7 @@ from cluster.commands.catalogue import (
     Nemesis,
     Release,
     Resume,
+    ResumePartitions,
     RollingRestart,
     Start,
 )
@@ -35,7 +36,8 @@ BASELINE_SECONDS = 10
 END_OF_TIME = 2**62
 NO_INCIDENT = "mark"  # the kind of a command that changes nothing
 REPAIRS = frozenset(
-    str(command.__struct_config__.tag) for command in (Start, Resume, Heal, Release, Elect, AbortHangingTransaction)
+    str(command.__struct_config__.tag)
+    for command in (Start, Resume, ResumePartitions, Heal, Release, Elect, AbortHangingTransaction)
 )
 """Kinds of commands that end what another command began; `nemesis off` does so as well."""
 

@@ -5,7 +5,15 @@ import pytest
 
 from cluster.view.state import NEVER, ClusterView, GroupView, RebalanceView
 from cluster.view.transactions import TransactionView
-from console.presenters import formatting, overview, partition_grids, rebalance_details, rebalances, transactions
+from console.presenters import (
+    formatting,
+    members,
+    overview,
+    partition_grids,
+    rebalance_details,
+    rebalances,
+    transactions,
+)
 from console.presenters.members import identity
 from console.presenters.styled_text import ERROR, MOVING, Line, Span, line
 
@@ -121,7 +129,13 @@ def a_rebalance_stops_what_it_keeps(patch: Patch) -> None:
     patch.setattr(overview, "rebalance_words", words)
 
 
+def every_partition_is_read(patch: Patch) -> None:
+    """No partition is said to be paused."""
+    patch.setattr(members, "_owned", lambda member: members.ranges(list(member.owned)))
+
+
 FALSE_STATE_PRESENTERS = {
+    every_partition_is_read: ("paused-by-hand", 30),
     a_dead_transaction_coordinator_goes_on: ("random 1", 60),
     the_newest_transaction_is_blamed: ("random 2", 60),
     timeouts_begin_late: ("stuck-last-stable-offset", 40),

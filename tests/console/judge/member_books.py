@@ -41,6 +41,7 @@ class MemberBook(msgspec.Struct):
     phases: list[tuple[int, str]] = []
     busy: list[tuple[int, int]] = []
     owned: dict[str, None] = {}
+    paused: dict[str, None] = {}
     positions: dict[str, int] = {}
     offers: tuple[str, ...] = ()
     next_offers: tuple[str, ...] = ()
@@ -123,7 +124,7 @@ class MemberBooks:
         member = self.members[event.member]
         member.alive = member.frozen = member.beats_held = member.stalled = False
         member.state = "Left" if event.how == "stop" else "Dead"
-        member.owned, member.positions, member.busy_since_us = {}, {}, -1
+        member.owned, member.positions, member.paused, member.busy_since_us = {}, {}, {}, -1
         member.phases.append((event.at_us, "dead"))
 
     def _paused(self, event: e.MemberPaused) -> None:
@@ -155,7 +156,15 @@ class MemberBooks:
         member = self.members[event.member]
         for name in event.partitions:
             member.owned.pop(name, None)
+            member.paused.pop(name, None)
             member.positions.pop(name, None)
+
+    def _pause_called(self, event: e.PartitionsPaused) -> None:
+        self.members[event.member].paused.update(dict.fromkeys(event.partitions))
+
+    def _resume_called(self, event: e.PartitionsResumed) -> None:
+        for name in event.partitions:
+            del self.members[event.member].paused[name]
 
     def _positions(self, event: e.PositionsReset | e.PositionsMovedOn) -> None:
         self.members[event.member].positions.update(event.positions)
@@ -229,6 +238,8 @@ class MemberBooks:
         e.CoordinatorLost: _lost,
         e.PartitionsAssigned: _assigned,
         e.PartitionsRevoked: _revoked,
+        e.PartitionsPaused: _pause_called,
+        e.PartitionsResumed: _resume_called,
         e.PositionsReset: _positions,
         e.PositionsMovedOn: _positions,
         e.PositionsRolledBack: _given_up,

@@ -14,6 +14,7 @@ from tests.console.judge.spoken import DURATION, bar_says, counts, says
 D = f"({DURATION})"
 BAR = r"([ ▏▎▍▌▋▊▉█]+)"
 LATE_US = 250_000
+PAUSED = " · paused "
 STATES = {
     "Joining": "↻",
     "Syncing": "↻",
@@ -31,6 +32,7 @@ FAULT_LABELS = {
     "link held": "hold",
     "isolated": "isolate",
     "slow disk": "slow",
+    "pause()": "pause",
     "disk full": "fill",
 }
 
@@ -75,7 +77,10 @@ class MembersJudge:
         read(f"{place}, poll", f"{poll.strip()} | {lower[2]}", self._polls(member))
         self.verdict.claim(self._lag(member, lag), place, f"lag {lag}")
         owned = " · ".join(part for part in (top[owns:].strip(), under[owns:].strip()) if part)
+        owned, _, paused = owned.partition(PAUSED)
         self.verdict.claim(holds_these(owned, member.owned), place, f"owns {owned!r}, not {sorted(member.owned)}")
+        known = owned.endswith("…") or holds_these(paused, member.paused)
+        self.verdict.claim(known, place, f"paused {paused!r}, not {sorted(member.paused)}")
         judge_lane(member, self.now_us, top[starts[0] : lane_end], self.verdict)
         judge_beats(member, self.now_us, under[starts[0] : lane_end], self.verdict)
 

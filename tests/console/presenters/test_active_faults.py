@@ -27,6 +27,8 @@ UNDOS = {
     "hold broker-1 broker-2": "release broker-1 broker-2",
     "isolate broker-2": "heal",
     "nemesis on": "nemesis off",
+    "pause partitions of billing-2 for 1m": "resume partitions of billing-2",
+    "pause partitions orders-0,orders-2 of billing-2": "resume partitions orders-0,orders-2 of billing-2",
     "stall billing-3 for 6m": "",
 }
 
@@ -41,6 +43,7 @@ def test_a_fault_names_the_command_that_ends_it(text: str, undo: str) -> None:
 
 def test_a_fault_of_a_foreign_recording_may_lack_its_targets() -> None:
     assert undo_of("cut", ("billing-1",)) == ""
+    assert undo_of("pause_partitions", ()) == ""
     assert undo_of("a kind of a later version", ("billing-1",)) == ""
     assert label_of("a kind of a later version") == ""
 

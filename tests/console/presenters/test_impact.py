@@ -109,6 +109,15 @@ SENTENCES: dict[str, tuple[str, ...]] = {
         "billing rebalances",
         "a commit within the session keeps the member: it renews the session, too",
     ),
+    "pause partitions orders-1,orders-2 of billing-1": (
+        "poll() returns no records of 2 of 6 partitions of billing-1",
+        "it goes on, heartbeats and commits too: no rebalance; one that takes a partition away ends its pause",
+    ),
+    "pause partitions orders-4 of billing-1": (
+        "nothing: IllegalStateException: No current assignment for partition orders-4",
+    ),
+    "pause partitions of billing-2": ("nothing: billing-2 is not running: start it first",),
+    "resume partitions of billing-1": ("nothing: billing-1 has paused no partition",),
     "stall billing-1 for 1m": ("shorter than max.poll.interval.ms (300000): billing-1 stays",),
     "stall billing-1 for 6m": (
         "billing-1 leaves after 5:00 (poll interval exceeded), holding orders-0, orders-1, orders-2 and 3 more",
