@@ -30,6 +30,8 @@ class StreamInvariants:
         self._view, self._logs, self._log_of = view, logs, log_of
         self._next: dict[str, dict[str, int]] = {}  # member → partition → next offset after its last record
         self._committed: dict[tuple[str, str], int] = {}
+        self._committers: dict[tuple[str, str], str] = {}  # in groups with consumers that call assign()
+        self._assigning = {group.name: None for group in spec.groups if group.assign}
         self._used: dict[str, dict[int, int]] = {}  # producer → producer id → the last epoch of its process
         self._left: dict[str, dict[int, int]] = {}  # the same, for its earlier processes
         self._moved: dict[str, None] = {}  # groups whose offsets an operator moved
@@ -218,9 +220,16 @@ class StreamInvariants:
             self._abandoned_us[event.member] = left[1:]
             fallen = []
         for name in fallen:
-            self._fell(event, name, event.offsets[name])
+            if not self._own_position(event, name):
+                self._fell(event, name, event.offsets[name])
         for name, offset in event.offsets.items():
             known[event.group, name] = offset
+        if event.group in self._assigning:
+            self._committers |= {(event.group, name): event.member for name in event.offsets}
+
+    def _own_position(self, event: e.OffsetsCommitted, name: str) -> bool:
+        """Whether a consumer with assign() commits after another one: the last commit counts, wherever it stands."""
+        return event.generation < 0 and self._committers.get((event.group, name), event.member) != event.member
 
     def group_loaded(self, event: e.GroupLoaded) -> None:
         """G14: a loading coordinator has every answered commit, or newer ones that need not be committed yet."""

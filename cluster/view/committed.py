@@ -1,14 +1,15 @@
 """Committed offsets that move back: by which commit, after what, and how much was read again because of it.
 
 A commit tells the position of its member. It is lower than the last one after a seek, a reset or a truncation of the
-log. Without these it is an older commit that was served late, or a coordinator's log lost the newer one.
+log, and with assign(), where each consumer commits its own position with the group's name. Without these it is an
+older commit that was served late, or a coordinator's log lost the newer one.
 """
 
 from typing import Final
 
 import msgspec
 
-LATE, LOADED = "late", "loaded"
+LATE, LOADED, ASSIGNED = "late", "loaded", "assign"
 NO_OFFSET: Final = -1
 STEPS_KEPT: Final = 500
 
@@ -18,8 +19,8 @@ class CommittedStepBack(msgspec.Struct, gc=False):
 
     `member` and `generation` are the commit's: "" for a transaction, and for a coordinator that loaded the group.
     `cause`: how the position had been set since the last commit (`seek`, `earliest`, `latest`, `by_duration`,
-    `truncated`), else LATE or LOADED. `read_again`: records below `before` that members finished since, until a commit
-    reached `before` again.
+    `truncated`), else LATE, LOADED or ASSIGNED. `read_again`: records below `before` that members finished since,
+    until a commit reached `before` again.
     """
 
     at_us: int
@@ -39,6 +40,7 @@ CAUSES: dict[str, str] = {
     "by_duration": "after auto.offset.reset = by_duration",
     "truncated": "after its log was truncated",
     LATE: "an older commit that was served late",
+    ASSIGNED: "at its own position, as it calls assign()",
     LOADED: "as its coordinator loaded the group",
 }
 """What is said of each cause."""

@@ -4,7 +4,7 @@ from typing import Final
 
 from cluster import events as e
 from cluster.protocol.rebalance_causes import RebalanceCause
-from cluster.view.committed import LATE, LOADED, NO_OFFSET, STEPS_KEPT, CommittedStepBack, step_words
+from cluster.view.committed import ASSIGNED, LATE, LOADED, NO_OFFSET, STEPS_KEPT, CommittedStepBack, step_words
 from cluster.view.fold_cluster import note, note_of
 from cluster.view.fold_table import FoldTable
 from cluster.view.state import (
@@ -276,13 +276,14 @@ def offsets_committed(view: ClusterView, event: e.OffsetsCommitted) -> None:
         group.state = "Empty"
     readers = group.readers
     fallen: list[CommittedStepBack] = []
+    late = ASSIGNED if event.generation < 0 and event.member else LATE
     for name, offset in event.offsets.items():
         reader = readers.get(name)
         if reader is None:
             reader = readers[name] = ReaderView()
         if offset < reader.committed:
             step = CommittedStepBack(
-                event.at_us, name, reader.committed, offset, event.member, event.generation, reader.moved_by or LATE
+                event.at_us, name, reader.committed, offset, event.member, event.generation, reader.moved_by or late
             )
             reader.step_back = step if step.cause != "truncated" else None  # else no record is read again
             fallen.append(step)

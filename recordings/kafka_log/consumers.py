@@ -236,7 +236,7 @@ def _refused(log: KafkaLogState, event: e.MemberStateChanged, known: MemberLogSt
             lines.append(consumer_line(log, event.member, message))
         case _:
             pass
-    lines += _reset(log, event.member, event.reason, member_id=error != "ILLEGAL_GENERATION")
+    lines += resets(log, event.member, event.reason, member_id=error != "ILLEGAL_GENERATION")
     known.asked = event.reason
     beat, known.beat_refused = known.beat_refused, ""
     if beat and api != "HEARTBEAT":
@@ -257,7 +257,8 @@ def stale_heartbeat(log: KafkaLogState, member: str, sent: str, error: str) -> L
     return consumer_line(log, member, f"{message} ignoring the error")
 
 
-def _reset(log: KafkaLogState, member: str, reason: str, *, member_id: bool = True) -> list[Line]:
+def resets(log: KafkaLogState, member: str, reason: str, *, member_id: bool = True) -> list[Line]:
+    """The lines of a consumer that gives up its generation, and perhaps its member id."""
     what = "generation and member id " if member_id else "generation "
     return [
         consumer_line(log, member, f"Resetting {what}due to: {reason}"),
@@ -276,7 +277,7 @@ def _left(log: KafkaLogState, event: e.MemberStateChanged, known: MemberLogState
         message = f"Member {member_id} sending LeaveGroup request to coordinator {coordinator} due to {due}"
         lines.append(consumer_line(log, member, message))
     known.generation, known.member_id, known.asked = -1, "", LEAVING
-    return [*lines, *_reset(log, member, LEAVING)]
+    return [*lines, *resets(log, member, LEAVING)]
 
 
 def _fenced(log: KafkaLogState, member: str, known: MemberLogState) -> list[Line]:
@@ -289,7 +290,7 @@ def _fenced(log: KafkaLogState, member: str, known: MemberLogState) -> list[Line
         return [consumer_line(log, member, f"{message} Sent generation was {sent}", level="ERROR")]
     message = f"Attempt to heartbeat with {sent} and group instance id {instance} failed due to FENCED_INSTANCE_ID,"
     reason = reasons.encountered("FENCED_INSTANCE_ID", "HEARTBEAT")
-    return [consumer_line(log, member, f"{message} resetting generation"), *_reset(log, member, reason)]
+    return [consumer_line(log, member, f"{message} resetting generation"), *resets(log, member, reason)]
 
 
 @WRITER.handles(e.ApplicationFailed)
@@ -305,7 +306,7 @@ def application_failed(log: KafkaLogState, event: e.ApplicationFailed) -> list[L
     return [
         consumer_line(log, event.member, f"JoinGroup failed due to fatal error: {said}", level="ERROR"),
         consumer_line(log, event.member, again),
-        *_reset(log, event.member, LEAVING),  # close(), which has no member id for LeaveGroup
+        *resets(log, event.member, LEAVING),  # close(), which has no member id for LeaveGroup
     ]
 
 

@@ -3,8 +3,9 @@
 # ruff: noqa: D103 - a renderer is named for its kind of event, whose docstring says what happened
 
 from cluster import events as e
+from cluster.protocol import reasons
 from recordings.kafka_log.consumer_lines import CONSUMER, ERRORS, consumer_line, generation_of, node, optional
-from recordings.kafka_log.consumers import ended_commits, read_next
+from recordings.kafka_log.consumers import ended_commits, read_next, resets
 from recordings.kafka_log.handlers import LogWriter
 from recordings.kafka_log.java_maps import commit_order, consumed_order
 from recordings.kafka_log.state import KafkaLogState, Line, MemberLogState
@@ -72,6 +73,8 @@ def offset_commit_refused(log: KafkaLogState, event: e.OffsetCommitRefused) -> l
     sent = generation_of(log, known, event.generation, event.member_id)
     if error in {"UNKNOWN_MEMBER_ID", "ILLEGAL_GENERATION"}:
         lines.append(consumer_line(log, event.member, f"OffsetCommit failed with {sent}: {said}"))
+        if event.generation < 0:  # with assign(): it resets what it never had
+            lines += resets(log, event.member, reasons.encountered(error, "OFFSET_COMMIT"))
     elif error == "FENCED_INSTANCE_ID":
         instance = optional(known.instance_id)
         known.fenced_by_commit = True

@@ -12,8 +12,9 @@ class CommittedOffsetRow(msgspec.Struct, frozen=True, kw_only=True):
     """A committed offset that went back, from `before` to `after` (None: it is gone).
 
     `member` and `generation` are the commit's; "" and -1 for a transaction, and where a coordinator loaded the group.
-    `cause`: seek, earliest, latest, by_duration or truncated, else late (an older commit that was served after a newer
-    one) or loaded. `read_again`: records below `before` that members finished since then.
+    `cause`: seek, earliest, latest, by_duration or truncated; assign, where a consumer with assign() commits its own
+    position; else late (an older commit that was served after a newer one) or loaded. `read_again`: records below
+    `before` that members finished since then.
     """
 
     at_s: float

@@ -7,7 +7,7 @@ are one, and so are the lookups of a coordinator that are repeated every 100 ms.
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 
@@ -157,6 +157,12 @@ def outcome(at_ms: float, group: str, missing: int, again: int) -> Iterator[tupl
 def offsets_text(start: int, stable: int, end: int) -> str:
     """What is told of a topic's logs, all partitions together."""
     return f"log start {start}, last stable {stable}, end {end}"
+
+
+def committed_text(state: str, members: int, offsets: Mapping[str, int]) -> str:
+    """What is told of a group that an administrator looks at."""
+    positions = ", ".join(f"{name}={offsets[name]}" for name in sorted(offsets))
+    return f"{state}, members {members}, committed {positions}"
 
 
 def concerns(row: Row) -> bool:

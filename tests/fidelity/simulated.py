@@ -2,7 +2,7 @@
 
 import os
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from cluster.commands import Mark
 from cluster.events import (
@@ -22,13 +22,23 @@ from cluster.events import (
 )
 from cluster.spec import ScenarioSpec
 from cluster.view import ClusterView, fold
+from cluster.view.state import NEVER
 from recordings.flights.runner import FlightResult, fly, make_plan
 from recordings.kafka_log.renderer import RENDERERS
 from recordings.kafka_log.state import KafkaLogState
 from recordings.scenarios.loader import load
-from tests.fidelity.normalisation import READ_REPLICA, Fact, Row, facts, offsets_text, outcome
+from tests.fidelity.normalisation import (
+    READ_REPLICA,
+    Fact,
+    Row,
+    committed_text,
+    facts,
+    offsets_text,
+    outcome,
+)
 
 Told = tuple[float, str, str]
+LOOKS = ("offsets of ", "committed of ")
 
 
 def flown(scenario: str | os.PathLike[str]) -> list[Fact]:
@@ -38,6 +48,7 @@ def flown(scenario: str | os.PathLike[str]) -> list[Fact]:
     ended = fly(plan, log=flight)
     if not ended.held:
         raise AssertionError(f"{plan.scenario}: {ended.invariants['violations']}")
+    flight.look_until(plan.spec.until_us)
     return facts(flight.rows, [*flight.told, *_outcome(plan.spec, ended)])
 
 
@@ -74,7 +85,8 @@ class _Flight:
         self._log = KafkaLogState()
         self._transactions = _Transactions(spec)
         self._view = ClusterView()
-        self._looks = deque(_looks(spec))
+        self._looks = deque(each for each in _marks(spec) if each[1].startswith(LOOKS))
+        self._assigned = {name: group.application.commit for group in spec.groups for name in group.assign}
 
     def __call__(self, event: Event) -> None:
         at_ms = event.at_us / 1_000
@@ -86,24 +98,36 @@ class _Flight:
             text = f"{READ_REPLICA} for partition {event.partition} to {event.broker}"
             context = f"[Consumer clientId={event.member}, groupId={event.group}] "
             self.rows.append(Row(at_ms, "DEBUG", "FetchCollector", context + text, writer))
-        self.told += [(at_ms, *each) for each in (*_told(event), *self._transactions.told(event))]
-        while self._looks and event.at_us >= self._looks[0][0]:
-            self._look(*self._looks.popleft())
+        told = _told_by_hand(event, self._assigned) if writer in self._assigned else _told(event)
+        self.told += [(at_ms, *each) for each in (*told, *self._transactions.told(event))]
+        self.look_until(event.at_us)
         if self._looks:
             fold(self._view, event)
 
-    def _look(self, at_us: int, topic: str) -> None:
-        """What a reader finds in a topic's logs at an instant."""
+    def look_until(self, at_us: int) -> None:
+        """Look where the scenario looks before an instant."""
+        while self._looks and at_us >= self._looks[0][0]:
+            self._look(*self._looks.popleft())
+
+    def _look(self, at_us: int, words: str) -> None:
+        """What a scenario sees where it looks at an instant."""
+        what, _, name = words.partition(" of ")
+        told = {"offsets": self._offsets, "committed": self._committed}[what](name)
+        self.told.append((at_us / 1_000, name, told))
+
+    def _offsets(self, topic: str) -> str:
         logs = [self._view.partitions[name] for name in self._view.partitions_by_topic[topic]]
         start, end = sum(log.log_start for log in logs), sum(log.high_watermark for log in logs)
-        self.told.append((at_us / 1_000, topic, offsets_text(start, sum(log.last_stable_offset for log in logs), end)))
+        return offsets_text(start, sum(log.last_stable_offset for log in logs), end)
+
+    def _committed(self, name: str) -> str:
+        group = self._view.groups[name]
+        offsets = {each: reader.committed for each, reader in group.readers.items() if reader.committed != NEVER}
+        return committed_text(group.state, len(group.members), offsets)
 
 
-def _looks(spec: ScenarioSpec) -> Iterator[tuple[int, str]]:
-    """`mark "offsets of TOPIC"`: when a scenario looks into which topic."""
-    for step in spec.steps:
-        if isinstance(step.command, Mark) and step.command.text.startswith("offsets of "):
-            yield step.at_us, step.command.text.removeprefix("offsets of ")
+def _marks(spec: ScenarioSpec) -> list[tuple[int, str]]:
+    return [(step.at_us, step.command.text) for step in spec.steps if isinstance(step.command, Mark)]
 
 
 def _told(event: Event) -> list[tuple[str, str]]:
@@ -124,6 +148,17 @@ def _told(event: Event) -> list[tuple[str, str]]:
             return [(producer, f"send_failed {java_exception(error)}")]
         case _:
             return []
+
+
+def _told_by_hand(event: Event, assigned: Mapping[str, str]) -> list[tuple[str, str]]:
+    """What a member with assign() is told: it has no callbacks, and a refused commit throws, but for an auto commit."""
+    match event:
+        case PartitionsAssigned():
+            return []
+        case OffsetCommitRefused(member=member, error="UNKNOWN_MEMBER_ID"):
+            return [] if assigned[member] == "auto" else [(member, "commit_threw CommitFailedException")]
+        case _:
+            return _told(event)
 
 
 class _Transactions:

@@ -274,9 +274,13 @@ class ConsumerHost(Process, ABC):
         self.request_attention()
 
     def coordinator_unavailable(self, broker: int) -> None:
-        """Report a coordinator that was found while its connection is in backoff. Source: `ensureCoordinatorReady`."""
+        """Report a coordinator that was found while its connection is in backoff; a member disconnects then.
+
+        Source: `ensureCoordinatorReady`, and with assign() `checkAndGetCoordinator`.
+        """
+        by_hand = bool(self.user_assigned)
         lost = e.CoordinatorLost(
-            group=self.group, member=self.name, broker=broker, cause=UNAVAILABLE, disconnected=False
+            group=self.group, member=self.name, broker=broker, cause=UNAVAILABLE, disconnected=by_hand
         )
         self.emit(e.CoordinatorFound(group=self.group, member=self.name, broker=broker))
         self.emit(lost)
@@ -308,12 +312,11 @@ class ConsumerHost(Process, ABC):
         return self._connections.get(coordinator_node(self.coordinator)) if self.coordinator >= 0 else None
 
     def disconnected(self, connection: Connection) -> None:
-        """Find the coordinator again after its connection broke.
+        """Find the coordinator again after its connection broke; with assign() the next commit does.
 
-        A request in flight has done so before; without one the next use of the coordinator would notice it.
-        Source: `AbstractCoordinator.checkAndGetCoordinator`.
+        A request in flight has done so before. Source: `AbstractCoordinator.checkAndGetCoordinator`.
         """
-        if connection is self._coordinator_connection:
+        if connection is self._coordinator_connection and not self.user_assigned:
             self.coordinator_unknown(UNAVAILABLE, disconnected=True)
 
     async def await_pending_requests(self, until_us: int) -> None:

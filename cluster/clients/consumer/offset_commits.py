@@ -11,7 +11,8 @@ from collections.abc import Callable, Mapping
 from functools import partial
 
 from cluster import events as e
-from cluster.clients.consumer.consumer_host import ConsumerHost, MemberIdentity
+from cluster.clients.consumer.consumer_host import UNAVAILABLE, ConsumerHost, MemberIdentity
+from cluster.clients.process import coordinator_node
 from cluster.protocol import messages as m
 from cluster.protocol.errors import ErrorCode
 
@@ -40,12 +41,20 @@ class OffsetCommits:
             offsets = {name: (offset, epoch, "") for name, (offset, epoch) in finished.items()}
         else:
             offsets = {name: (offset, epochs[name], "") for name, offset in consumer.fetcher.positions.items()}
+        if consumer.user_assigned:
+            self._check_coordinator()
         if not offsets or consumer.coordinator < 0 or not consumer.stable:
             return None
         instance_id = None if consumer.user_assigned else consumer.instance_id
         return m.OffsetCommitRequest(
             consumer.group, consumer.generation, consumer.member_id, instance_id, offsets, consumer.name
         )
+
+    def _check_coordinator(self) -> None:
+        """Find the coordinator again if its connection is broken, and may not be made again yet."""
+        consumer = self._consumer
+        if consumer.coordinator >= 0 and consumer.backs_off(coordinator_node(consumer.coordinator)):
+            consumer.coordinator_unknown(UNAVAILABLE, disconnected=True)
 
     def send(self, on_committed: OnCommitted | None = None, *, during: str = "") -> bool:
         """Send a commitAsync or an auto commit; returns false without positions, or if the member cannot commit.

@@ -460,5 +460,16 @@ def test_a_reader_that_passes_records_is_noticed() -> None:
     world.breaks("J1", done(10, 15))
 
 
+def test_the_last_commit_counts_where_consumers_call_assign() -> None:
+    """Each commits its own position; the same consumer's moves on, and so does that of a group's members."""
+    group = msgspec.structs.replace(SPEC.groups[0], assign={"g-1": (P,), "g-2": (P,)})
+    spec = msgspec.structs.replace(SPEC, groups=(group,))
+    begun = [*OFFSETS, appended(0), watermark(10), committed(5, -1)]
+    World(spec).emit(*map(copied, (*begun, committed(4, -1, "g-2"), committed(6, -1), committed(5, -1, "g-2"))))
+    World(spec).breaks("G14", *map(copied, (*begun, committed(4, -1))))
+    World(spec).breaks("G14", *map(copied, (*begun, committed(4, 1, "g-2"))))
+    World(SPEC).breaks("G14", *map(copied, (*begun, committed(4, -1, "g-2"))))
+
+
 def test_every_invariant_is_broken_by_one_of_these_tests() -> None:
     assert {name for name, _ in BREAKS} | {name for name, _ in MORE} | {"T1", "R6", "R8", "J1"} == set(SENTENCES)

@@ -85,6 +85,7 @@ def _member(group: GroupSpec, name: str) -> Words:
     application = spec.application
     words = [f"group={spec.name}", f"topics={','.join(spec.topics_of(name))}", f"commit={application.commit}"]
     words += [f"per_record_ms={application.per_record_us / 1_000}"]
+    words += [f"assign={','.join(spec.assign[name])}"] if spec.assign.get(name) else []
     words += [f"writes={application.writes}"] if application.writes is not None else []
     given = dict(spec.config)
     given["enable.auto.commit"] = application.commit == "auto"
@@ -191,5 +192,7 @@ def _order(command: Command) -> tuple[str, Words]:
             return "", ("elect", f"{topic}-{partition}", f"kind={kind.upper()}")
         case Mark(text=text) if text.startswith("offsets of "):
             return "", ("offsets", text.removeprefix("offsets of "))
+        case Mark(text=text) if text.startswith("committed of "):
+            return "", ("committed", text.removeprefix("committed of "))
         case _:
             raise CannotRecord(f"{command}: not done to a real cluster")

@@ -9,7 +9,14 @@ from typing import Any
 import msgspec
 import zstandard
 
-from tests.fidelity.normalisation import Fact, Row, facts, offsets_text, outcome
+from tests.fidelity.normalisation import (
+    Fact,
+    Row,
+    committed_text,
+    facts,
+    offsets_text,
+    outcome,
+)
 from tests.fidelity.traces import RAW
 
 LINE = re.compile(r"(\d{13}) (TRACE|DEBUG|INFO|WARN|ERROR|FATAL) (\S+) \[([^\]]*)\] (.*)$")
@@ -102,6 +109,8 @@ def _told(run: Run) -> Iterator[tuple[float, str, str]]:
             yield at_ms, who, kind
         elif kind == "offsets":
             yield at_ms, who, offsets_text(event["start"], event["stable"], event["end"])
+        elif kind == "committed":
+            yield at_ms, who, committed_text(event["state"], event["members"], event["offsets"])
 
 
 def _outcome(run: Run) -> Iterator[tuple[float, str, str]]:

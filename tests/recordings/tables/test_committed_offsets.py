@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import NamedTuple
 
+import msgspec
 import pytest
 import trio
 
@@ -186,6 +187,7 @@ def test_one_commit_of_many_partitions_is_one_line_and_a_lost_one_is_gone() -> N
             assignment={}, session_deadlines_us={}, offsets={"t-0": 9, "t-1": 5},
         ),
         commit({"t-1": 2}, 5, member=""),
+        msgspec.structs.replace(commit({"t-1": 1}, 6), generation=-1),
     ]  # fmt: skip
     view = folded(events)
     late = "an older commit that was served late"
@@ -193,6 +195,7 @@ def test_one_commit_of_many_partitions_is_one_line_and_a_lost_one_is_gone() -> N
         f"g: committed offset of t-0 went back 9 → 4 and 2 more by g-1 of generation 3: {late}",
         "g: committed offset of t-1 went back 9 → 5 and 1 more: as its coordinator loaded the group",
         f"g: committed offset of t-1 went back 5 → 2 by a transaction: {late}",
+        "g: committed offset of t-1 went back 2 → 1 by g-1 of generation -1: at its own position, as it calls assign()",
     ]
     rows = committed_offset_rows(view)
     same(rows, recounted(events))

@@ -8,6 +8,7 @@ import java.util.TreeMap;
 import org.apache.kafka.clients.admin.Admin;
 import org.apache.kafka.clients.admin.AlterConfigOp;
 import org.apache.kafka.clients.admin.ConfigEntry;
+import org.apache.kafka.clients.admin.ConsumerGroupDescription;
 import org.apache.kafka.clients.admin.ListOffsetsOptions;
 import org.apache.kafka.clients.admin.NewPartitions;
 import org.apache.kafka.clients.admin.NewTopic;
@@ -30,12 +31,13 @@ final class Cluster {
         switch (verb) {
             case "create" -> create(name, given);
             case "grow" -> admin.createPartitions(Map.of(name, NewPartitions.increaseTo(Integer.parseInt(given.get("to"))))).all().get();
-            case "delete_records" -> admin.deleteRecords(Map.of(partition(name), RecordsToDelete.beforeOffset(Long.parseLong(given.get("before"))))).all().get();
-            case "elect" -> admin.electLeaders(ElectionType.valueOf(given.get("kind")), Set.of(partition(name))).partitions().get();
+            case "delete_records" -> admin.deleteRecords(Map.of(Telling.partition(name), RecordsToDelete.beforeOffset(Long.parseLong(given.get("before"))))).all().get();
+            case "elect" -> admin.electLeaders(ElectionType.valueOf(given.get("kind")), Set.of(Telling.partition(name))).partitions().get();
             case "configure" -> admin.incrementalAlterConfigs(Map.of(
                 new ConfigResource(ConfigResource.Type.TOPIC, name),
                 List.of(new AlterConfigOp(new ConfigEntry(given.get("key"), given.get("value")), AlterConfigOp.OpType.SET)))).all().get();
             case "offsets" -> offsets(name);
+            case "committed" -> committed(name);
             default -> throw new IllegalArgumentException(verb);
         }
         Telling.tell("done", name, "verb", verb);
@@ -67,8 +69,11 @@ final class Cluster {
         return admin.listOffsets(wanted, new ListOffsetsOptions(isolation)).all().get().values().stream().mapToLong(each -> each.offset()).sum();
     }
 
-    private static TopicPartition partition(String name) {
-        int dash = name.lastIndexOf('-');
-        return new TopicPartition(name.substring(0, dash), Integer.parseInt(name.substring(dash + 1)));
+    /** The state of a group, how many members it has, and what is committed in its name. */
+    private void committed(String group) throws Exception {
+        ConsumerGroupDescription described = admin.describeConsumerGroups(List.of(group)).all().get().get(group);
+        Map<String, Long> offsets = new TreeMap<>();
+        admin.listConsumerGroupOffsets(group).partitionsToOffsetAndMetadata().get().forEach((each, at) -> offsets.put(each.toString(), at.offset()));
+        Telling.tell("committed", group, "state", described.groupState().toString(), "members", described.members().size(), "offsets", offsets);
     }
 }

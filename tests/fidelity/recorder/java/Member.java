@@ -46,7 +46,8 @@ final class Member extends Client implements ConsumerRebalanceListener {
                 Telling.tell("transactions_initialised", name);
             }
             consumer = consumer();
-            consumer.subscribe(List.of(given.get("topics").split(",")), this);
+            if (given.containsKey("assign")) consumer.assign(Telling.partitions(given.get("assign")));
+            else consumer.subscribe(List.of(given.get("topics").split(",")), this);
             live();
         } catch (RuntimeException error) {
             Telling.error("producer_threw", name, error);

@@ -1,3 +1,4 @@
+import java.util.Arrays;
 import java.util.Collection;
 import java.util.Comparator;
 import java.util.List;
@@ -25,6 +26,15 @@ final class Telling {
         return partitions.stream()
             .sorted(Comparator.comparing(TopicPartition::topic).thenComparingInt(TopicPartition::partition))
             .map(TopicPartition::toString).toList();
+    }
+
+    static TopicPartition partition(String name) {
+        int dash = name.lastIndexOf('-');
+        return new TopicPartition(name.substring(0, dash), Integer.parseInt(name.substring(dash + 1)));
+    }
+
+    static List<TopicPartition> partitions(String names) {
+        return Arrays.stream(names.split(",")).map(Telling::partition).toList();
     }
 
     private static String value(Object value) {
