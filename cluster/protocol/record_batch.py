@@ -5,7 +5,7 @@ number and the key. The serial numbers of a producer in a partition count from 0
 Source: Kafka's `DefaultRecordBatch` (magic 2).
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
 import msgspec
@@ -54,6 +54,17 @@ class KeyedRecord(msgspec.Struct, frozen=True):
         return self
 
 
+class Remains(NamedTuple):
+    """What compaction has left of a batch. Source: `MemoryRecords.filterTo`, `DefaultRecordBatch.deleteHorizonMs`.
+
+    `kept`: the places of the records that are still there. `delete_horizon_us`: from then on its tombstones may go, or
+    the marker that it is; -1 while it has none.
+    """
+
+    kept: tuple[int, ...]
+    delete_horizon_us: int
+
+
 class RecordBatch(msgspec.Struct, frozen=True, gc=False):
     """Records of one producer for one partition.
 
@@ -63,6 +74,8 @@ class RecordBatch(msgspec.Struct, frozen=True, gc=False):
     `marker` (COMMIT or ABORT) makes this a control batch, which ends a transaction for the transaction coordinator with
     `coordinator_epoch`. `created_us` is the first record's timestamp (virtual microseconds).
     `origins` are the inputs for which an application wrote these records; empty without inputs.
+    `tombstones` are the places of the records without a value. `remains` is set once compaction has changed the batch:
+    then `count` is still the number of its offsets, and of its sequences.
     """
 
     partition: str
@@ -83,6 +96,8 @@ class RecordBatch(msgspec.Struct, frozen=True, gc=False):
     transactional: bool = False
     marker: str = ""
     coordinator_epoch: int = -1
+    tombstones: tuple[int, ...] = ()
+    remains: Remains | None = None
 
     @property
     def next_offset(self) -> int:
@@ -115,7 +130,24 @@ class RecordBatch(msgspec.Struct, frozen=True, gc=False):
             self.transactional,
             self.marker,
             self.coordinator_epoch,
+            self.tombstones,
         )
+
+    @property
+    def places(self) -> Sequence[int]:
+        """The places of the records that are there: all of them, but for compaction."""
+        return range(self.count) if self.remains is None else self.remains.kept
+
+    @property
+    def delete_horizon_us(self) -> int:
+        """From when on tombstones of this batch, or the marker that it is, may go; -1 while that is not known."""
+        return -1 if self.remains is None else self.remains.delete_horizon_us
+
+    def cleaned(self, remains: Remains) -> "RecordBatch":
+        """The batch as compaction leaves it; offsets, sequences and serial numbers of its records stay."""
+        before, content = len(self.places), max(0, self.bytes - RECORD_BATCH_OVERHEAD_BYTES)
+        size = RECORD_BATCH_OVERHEAD_BYTES + (content * len(remains.kept) // before if before else 0)
+        return msgspec.structs.replace(self, bytes=min(size, self.bytes), remains=remains)
 
 
 class Slice(NamedTuple):

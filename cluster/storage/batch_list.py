@@ -4,10 +4,11 @@ Theory of operation. A batch takes some 350 bytes as an object, and is rarely re
 it. When the tail holds `PACK_AT` batches, the oldest `PACKED_TOGETHER` become one `Chunk`. Offsets, sizes and order
 stay the same, so that packing has no visible effect.
 
-Of the records of an internal topic `clean` keeps those that a replay needs, see `cluster.storage.cleaner`.
+Of the records of an internal topic `clean` keeps those that a replay needs, see `cluster.storage.cleaner`. Compaction
+of other topics (`replace_below`) leaves offsets without a batch, and batches with fewer records than offsets.
 """
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from itertools import chain, islice
 from operator import attrgetter
@@ -161,6 +162,23 @@ class BatchList(Sequence[RecordBatch]):
                 self._cleaner = Cleaner()
             self._cleaner.clean(self._chunks[self._cleaned])
             self._cleaned += 1
+
+    def replace_below(self, offset: int, batches: Sequence[RecordBatch]) -> None:
+        """Put these in the place of all batches that begin below an offset."""
+        held = bisect_left(self._chunks, offset, key=lambda chunk: chunk.oldest.base_offset)
+        split = list(self._chunks[held - 1]) if held else []  # the offset may lie in this chunk
+        front = [*batches, *split[bisect_left(split, offset, key=_base_offset) :]]
+        later = self._chunks[held:]
+        if self.bases and self.bases[0] < offset:
+            front += self.tail[bisect_left(self.bases, offset) :]
+            whole = len(front) - len(front) % PACKED_TOGETHER
+            self.tail = front[whole:]
+            self.bases = [batch.base_offset for batch in self.tail]
+            del front[whole:]
+        parts = [front[at : at + PACKED_TOGETHER] for at in range(0, len(front), PACKED_TOGETHER)]
+        self._chunks = *[packed(part) for part in parts], *later
+        self._in_chunks = sum(chunk.count for chunk in self._chunks)
+        self._opened = None
 
     def _forget_cleaned(self) -> None:
         if self._cleaner is not None:

@@ -19,6 +19,15 @@ class Retention(NamedTuple):
     segment_us: int
 
 
+class CompactionConfig(NamedTuple):
+    """When a log is compacted, and what stays; FOREVER (-1) as `max_compaction_lag_us` sets no time."""
+
+    min_cleanable_dirty_ratio: float
+    min_compaction_lag_us: int
+    max_compaction_lag_us: int
+    delete_retention_us: int
+
+
 class LogConfig(msgspec.Struct, frozen=True):
     """The configuration of a topic's logs."""
 

@@ -9,13 +9,13 @@ import zlib
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from copy import copy
-from itertools import accumulate, repeat
-from operator import attrgetter, sub
+from itertools import accumulate, pairwise, repeat
+from operator import add, attrgetter, sub
 from typing import Final, NamedTuple, TypeVar
 
 import msgspec
 
-from cluster.protocol.record_batch import Origin, RecordBatch
+from cluster.protocol.record_batch import Origin, RecordBatch, Remains
 
 _LEVEL: Final = 1
 
@@ -44,6 +44,9 @@ class _Columns(msgspec.Struct, array_like=True, gc=False):
     origins: list[tuple[Origin, ...]]
     transactional: list[bool]
     markers: list[str]
+    gaps: list[int]  # offsets without a batch before each one
+    tombstones: list[tuple[int, ...]]
+    remains: list[Remains | None]
 
 
 _ENCODER = msgspec.msgpack.Encoder()
@@ -110,7 +113,7 @@ class Chunk:
             sizes,
             created,
             _values(columns.keys, count),
-            accumulate(counts, initial=self.oldest.base_offset),
+            self._base_offsets(counts, columns.gaps),
             leader_epochs,
             [at_us + wait_us for at_us, wait_us in zip(created, waited, strict=True)],
             (tuple(stored.record for stored in payloads.get(place, ())) for place in range(count)),
@@ -118,7 +121,15 @@ class Chunk:
             _values(columns.transactional, count),
             _values(columns.markers, count),
             coordinators,
+            _values(columns.tombstones, count),
+            _values(columns.remains, count),
         )
+
+    def _base_offsets(self, counts: list[int], gaps: list[int]) -> Iterable[int]:
+        first = self.oldest.base_offset
+        if gaps == [0]:  # nearly always
+            return accumulate(counts, initial=first)
+        return accumulate(map(add, counts, gaps[1:]), initial=first)
 
 
 _recent: deque[tuple[list[RecordBatch], Chunk]] = deque(maxlen=8)
@@ -146,7 +157,15 @@ def _columns(batches: Sequence[RecordBatch]) -> _Columns:
         _column([batch.origins for batch in batches]),
         _column([batch.transactional for batch in batches]),
         _column([batch.marker for batch in batches]),
+        _column(_gaps(batches)),
+        _column([batch.tombstones for batch in batches]),
+        _column([batch.remains for batch in batches]),
     )
+
+
+def _gaps(batches: Sequence[RecordBatch]) -> list[int]:
+    """How many offsets before each batch have none; compaction makes such gaps."""
+    return [0, *[batch.base_offset - before.next_offset for before, batch in pairwise(batches)]]
 
 
 def _column(values: list[_Value]) -> list[_Value]:

@@ -9,15 +9,18 @@ minute (`dirty_expire_centisecs`, `dirty_writeback_centisecs`). Only `flush.mess
 """
 
 from bisect import bisect_right
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from typing import Final
 
 from cluster.protocol.record_batch import NO_PRODUCER_ID, RecordBatch
 from cluster.storage.batch_list import BatchList
+from cluster.storage.compaction import BatchFilter, CleanedTransactions, Compaction, compact, offset_map
 from cluster.storage.leader_epochs import LeaderEpochs
+from cluster.storage.log_config import CompactionConfig, Retention
 from cluster.storage.offset_ranges import IntervalSet
 from cluster.storage.producer_memory import ProducerMemory
 from cluster.storage.producer_state import ProducerStates
+from cluster.storage.segment_list import SegmentList
 from cluster.storage.transaction_index import TransactionIndex
 
 WRITEBACK_EVERY_US: Final = 5_000_000
@@ -30,7 +33,8 @@ class PartitionLog:
 
     `appended_records` counts the records that were appended and not truncated again. `producers` and `transactions`
     are up to date while the replica leads (`recall_producers`). Records below `flushed` are on disk.
-    `deleted` (ground truth): the serial numbers of each producer's records that retention deleted here.
+    `deleted` (ground truth): the serial numbers of each producer's records that retention or compaction deleted here.
+    `segments`: of a log that is compacted, else None. Such a log may have gaps: offsets without a batch.
     """
 
     __slots__ = (
@@ -46,6 +50,7 @@ class PartitionLog:
         "log_end",
         "log_start",
         "partition",
+        "segments",
     )
 
     def __init__(self, partition: str) -> None:
@@ -58,6 +63,7 @@ class PartitionLog:
         self.deleted: dict[str, IntervalSet] | None = None
         self.flushed = 0
         self._dirty_ends: tuple[int, ...] = ()
+        self.segments: SegmentList | None = None
 
     @property
     def producers(self) -> ProducerStates:
@@ -76,11 +82,17 @@ class PartitionLog:
         return memory
 
     def append(self, batch: RecordBatch) -> None:
-        """Append a batch that has its offset. Raises AssertionError when the offset is not the log's end."""
-        assert batch.base_offset == self.log_end, f"{self.partition}: {batch.base_offset} after {self.log_end}"
+        """Append a batch that has its offset. Raises AssertionError when the offset is not the log's end.
+
+        A follower may get one behind a gap that compaction has made in its leader's log.
+        """
+        gap = batch.base_offset - self.log_end
+        assert not gap or (gap > 0 and self.segments is not None), (
+            f"{self.partition}: {batch.base_offset} after {self.log_end}"
+        )
         self.batches.append(batch)
         count = batch.count
-        self.log_end += count
+        self.log_end += count + gap
         self.bytes += batch.bytes
         if not batch.marker:
             self.appended_records += count
@@ -112,8 +124,9 @@ class PartitionLog:
         batches = self.batches
         tail = batches.tail
         index = bisect_right(batches.bases, offset) - 1
-        if index < 0:  # rare: a reader that is far behind
-            return _fitting(batches.since(offset), end, max_bytes)
+        if index < 0 or self.segments is not None:  # rare: a reader that is far behind, or a log that may have gaps
+            found = batches.since(offset) if index < 0 else iter(tail[index:])
+            return _fitting([batch for batch in found if batch.next_offset > offset], end, max_bytes)
         if index + 1 == len(tail):  # the common case: a reader at the end of the log
             return [tail[index]] if tail[index].base_offset < end else []
         return _fitting(tail[index:], end, max_bytes)
@@ -136,7 +149,7 @@ class PartitionLog:
             self.log_start = offset
         while self.batches and self.batches[-1].next_offset > offset:
             batch = self.batches.pop()
-            self.log_end = max(batch.base_offset, self.log_start)
+            self.log_end = max(min(batch.base_offset, offset), self.log_start)  # the offset may lie in a gap
             self.bytes -= batch.bytes
             if not batch.marker:
                 self.appended_records -= batch.count
@@ -146,6 +159,8 @@ class PartitionLog:
             self.log_end = offset
         self.epochs.truncate_from_end(self.log_end)
         self._epoch = -1
+        if self.segments is not None:
+            self.segments.truncate_to(self.log_end)
         if self.log_end != before:
             self.flushed = min(self.flushed, self.log_end)
             self._dirty_ends = tuple([min(end, offset) for end in self._dirty_ends])
@@ -166,21 +181,58 @@ class PartitionLog:
         if oldest is not None and oldest.next_offset <= offset:
             memory = self._read_memory()
             memory.read_on(self.batches, self.log_end)
-            if self.deleted is None:
-                self.deleted = {}
             for batch in self.batches.shed(offset):
                 memory.shed(batch)
                 self.bytes -= batch.bytes
-                serials = self.deleted.setdefault(batch.producer, IntervalSet())
-                serials.add(batch.first_serial, batch.first_serial + batch.count)
+                self._deleted_of(batch.producer).add(batch.first_serial, batch.first_serial + batch.count)
         if self._memory is not None:
             self._memory.transactions.drop_before(offset)
+        if self.segments is not None:
+            self.segments.drop_before(offset)
         if offset > self.log_start:
             self.advance_start(offset)
+
+    def _deleted_of(self, producer: str) -> IntervalSet:
+        if self.deleted is None:
+            self.deleted = {}
+        return self.deleted.setdefault(producer, IntervalSet())
 
     def clean(self, high_watermark: int) -> None:
         """Compact an internal topic: keep the newest record of each key, among records that no crash can lose."""
         self.batches.clean(min(high_watermark, self.flushed))
+
+    def compact(self, end: int, config: CompactionConfig, retention: Retention, now_us: int) -> Compaction:
+        """Clean the log below `end`, where a segment begins; what is cleaned is on disk (`Cleaner.doClean`)."""
+        segments, memory = self.segments, self._read_memory()
+        assert segments is not None
+        memory.read_on(self.batches, self.log_end)
+        memory.roll(self.batches, self.log_end, [segment.base_offset for segment in segments.all])
+        dirty, index = segments.first_dirty, memory.transactions
+        before = [batch for batch in self.batches if batch.base_offset < end]
+        latest = offset_map(_ending_after(before, dirty), dirty, end, index.collect(dirty, end)[0])
+        transactions = CleanedTransactions(index.collect(self.log_start, end)[0])
+        rules = BatchFilter(latest, transactions, memory.states.last_records(), end, now_us, config.delete_retention_us)
+        result = compact(before, rules)
+        self.batches.replace_below(end, result.batches)
+        index.compacted(end, result.aborted)
+        self.bytes += sum(batch.bytes for batch in result.batches) - sum(batch.bytes for batch in before)
+        self._note_deleted(before, result.removed)
+        segments.cleaned(latest.end, result.batches, retention.segment_bytes)
+        self.flushed = max(self.flushed, end)
+        return result
+
+    def _note_deleted(self, batches: Iterable[RecordBatch], removed: Iterable[tuple[int, int]]) -> None:
+        gone = IntervalSet()
+        for first, end in removed:
+            gone.add(first, end)
+        for batch in batches:
+            if not batch.marker and gone.covered(batch.base_offset, batch.next_offset):
+                shift = batch.first_serial - batch.base_offset
+                serials = self._deleted_of(batch.producer)
+                for place in batch.places:
+                    offset = batch.base_offset + place
+                    if gone.covered(offset, offset + 1):
+                        serials.add(offset + shift, offset + shift + 1)
 
     def start_over(self, offset: int) -> None:
         """Empty the log and continue at an offset (the leader's log starts after this log's end)."""
@@ -190,6 +242,8 @@ class PartitionLog:
         self._epoch = -1
         self.epochs = LeaderEpochs()
         self._read_memory().start_over(offset)
+        if self.segments is not None:
+            self.segments.start_over(offset)
 
     def beyond(self, offset: int) -> list[RecordBatch]:
         """The batches that a truncation to `offset` would drop, in order."""
@@ -205,7 +259,7 @@ class PartitionLog:
         )
 
     def has_deleted(self, batch: RecordBatch) -> bool:
-        """Whether retention deleted these records here."""
+        """Whether retention or compaction deleted records of this batch here."""
         serials = self.deleted.get(batch.producer) if self.deleted is not None else None
         return serials is not None and serials.covered(batch.first_serial, batch.first_serial + batch.count) > 0
 
@@ -238,6 +292,10 @@ class PartitionLog:
     def flush(self) -> None:
         """Write the whole log (fsync), at a clean stop and for `flush.messages`."""
         self.flushed = self.log_end
+
+
+def _ending_after(batches: Sequence[RecordBatch], offset: int) -> list[RecordBatch]:
+    return [batch for batch in batches if batch.next_offset > offset]
 
 
 def _fitting(batches: Iterable[RecordBatch], end: int, max_bytes: int) -> list[RecordBatch]:

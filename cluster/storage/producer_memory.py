@@ -61,7 +61,7 @@ class ProducerMemory:
 
     def reload(self, batches: BatchList, log_start: int, log_end: int, segment_starts: Collection[int]) -> None:
         """The log was truncated, or the process started: rebuild the state from the newest snapshot."""
-        self._roll(batches, log_end, segment_starts)
+        self.roll(batches, log_end, segment_starts)
         self._snapshots = {
             offset: snapshot for offset, snapshot in self._snapshots.items() if log_start < offset <= log_end
         }
@@ -93,7 +93,7 @@ class ProducerMemory:
             if offset in segment_starts or offset == newest > max(segment_starts, default=-1)
         }
 
-    def _roll(self, batches: BatchList, log_end: int, segment_starts: Collection[int]) -> None:
+    def roll(self, batches: BatchList, log_end: int, segment_starts: Collection[int]) -> None:
         """Take the snapshots that Kafka takes when a segment begins."""
         ahead = sorted(offset for offset in segment_starts if self._rolled_to < offset <= log_end)
         if not ahead:

@@ -9,7 +9,7 @@ Source: `ProducerStateManager`, `ProducerStateEntry`, `ProducerAppendInfo`, `Ver
 from typing import Final, NamedTuple
 
 from cluster.protocol.errors import ErrorCode
-from cluster.protocol.record_batch import NO_PRODUCER_ID, NO_SEQUENCE, RecordBatch
+from cluster.protocol.record_batch import LAST_SEQUENCE, NO_PRODUCER_ID, NO_SEQUENCE, RecordBatch
 from cluster.protocol.release_rules import RELEASE_RULES, ReleaseRules
 from cluster.reach import reached
 
@@ -23,6 +23,13 @@ class Appended(NamedTuple):
     first_sequence: int
     last_sequence: int
     base_offset: int
+
+
+class LastRecord(NamedTuple):
+    """The last data record of a producer that a log knows, -1 without one, and the producer's epoch."""
+
+    offset: int
+    epoch: int
 
 
 class ProducerEntry:
@@ -193,7 +200,12 @@ class ProducerStates:
         return ErrorCode.INVALID_PRODUCER_EPOCH if self.fences(batch) else ErrorCode.INVALID_TXN_STATE
 
     def update(self, batch: RecordBatch) -> None:
-        """Update the state with an appended batch or marker, on a leader or a follower."""
+        """Update the state with an appended batch or marker, on a leader or a follower.
+
+        A marker that compaction has emptied says nothing any more (`ProducerAppendInfo.append`).
+        """
+        if batch.marker and not batch.places:
+            return
         entry = self.entries.get(batch.producer_id)
         if entry is None:
             entry = self.entries[batch.producer_id] = ProducerEntry(batch.epoch)
@@ -238,6 +250,15 @@ class ProducerStates:
         for producer_id, entry in list(self.entries.items()):
             if entry.first_offset < 0 and now_us - entry.last_us >= expiration_us:
                 del self.entries[producer_id]
+
+    def last_records(self) -> dict[int, LastRecord]:
+        """The last record of each producer. Source: `UnifiedLog.lastRecordsOfActiveProducers`."""
+        found: dict[int, LastRecord] = {}
+        for producer_id, entry in self.entries.items():
+            last = entry.batches[-1] if entry.batches else None
+            offset = last.base_offset + ((last.last_sequence - last.first_sequence) & LAST_SEQUENCE) if last else -1
+            found[producer_id] = LastRecord(offset, entry.epoch)
+        return found
 
     # --- snapshots ----------------------------------------------------------------------------------------------------
 

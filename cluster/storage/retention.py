@@ -24,7 +24,12 @@ class Segment(NamedTuple):
 
 
 def segments(log: PartitionLog, retention: Retention) -> Iterator[Segment]:
-    """A log's segments, oldest first; the last is the active one."""
+    """A log's segments, oldest first; the last is the active one. A log that is compacted knows its own."""
+    if log.segments is not None:
+        log.segments.read_on(log.batches, log.log_end, retention)
+        for segment in log.segments.all:
+            yield Segment(segment.next_offset, segment.bytes, segment.newest_us)
+        return
     size = first_us = newest_us = end = 0
     for run in log.batches.runs():
         pieces: Iterable[Chunk | RecordBatch] = (run,)

@@ -9,6 +9,7 @@ Source: `UnifiedLog`, `ProducerStateManager.firstUnstableOffset`, `TransactionIn
 """
 
 from bisect import bisect_left
+from collections.abc import Iterable
 from operator import attrgetter
 from typing import NamedTuple
 
@@ -110,6 +111,11 @@ class TransactionIndex(msgspec.Struct, gc=False):
     def drop_before(self, offset: int) -> None:
         """The log starts at `offset` now: remove entries whose marker is below it."""
         del self.aborted[: bisect_left(self.aborted, offset, key=_last_offset)]
+
+    def compacted(self, end: int, kept: Iterable[AbortedTransaction]) -> None:
+        """The log was compacted below `end`: of the aborted transactions there, these still have batches."""
+        later = bisect_left(self.aborted, end, key=_last_offset)
+        self.aborted[:later] = sorted(kept, key=_last_offset)
 
     def reload(self, opened: dict[int, int], log_end: int) -> None:
         """The log was truncated or loaded: these transactions are open at the snapshot from which it reads on."""
