@@ -3,9 +3,10 @@
 Theory of operation. The cleaner reads the dirty part of a log and notes the last offset of each key. Then it copies the
 log from its beginning: a record stays if no later one has its key. Offsets never change, so a compacted log has gaps:
 batches that are gone, and batches with fewer records than offsets. A batch without records stays, empty, where it is
-the last one of a producer that the log knows, or the last one of the cleaned part. A tombstone is the last record of its
-key like any other. Its batch gets a delete horizon when it is first copied, and the tombstone goes with the first
-cleaning after that. A marker gets one when its transaction has no batch left. Records of aborted transactions go at once.
+the last one of a producer that the log knows, or the last one of the cleaned part. A tombstone is the last record of
+its key like any other. Its batch gets a delete horizon when it is first copied, and the tombstone goes with the first
+cleaning after that. A marker gets one when its transaction has no batch left. Records of aborted transactions go at
+once.
 Source: `org.apache.kafka.storage.internals.log.Cleaner`, `CleanedTransactionMetadata`, `MemoryRecords.filterTo`.
 """
 
@@ -107,7 +108,7 @@ def offset_map(
                     continue
                 if len(offsets) >= most_keys:
                     return OffsetMap(offsets, read_to)
-                offsets[key] = offset
+                offsets[key], read_to = offset, offset + 1
         read_to = max(read_to, batch.next_offset)
     return OffsetMap(offsets, end)
 
@@ -131,10 +132,7 @@ class BatchFilter:
         """The batch as it stays in the log, the same object if nothing changes; None if it goes."""
         unused = self.transactions.discards(batch)
         horizon_us = batch.delete_horizon_us
-        if batch.marker:
-            discards = unused and 0 <= horizon_us <= self._now_us
-        else:
-            discards = unused
+        discards = unused and (not batch.marker or 0 <= horizon_us <= self._now_us)
         places = batch.places
         kept = () if discards else places if batch.marker else self._kept(batch)
         if not kept:

@@ -55,8 +55,8 @@ class SegmentList:
         if active.bytes:
             too_large = active.bytes + batch.bytes > retention.segment_bytes
             if too_large or created_us - active.first_us > retention.segment_us:
-                self.closed.append(active._replace(next_offset=batch.base_offset))
-                active = LogSegment(batch.base_offset, batch.base_offset, 0, -1, -1)
+                self.roll(batch.base_offset)
+                active = self.active
         self.active = LogSegment(
             active.base_offset,
             batch.next_offset,
@@ -64,6 +64,11 @@ class SegmentList:
             active.first_us if active.bytes else created_us,
             max(active.newest_us, created_us),
         )
+
+    def roll(self, offset: int) -> None:
+        """Begin a new active segment."""
+        self.closed.append(self.active._replace(next_offset=offset))
+        self.active = LogSegment(offset, offset, 0, -1, -1)
 
     def truncate_to(self, offset: int) -> None:
         """The log was truncated: the segment that holds its new end is the active one, and is read again."""

@@ -1,0 +1,142 @@
+"""A compacted log, packed or not, is read, cut, deleted and copied like a plain list of what it still has."""
+
+from collections.abc import Sequence
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from cluster.protocol.record_batch import NO_PRODUCER_ID, RecordBatch
+from cluster.storage import batch_list
+from cluster.storage.batch_list import BatchList
+from cluster.storage.log_config import Retention
+from cluster.storage.partition_log import PartitionLog
+from cluster.storage.segment_list import SegmentList
+from tests.support.compacted_logs import LARGE_US, CompactedLog
+
+ALL_BYTES = 1 << 40
+SMALL = Retention(-1, -1, 400, 1 << 60)
+
+
+@pytest.fixture(autouse=True)
+def _tight(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pack as early as can be."""
+    monkeypatch.setattr(batch_list, "PACK_AT", 8)
+    monkeypatch.setattr(batch_list, "PACKED_TOGETHER", 4)
+
+
+@st.composite
+def compacted(draw: st.DrawFn) -> CompactedLog:
+    """A log that was written to and cleaned in turns, by producers with and without idempotence."""
+    made = CompactedLog(SMALL)
+    for _ in range(draw(st.integers(1, 4))):
+        for _ in range(draw(st.integers(0, 12))):
+            keys = draw(st.lists(st.integers(-6, 5), min_size=1, max_size=4))
+            made.append(draw(st.sampled_from([NO_PRODUCER_ID, 1, 2])), *keys)
+        made.segments.read_on(made.log.batches, made.log.log_end, SMALL)
+        if draw(st.booleans()):
+            made.clean(made.segments.first_dirty, draw(st.integers(0, LARGE_US)))
+    return made
+
+
+def copied(made: CompactedLog) -> PartitionLog:
+    """A follower that fetched this log, one batch at a time."""
+    log = PartitionLog("t-0")
+    log.segments = SegmentList()
+    while batches := made.log.read(log.log_end, made.log.log_end, 1):
+        for batch in batches:
+            log.append(batch)
+    return log
+
+
+def ending_after(batches: Sequence[RecordBatch], offset: int) -> list[RecordBatch]:
+    return [batch for batch in batches if batch.next_offset > offset]
+
+
+@settings(max_examples=60, deadline=None)
+@given(compacted())
+def test_the_last_record_of_each_key_stays(made: CompactedLog) -> None:
+    """A reader of the whole log ends with the same value for each key, or without one behind a tombstone."""
+    latest: dict[int, tuple[int, bool]] = {}
+    for offset, (key, has_value) in sorted(made.values.items()):
+        latest[key] = offset, has_value
+    read: dict[int, tuple[int, bool]] = {}
+    for batch in made.log.batches:
+        for place in batch.places:
+            read[batch.keys[place]] = batch.base_offset + place, place not in batch.tombstones
+    for key, (offset, has_value) in latest.items():
+        assert read.get(key, (offset, False)) == (offset, has_value)
+        assert not has_value or key in read
+
+
+@settings(max_examples=60, deadline=None)
+@given(compacted())
+def test_a_log_with_gaps_is_read_from_any_offset(made: CompactedLog) -> None:
+    """A read begins with the first batch that ends after the offset, in a gap too."""
+    log, batches = made.log, list(made.log.batches)
+    assert len(log.batches) == len(batches)
+    assert log.bytes == sum(batch.bytes for batch in batches)
+    for offset in range(log.log_end + 1):
+        assert log.read(offset, log.log_end, ALL_BYTES) == ending_after(batches, offset)
+        assert ending_after(list(log.batches.since(offset)), offset) == ending_after(batches, offset)
+
+
+@settings(max_examples=60, deadline=None)
+@given(compacted(), st.data())
+def test_a_follower_copies_the_gaps(made: CompactedLog, data: st.DataObject) -> None:
+    """A fetch that ends at a log's end brings the next batch, behind a gap or not."""
+    log = copied(made)
+    assert log.log_end == made.log.log_end
+    assert list(log.batches) == list(made.log.batches)
+    cut = data.draw(st.integers(0, log.log_end))
+    log.truncate_to(cut)
+    assert log.log_end <= cut
+    assert log.log_end == cut or any(
+        one.base_offset == log.log_end and one.next_offset > cut for one in made.log.batches
+    )
+    assert log.segments is not None
+    log.segments.read_on(log.batches, log.log_end, SMALL)
+    assert [*log.batches] == [batch for batch in made.log.batches if batch.next_offset <= cut]
+
+
+@settings(max_examples=60, deadline=None)
+@given(compacted(), st.data())
+def test_segments_cover_the_log(made: CompactedLog, data: st.DataObject) -> None:
+    """After cuts and deletions every batch lies in one segment, and sizes are those of the batches."""
+    log, segments = made.log, made.segments
+    if data.draw(st.booleans()):
+        log.truncate_to(data.draw(st.integers(0, log.log_end)))
+    segments.read_on(log.batches, log.log_end, SMALL)
+    if data.draw(st.booleans()):
+        log.drop_before(data.draw(st.sampled_from(segments.all)).base_offset)
+    borders = [segment.base_offset for segment in segments.all]
+    assert borders == sorted(borders)
+    for segment, following in zip(segments.all, borders[1:], strict=False):
+        assert segment.next_offset == following
+    for segment in segments.all:
+        inside = [one for one in log.batches if segment.base_offset <= one.base_offset < segment.next_offset]
+        assert segment.bytes == sum(batch.bytes for batch in inside)
+        assert segment.newest_us == max((batch.created_us for batch in inside), default=-1)
+    assert sum(segment.bytes for segment in segments.all) == log.bytes
+    assert segments.first_dirty <= log.log_end
+
+
+@settings(max_examples=60, deadline=None)
+@given(compacted(), st.data())
+def test_batches_are_replaced_below_any_border(made: CompactedLog, data: st.DataObject) -> None:
+    """Whatever is packed: what begins below the offset is replaced, the rest stays."""
+    whole = list(made.log.batches)
+    known = BatchList()
+    for batch in whole:
+        known.append(batch)
+    at = data.draw(st.sampled_from([*[batch.base_offset for batch in whole], 1 << 30]))
+    kept = [batch for batch in whole if batch.base_offset < at and data.draw(st.booleans())]
+    known.replace_below(at, kept)
+    expected = kept + [batch for batch in whole if batch.base_offset >= at]
+    assert list(known) == expected
+    assert len(known) == len(expected)
+    assert list(known.after(1)) == expected[1:]
+    later = RecordBatch("t-0", "p", -1, -1, -1, 0, 1, 81, 0, (1,), 1 << 30, 0, 0)
+    known.append(later)
+    while known:
+        assert known.pop() == ([*expected, later])[len(known)]
