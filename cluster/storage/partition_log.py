@@ -155,6 +155,8 @@ class PartitionLog:
                 self.appended_records -= batch.count
             if batch.base_offset < self.log_start:  # the rest of the log is below its start
                 self.drop_before(self.log_end)
+        if self.log_end > offset and self.segments is not None:  # it ended in a gap
+            self.log_end = max(offset, self.log_start)
         if below_start and not self.batches:
             self.log_end = offset
         self.epochs.truncate_from_end(self.log_end)
