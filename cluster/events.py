@@ -259,6 +259,24 @@ class LogStartAdvanced(Event, frozen=True, kw_only=True):
     reason: str
 
 
+class LogCompacted(Event, frozen=True, kw_only=True):
+    """The log cleaner of `broker` cleaned its replica's log from its beginning to `end`; dirty was `first_dirty` on.
+
+    `records` were removed, at the offsets removed_from[i] … removed_to[i] - 1: later records have their keys, they are
+    tombstones whose time is over, or of aborted transactions, or markers of transactions without records. The log has
+    `bytes` now.
+    """
+
+    partition: str
+    broker: int
+    first_dirty: int
+    end: int
+    records: int
+    removed_from: tuple[int, ...]
+    removed_to: tuple[int, ...]
+    bytes: int
+
+
 class RecordsLost(Event, frozen=True, kw_only=True):
     """Ground truth: with what happened at `broker`, no replica's log holds these records (any more).
 

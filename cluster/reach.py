@@ -65,6 +65,7 @@ PROBES: dict[str, str] = {
     "append: overtakes a verification": "a batch comes before one whose transaction is being verified",
     "append: an unknown producer of version 2": "its sequence is not 0: refused with OUT_OF_ORDER_SEQUENCE_NUMBER",
     "append: too large": "a batch is refused with MESSAGE_TOO_LARGE",
+    "append: no key in a compacted topic": "a batch is refused with INVALID_RECORD",
     "producer: splits a batch": "a producer sends a refused batch again in pieces",
     "producer: compresses": "a producer closes a compressed batch",
     # transactions

@@ -16,6 +16,7 @@ from cluster.broker.disk import Disk
 from cluster.broker.group_coordinator_service import OFFSETS_TOPIC, GroupCoordinatorService
 from cluster.broker.host import BrokerHost, MetadataUpdate, RegistrationResponse
 from cluster.broker.inter_broker import InterBrokerConnections
+from cluster.broker.log_cleaner import LogCleaner
 from cluster.broker.log_cleanup import LogCleanup
 from cluster.broker.metadata_cache import LiveBrokers, Metadata, MetadataCache
 from cluster.broker.purgatory import Timeouts
@@ -67,6 +68,7 @@ class Broker(BrokerHost[Replica]):
         self.disk = Disk(self.timeline, self._disk_failed)
         self.lifecycle = BrokerLifecycle(self, control, self._fixed.heartbeat_interval_us, startup_us)
         self._log_cleanup = LogCleanup(self, self._fixed)
+        self.log_cleaner = LogCleaner(self, self._fixed.log_cleaner_backoff_us)
         self._build_request_handlers(new_uuid)
 
     def _build_request_handlers(self, new_uuid: Callable[[], str]) -> None:
@@ -201,6 +203,7 @@ class Broker(BrokerHost[Replica]):
         self.after(self._fixed.heartbeat_interval_us * self.id // brokers, self.lifecycle.send_heartbeat, None)
         self.after(self.lag_us // 2, self._check_isr, None)
         self._log_cleanup.start()
+        self.log_cleaner.start()
 
     def end(self, how: str) -> None:
         """End the process (`how`: stop, kill, crash, disk): memory is lost, connections are reset.

@@ -24,6 +24,7 @@ class BrokerConfig(msgspec.Struct, frozen=True):
     producer_id_expiration_us: int
     producer_id_expiration_check_us: int
     log_retention_check_us: int
+    log_cleaner_backoff_us: int
     selects_read_replicas: bool
     offsets_topic_partitions: int
     offsets_commit_timeout_us: int
@@ -45,6 +46,7 @@ class BrokerConfig(msgspec.Struct, frozen=True):
             producer_id_expiration_us=number("producer.id.expiration.ms") * MS,
             producer_id_expiration_check_us=number("producer.id.expiration.check.interval.ms") * MS,
             selects_read_replicas=config.get("replica.selector.class") in RACK_AWARE_SELECTORS,
+            log_cleaner_backoff_us=number("log.cleaner.backoff.ms") * MS,
             log_retention_check_us=number("log.retention.check.interval.ms") * MS,
             offsets_topic_partitions=number("offsets.topic.num.partitions"),
             offsets_commit_timeout_us=number("offsets.commit.timeout.ms") * MS,

@@ -38,7 +38,8 @@ class LogCleanup:
 
     def _check_retention(self, _: None) -> None:
         for replica in self._host.replicas.values():
-            clean_up(replica)
+            if replica.log.segments is None:  # else the log cleaner does it
+                clean_up(replica)
         self._host.after(self._config.log_retention_check_us, self._check_retention, None)
 
     def _expire_producers(self, _: None) -> None:
@@ -53,7 +54,14 @@ def clean_up(replica: Replica) -> None:
     log, retention = replica.log, replica.retention
     if retention is None:
         log.clean(replica.high_watermark)
-        return
+    else:
+        delete_old_segments(replica)
+
+
+def delete_old_segments(replica: Replica) -> None:
+    """Delete the segments that retention releases (`UnifiedLog.deleteOldSegments`)."""
+    log, retention = replica.log, replica.retention
+    assert retention is not None
     log_start, size = log.log_start, log.bytes
     log.drop_before(first_kept(log, retention, replica.high_watermark, replica.host.now_us))
     if replica.is_leader and (log_start, size) != (log.log_start, log.bytes):

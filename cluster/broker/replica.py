@@ -112,7 +112,7 @@ class Replica:
 
     def _lead(self, metadata: PartitionMetadata) -> None:
         host = self.host
-        self.high_watermark = self._followers_high_watermark()
+        self.high_watermark = self.known_high_watermark()
         self.high_watermark_us = host.now_us
         self.is_leader, self.alter_pending, self.source = True, False, None
         self.session.number += 1
@@ -156,7 +156,7 @@ class Replica:
         if self.is_leader:
             self.resign(ErrorCode.NOT_LEADER_OR_FOLLOWER)
         elif self.source is not None:
-            self.high_watermark = self._followers_high_watermark()
+            self.high_watermark = self.known_high_watermark()
         self._begin_to_follow(metadata.leader)
 
     def resign(self, error: ErrorCode) -> None:
@@ -403,8 +403,8 @@ class Replica:
 
     # --- following ----------------------------------------------------------------------------------------------
 
-    def _followers_high_watermark(self) -> int:
-        """The high watermark that this follower knows: the last one received, or its leader's of one fetch ago.
+    def known_high_watermark(self) -> int:
+        """The high watermark that this replica knows: as follower the last one received, or of one fetch ago.
 
         Kafka's idle fetches bring it every `replica.fetch.wait.max.ms`. It is read only at an election, so it is looked
         up here instead of being sent.

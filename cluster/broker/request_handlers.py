@@ -21,6 +21,7 @@ from cluster.protocol import messages as m
 from cluster.protocol.errors import ErrorCode
 from cluster.protocol.record_batch import RecordBatch
 from cluster.reach import reached
+from cluster.storage.compaction import NO_KEY
 from cluster.storage.leader_epochs import UNDEFINED_EPOCH, UNDEFINED_OFFSET, EpochEnd
 from cluster.storage.producer_state import Verification
 
@@ -108,6 +109,9 @@ class BrokerRequests:
         if batch.bytes > replica.max_message_bytes:
             reached("append: too large")
             return ErrorCode.MESSAGE_TOO_LARGE, -1, False
+        if replica.log.segments is not None and (not batch.keys or NO_KEY in batch.keys):
+            reached("append: no key in a compacted topic")
+            return ErrorCode.INVALID_RECORD, -1, False
         producers = replica.log.producers
         error, offset = producers.check(batch)
         if offset >= 0:

@@ -253,7 +253,10 @@ BROKER_KEYS = (
     _log.number("log.flush.interval.messages", LONG_MAX, 1, LONG_MAX),
     _log.ms("log.flush.interval.ms", None, 0, LONG_MAX),
     _log.words("log.cleanup.policy", ("delete",), ("delete", "compact")),
+    _cleaner.ms("log.cleaner.backoff.ms", 15_000, 0, LONG_MAX),
     _cleaner.ms("log.cleaner.delete.retention.ms", 86_400_000, 0, LONG_MAX),
+    _cleaner.ms("log.cleaner.min.compaction.lag.ms", 0, 0, LONG_MAX),
+    _cleaner.ms("log.cleaner.max.compaction.lag.ms", LONG_MAX, 1, LONG_MAX),
     _cleaner.share("log.cleaner.min.cleanable.ratio", 0.5),
     _log.size("message.max.bytes", 1_048_588),
 )
@@ -269,6 +272,8 @@ TOPIC_KEYS = (
     _topic.ms("flush.ms", LONG_MAX, 0, LONG_MAX),
     _topic.words("cleanup.policy", ("delete",), ("delete", "compact")),
     _topic.ms("delete.retention.ms", 86_400_000, 0, LONG_MAX),
+    _topic.ms("min.compaction.lag.ms", 0, 0, LONG_MAX),
+    _topic.ms("max.compaction.lag.ms", LONG_MAX, 1, LONG_MAX),
     _topic.share("min.cleanable.dirty.ratio", 0.5),
     _topic.size("max.message.bytes", 1_048_588),
 )
@@ -286,6 +291,8 @@ TOPIC_FALLBACK = {
     "flush.ms": "log.flush.interval.ms",
     "cleanup.policy": "log.cleanup.policy",
     "delete.retention.ms": "log.cleaner.delete.retention.ms",
+    "min.compaction.lag.ms": "log.cleaner.min.compaction.lag.ms",
+    "max.compaction.lag.ms": "log.cleaner.max.compaction.lag.ms",
     "min.cleanable.dirty.ratio": "log.cleaner.min.cleanable.ratio",
     "max.message.bytes": "message.max.bytes",
 }

@@ -20,14 +20,8 @@ NOT_READ_YET: tuple[str, ...] = (
     "group.coordinator.rebalance.protocols",
     "replica.fetch.min.bytes",
     "replica.fetch.max.bytes",
-    "log.cleanup.policy",
     "log.flush.interval.ms",
     "flush.ms",
-    "cleanup.policy",
-    "log.cleaner.delete.retention.ms",
-    "log.cleaner.min.cleanable.ratio",
-    "delete.retention.ms",
-    "min.cleanable.dirty.ratio",
 )
 """Configuration keys that nothing obeys yet: they may be given Kafka's own default, and no other value."""
 

@@ -13,6 +13,7 @@ from cluster.invariants.sentences import broken
 from cluster.protocol.record_batch import RecordBatch
 from cluster.spec import ScenarioSpec
 from cluster.view import ClusterView
+from cluster.view.state import PartitionView
 
 MS: Final = 1_000
 ABANDONED_KEPT: Final = 3  # closed connections whose parked commit may not have timed out yet
@@ -114,7 +115,7 @@ class StreamInvariants:
         known[event.partition] = event.offset + 1
 
     def _passed(self, event: e.RecordsProcessed, last: int) -> None:
-        """J1: only markers, aborted records and deleted records lie between two polls."""
+        """J1: only markers, aborted, deleted and compacted records lie between two polls."""
         partition, log = self._view.partitions[event.partition], self._logs[event.partition]
         seen = self._log_of(partition.taken_by, event.partition) if self._log_of is not None else None
         if seen is None or log.lossy:
@@ -124,6 +125,8 @@ class StreamInvariants:
         for batch in seen.read(first, end, ALL_BYTES):
             begin, stop = max(batch.base_offset, first), min(batch.next_offset, end)
             if batch.marker or begin >= stop or self._undelivered(event, batch):
+                continue
+            if seen.segments is not None and not _left(partition, batch, begin, stop):
                 continue
             if known is None or known.aborted.covered(begin, stop) < stop - begin:
                 found = f"{event.member} skips {begin} … {stop - 1} of {event.partition}: after {last - 1} it reads "
@@ -261,3 +264,11 @@ class StreamInvariants:
         """Forget expired offsets."""
         for name in event.partitions:
             self._committed.pop((event.group, name), None)
+
+
+def _left(partition: PartitionView, batch: RecordBatch, first: int, end: int) -> bool:
+    """Whether compaction has left a record of a batch at these offsets, in every log that led."""
+    shift = batch.first_serial - batch.base_offset
+    gone = partition.compacted_serials.get(batch.producer)
+    offsets = [offset for place in batch.places if first <= (offset := batch.base_offset + place) < end]
+    return any(gone is None or not gone.covered(offset + shift, offset + shift + 1) for offset in offsets)

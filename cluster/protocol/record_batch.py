@@ -143,6 +143,12 @@ class RecordBatch(msgspec.Struct, frozen=True, gc=False):
         """From when on tombstones of this batch, or the marker that it is, may go; -1 while that is not known."""
         return -1 if self.remains is None else self.remains.delete_horizon_us
 
+    @property
+    def identity(self) -> tuple[str, int, int, int, int, int, str]:
+        """What compaction never changes: whose records these were, at which offsets and sequences."""
+        own = self.producer, self.producer_id, self.epoch, self.first_serial
+        return *own, self.base_offset, self.count, self.marker
+
     def cleaned(self, remains: Remains) -> "RecordBatch":
         """The batch as compaction leaves it; offsets, sequences and serial numbers of its records stay."""
         before, content = len(self.places), max(0, self.bytes - RECORD_BATCH_OVERHEAD_BYTES)

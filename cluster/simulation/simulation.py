@@ -311,10 +311,12 @@ class Simulation:
             replicas = self._replicas(name, number)
             for broker in replicas:
                 host = self.brokers[broker]
-                log = make_log(partition, config.flush_messages)
+                log = make_log(partition, config.flush_messages, config.compaction if name in declared else None)
                 host.replicas[partition] = replica = Replica(host, log, min_insync, retention)
                 if name in declared:
                     replica.max_message_bytes = config.max_message_bytes
+                if host.running:
+                    host.log_cleaner.start()  # it may be the first compacted log of this broker
             self.controller.create(partition, replicas)
         return created
 

@@ -10,7 +10,7 @@ highest ratio is cleaned. Source: `org.apache.kafka.storage.internals.log.LogCle
 from collections.abc import Iterable, Sequence
 from typing import Final, NamedTuple
 
-from cluster.storage.log_config import FOREVER, CompactionConfig, Retention
+from cluster.storage.log_config import Retention
 from cluster.storage.partition_log import PartitionLog
 from cluster.storage.segment_list import LogSegment, SegmentList
 
@@ -21,7 +21,7 @@ class LogToClean(NamedTuple):
     """A log that has cleanable bytes or clean ones: what a cleaning would begin with, and where it would end."""
 
     log: PartitionLog
-    config: CompactionConfig
+    segments: SegmentList
     retention: Retention
     first_uncleanable: int
     clean_bytes: int
@@ -37,26 +37,24 @@ class LogToClean(NamedTuple):
     def wanted(self) -> bool:
         """Whether the log is dirty enough, or has a record that waits too long."""
         due = self.needs_compaction_now and self.cleanable_bytes > 0
-        return due or self.cleanable_ratio > self.config.min_cleanable_dirty_ratio
+        return due or self.cleanable_ratio > self.segments.config.min_cleanable_dirty_ratio
 
 
-def log_to_clean(
-    log: PartitionLog, config: CompactionConfig, retention: Retention, last_stable_offset: int, now_us: int
-) -> LogToClean | None:
+def log_to_clean(log: PartitionLog, retention: Retention, last_stable_offset: int, now_us: int) -> LogToClean | None:
     """What there is to clean in a log; None without any segment but those that cannot be cleaned."""
     segments = log.segments
     assert segments is not None
     segments.read_on(log.batches, log.log_end, retention)
     reset_checkpoint(segments, log.log_start, log.log_end)
     dirty = segments.first_dirty
-    bound = max(dirty, first_uncleanable(segments, config, last_stable_offset, now_us))
+    bound = max(dirty, first_uncleanable(segments, last_stable_offset, now_us))
     borders = [segment.base_offset for segment in segments.closed if segment.next_offset > bound]
     end = min(borders, default=segments.active.base_offset)
     clean = sum(segment.bytes for segment in segments.all if segment.base_offset < dirty)
     cleanable = sum(segment.bytes for segment in _from(segments.closed, dirty) if segment.base_offset < end)
     if clean + cleanable == 0:
         return None
-    return LogToClean(log, config, retention, end, clean, cleanable, max_lag_exceeded(segments, config, now_us))
+    return LogToClean(log, segments, retention, end, clean, cleanable, max_lag_exceeded(segments, now_us))
 
 
 def reset_checkpoint(segments: SegmentList, log_start: int, log_end: int) -> None:
@@ -65,23 +63,21 @@ def reset_checkpoint(segments: SegmentList, log_start: int, log_end: int) -> Non
         segments.first_dirty = log_start
 
 
-def first_uncleanable(segments: SegmentList, config: CompactionConfig, last_stable_offset: int, now_us: int) -> int:
+def first_uncleanable(segments: SegmentList, last_stable_offset: int, now_us: int) -> int:
     """The first offset that is not decided, not in a closed segment, or too young."""
-    young = NO_OFFSET
-    if config.min_compaction_lag_us > 0:
+    young, least_us = NO_OFFSET, segments.config.min_compaction_lag_us
+    if least_us > 0:
         for segment in _from(segments.closed, segments.first_dirty):
-            if segment.newest_us > now_us - config.min_compaction_lag_us:
+            if segment.newest_us > now_us - least_us:
                 young = segment.base_offset
                 break
     return min(last_stable_offset, segments.active.base_offset, young)
 
 
-def max_lag_exceeded(segments: SegmentList, config: CompactionConfig, now_us: int) -> bool:
+def max_lag_exceeded(segments: SegmentList, now_us: int) -> bool:
     """Whether a dirty segment began more than `max.compaction.lag.ms` ago (`LogCleanerManager.maxCompactionDelay`)."""
-    if config.max_compaction_lag_us == FOREVER:
-        return False
     begun = [segment.first_us for segment in _from(segments.closed, segments.first_dirty) if segment.first_us > 0]
-    return min(begun, default=NO_OFFSET) < now_us - config.max_compaction_lag_us
+    return min(begun, default=NO_OFFSET) < now_us - segments.config.max_compaction_lag_us
 
 
 def filthiest(logs: Iterable[LogToClean]) -> LogToClean | None:

@@ -20,7 +20,7 @@ class Retention(NamedTuple):
 
 
 class CompactionConfig(NamedTuple):
-    """When a log is compacted, and what stays; FOREVER (-1) as `max_compaction_lag_us` sets no time."""
+    """When a log is compacted, and what stays."""
 
     min_cleanable_dirty_ratio: float
     min_compaction_lag_us: int
@@ -36,12 +36,23 @@ class LogConfig(msgspec.Struct, frozen=True):
     unclean_leader_election_enable: bool
     flush_messages: int
     retention: Retention
+    compaction: CompactionConfig | None
 
     @classmethod
     def of(cls, config: Mapping[str, object]) -> "LogConfig":
         """The values of a topic's resolved configuration, which has every key."""
         number = partial(_number, config)
-        retention_ms = number("retention.ms")
+        policy, ratio = config["cleanup.policy"], config["min.cleanable.dirty.ratio"]
+        assert isinstance(policy, tuple)
+        assert isinstance(ratio, float)
+        deletes = "delete" in policy
+        retention_ms = number("retention.ms") if deletes else FOREVER
+        compaction = CompactionConfig(
+            min_cleanable_dirty_ratio=ratio,
+            min_compaction_lag_us=number("min.compaction.lag.ms") * MS,
+            max_compaction_lag_us=number("max.compaction.lag.ms") * MS,
+            delete_retention_us=number("delete.retention.ms") * MS,
+        )
         return cls(
             min_insync_replicas=number("min.insync.replicas"),
             max_message_bytes=number("max.message.bytes"),
@@ -49,10 +60,11 @@ class LogConfig(msgspec.Struct, frozen=True):
             flush_messages=number("flush.messages"),
             retention=Retention(
                 retention_us=retention_ms * MS if retention_ms >= 0 else FOREVER,
-                retention_bytes=number("retention.bytes"),
+                retention_bytes=number("retention.bytes") if deletes else FOREVER,
                 segment_bytes=number("segment.bytes"),
                 segment_us=number("segment.ms") * MS,
             ),
+            compaction=compaction if "compact" in policy else None,
         )
 
 

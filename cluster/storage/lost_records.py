@@ -47,7 +47,7 @@ def records_lost_everywhere(dropped: Iterable[RecordBatch], logs: Sequence[Parti
 
 def truncated(batch: RecordBatch, log: PartitionLog, logs: Iterable[PartitionLog]) -> bool:
     """Whether a fetched batch is missing in the leader's `log`, and was not deleted by retention in any of `logs`."""
-    if log.has_at_its_place(batch):
+    if log.has_at_its_place(batch) or (log.segments is not None and log.has_deleted(batch)):
         return False
     start = batch.base_offset
     if start >= log.log_start:

@@ -203,7 +203,7 @@ class PartitionLog:
         """Compact an internal topic: keep the newest record of each key, among records that no crash can lose."""
         self.batches.clean(min(high_watermark, self.flushed))
 
-    def compact(self, end: int, config: CompactionConfig, retention: Retention, now_us: int) -> Compaction:
+    def compact(self, end: int, retention: Retention, now_us: int) -> Compaction:
         """Clean the log below `end`, where a segment begins; what is cleaned is on disk (`Cleaner.doClean`)."""
         segments, memory = self.segments, self._read_memory()
         assert segments is not None
@@ -213,7 +213,8 @@ class PartitionLog:
         before = [batch for batch in self.batches if batch.base_offset < end]
         latest = offset_map(_ending_after(before, dirty), dirty, end, index.collect(dirty, end)[0])
         transactions = CleanedTransactions(index.collect(self.log_start, end)[0])
-        rules = BatchFilter(latest, transactions, memory.states.last_records(), end, now_us, config.delete_retention_us)
+        keeps_us, last = segments.config.delete_retention_us, memory.states.last_records()
+        rules = BatchFilter(latest, transactions, last, end, now_us, keeps_us)
         result = compact(before, rules)
         self.batches.replace_below(end, result.batches)
         index.compacted(end, result.aborted)
@@ -328,6 +329,8 @@ class EagerlyFlushedLog(PartitionLog):
             self.flush()
 
 
-def make_log(partition: str, flush_messages: int) -> PartitionLog:
-    """An empty log with a topic's `flush.messages`."""
-    return PartitionLog(partition) if flush_messages >= NEVER else EagerlyFlushedLog(partition, flush_messages)
+def make_log(partition: str, flush_messages: int, compaction: CompactionConfig | None = None) -> PartitionLog:
+    """An empty log with a topic's `flush.messages`; with a compaction it keeps its segments."""
+    log = PartitionLog(partition) if flush_messages >= NEVER else EagerlyFlushedLog(partition, flush_messages)
+    log.segments = SegmentList(compaction) if compaction is not None else None
+    return log

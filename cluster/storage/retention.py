@@ -56,6 +56,9 @@ def segment_starts(log: PartitionLog, retention: Retention | None) -> list[int]:
     """The base offsets of a log's segments; the log of an internal topic counts as one segment."""
     oldest = log.batches.oldest
     starts = [oldest.base_offset if oldest is not None else log.log_start]
+    if log.segments is not None and retention is not None:
+        log.segments.read_on(log.batches, log.log_end, retention)
+        return [segment.base_offset for segment in log.segments.all]
     if retention is not None:
         starts += [segment.next_offset for segment in segments(log, retention)][:-1]
     return starts

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from cluster.protocol.record_batch import RecordBatch
 from cluster.storage.batch_list import BatchList
-from cluster.storage.log_config import Retention
+from cluster.storage.log_config import CompactionConfig, Retention
 
 
 class LogSegment(NamedTuple):
@@ -27,10 +27,11 @@ class LogSegment(NamedTuple):
 class SegmentList:
     """The segments of one replica's log."""
 
-    __slots__ = ("active", "closed", "first_dirty")
+    __slots__ = ("active", "closed", "config", "first_dirty")
 
-    def __init__(self, log_start: int = 0) -> None:
-        self.start_over(log_start)
+    def __init__(self, config: CompactionConfig) -> None:
+        self.config = config
+        self.start_over(0)
 
     def start_over(self, offset: int) -> None:
         """The log was emptied and continues at an offset."""

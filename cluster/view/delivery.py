@@ -57,11 +57,14 @@ def _count(counts: dict[str, int], partition: PartitionView, reader: ReaderView,
 def _fated(partition: PartitionView, reader: ReaderView) -> tuple[tuple[str, Serials], ...]:
     """The reasons why a record is not delivered, in order: the first that holds counts. Without one it is unread."""
     if reader.start > partition.log_end:  # the group has no position in the log yet
-        return ("lost", partition.lost_serials), ("skipped", _skipped(partition))
+        gone = _skipped(partition)
+        return ("lost", partition.lost_serials), ("skipped", partition.compacted_serials), ("skipped", gone)
+    compacted = ("lost", reader.passed), ("skipped", partition.compacted_serials)
     return (
         ("lost", partition.lost_serials),
         ("skipped", reader.before_start),
         ("skipped", _appended_before(partition, reader)),
+        *(compacted if partition.compacted_serials else ()),
         ("lost", _passed(partition, reader)),
         ("skipped", _skipped(partition)),
     )

@@ -89,6 +89,14 @@ def log_start_advanced(view: ClusterView, event: e.LogStartAdvanced) -> None:
         partition.log_start, partition.bytes = event.log_start, event.bytes
 
 
+@FOLD.handles(e.LogCompacted)
+def log_compacted(view: ClusterView, event: e.LogCompacted) -> None:
+    partition = view.partitions[event.partition]
+    ledger.compacted(view, partition, event)
+    if event.broker == partition.taken_by:
+        partition.bytes = event.bytes
+
+
 @FOLD.handles(e.BrokerStarted)
 def broker_started(view: ClusterView, event: e.BrokerStarted) -> None:
     broker = view.brokers.setdefault(event.broker, BrokerView(event.broker))

@@ -131,6 +131,8 @@ def taken_over(view: ClusterView, partition: PartitionView, leader: int, log_sta
         tails[before] = dropped
     for first, end, producer, serial in tail:
         partition.placements.append(first, min(end, log_end), producer, serial)
+    if leader in partition.compacted_apart:
+        _removed_apart(view, partition, leader)
 
 
 def _held(partition: PartitionView) -> list[list[Run]]:
@@ -213,12 +215,69 @@ def cut(view: ClusterView, partition: PartitionView, offset: int) -> list[Run]:
     for group in view.topic_readers.get(partition.topic, ()):
         reader = view.groups[group].readers.get(partition.partition)
         if reader is not None and reader.start != NEVER:
-            note(reader.passed, unfinished(partition, reader, max(reader.start, offset), reader.committed))
+            _note_passed(partition, reader, max(reader.start, offset), reader.committed)
             reader.finished.truncate(offset)
             reader.end_at_start = min(reader.end_at_start, offset)
             if reader.start <= partition.log_end:
                 reader.start = min(reader.start, offset)
     return partition.placements.cut(offset)
+
+
+def _note_passed(partition: PartitionView, reader: ReaderView, first: int, end: int) -> None:
+    """Note what a group's commit has passed unfinished, before it goes from the log; compaction has not hidden it."""
+    passed = unfinished(partition, reader, first, end)
+    if partition.compacted_serials:
+        passed = list(_without(partition.compacted_serials, passed))
+    note(reader.passed, passed)
+
+
+def _without(known: Serials, runs: Iterable[Run]) -> Iterator[Run]:
+    """The parts of these runs whose records are not known."""
+    for first, end, producer, serial in runs:
+        if producer not in known:
+            yield first, end, producer, serial
+            continue
+        for start, stop in known[producer].gaps(serial, serial + end - first):
+            yield first + start - serial, first + stop - serial, producer, start
+
+
+def compacted(view: ClusterView, partition: PartitionView, event: e.LogCompacted) -> None:
+    """Apply a cleaning: what a leader's log has lost counts now, what another replica's has lost when it leads."""
+    removed = [
+        run
+        for first, end in zip(event.removed_from, event.removed_to, strict=True)
+        for run in _without(partition.compacted_serials, partition.placements.between(first, end))
+    ]
+    if event.broker == partition.taken_by:
+        _remove(view, partition, removed)
+    elif removed:
+        partition.compacted_apart[event.broker] = [*partition.compacted_apart.get(event.broker, ()), *removed]
+
+
+def _remove(view: ClusterView, partition: PartitionView, removed: list[Run]) -> None:
+    for group in view.topic_readers.get(partition.topic, ()):
+        reader = view.groups[group].readers.get(partition.partition)
+        if reader is not None and reader.start != NEVER:
+            for first, end, _, _ in removed:
+                _note_passed(partition, reader, max(first, reader.start), min(end, reader.committed))
+    known = partition.compacted_serials
+    note(known, removed)
+    left = [(broker, list(_without(known, runs))) for broker, runs in partition.compacted_apart.items()]
+    partition.compacted_apart = {broker: runs for broker, runs in left if runs}
+
+
+def _removed_apart(view: ClusterView, partition: PartitionView, leader: int) -> None:
+    """A replica leads: the records that its cleaner has removed are gone, those that its log still has the place of."""
+    _remove(
+        view,
+        partition,
+        [
+            (at, until, producer, serial)
+            for first, end, writer, number in partition.compacted_apart.pop(leader, ())
+            for at, until, producer, serial in partition.placements.between(first, end)
+            if (producer, serial - at) == (writer, number - first)
+        ],
+    )
 
 
 def deleted(view: ClusterView, partition: PartitionView, log_start: int, at_us: int) -> None:
@@ -231,7 +290,7 @@ def deleted(view: ClusterView, partition: PartitionView, log_start: int, at_us: 
         reader = view.groups[group].readers.get(partition.partition)
         if reader is not None and reader.start != NEVER:
             first = max(reader.start, partition.log_start)
-            note(reader.passed, unfinished(partition, reader, first, min(reader.committed, log_start)))
+            _note_passed(partition, reader, first, min(reader.committed, log_start))
             at_work = unfinished(partition, reader, max(reader.start, reader.committed), reader.highest_position)
             settled = min(settled, next(iter(at_work), (settled,))[0])
     if at_us - since_us >= SETTLED_US:

@@ -302,6 +302,13 @@ def log_start_advanced(_state: KafkaLogState, event: e.LogStartAdvanced) -> list
     return [log_line(event.partition, event.broker, message)]
 
 
+@WRITER.handles(e.LogCompacted)
+def log_compacted(_state: KafkaLogState, event: e.LogCompacted) -> list[Line]:
+    dirty = f"(dirty section = [{event.first_dirty}, {event.end}])"
+    message = f"Log cleaner thread 0 cleaned log {event.partition} {dirty}"
+    return [Line("INFO", "[kafka-log-cleaner-thread-0]: ", message, f"broker-{event.broker}")]
+
+
 # --- events without a line in Kafka -------------------------------------------------------------------------------
 
 

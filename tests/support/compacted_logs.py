@@ -13,15 +13,15 @@ DAY_US = 86_400_000_000
 LARGE_US = 1 << 55
 """`largeTimestamp`: beyond every batch."""
 SEGMENTS = Retention(-1, -1, 2_048, 1 << 60)
-COMPACTION = CompactionConfig(0.5, 0, -1, DAY_US)
+COMPACTION = CompactionConfig(0.5, 0, 1 << 62, DAY_US)
 
 
 class CompactedLog:
     """A log with keyed records of idempotent, transactional and plain producers."""
 
-    def __init__(self, retention: Retention = SEGMENTS) -> None:
+    def __init__(self, retention: Retention = SEGMENTS, config: CompactionConfig = COMPACTION) -> None:
         self.log, self.retention = PartitionLog("t-0"), retention
-        self.log.segments = SegmentList()
+        self.log.segments = SegmentList(config)
         self.values: dict[int, tuple[int, bool]] = {}  # offset → key, and whether it has a value
         self._sequences: Counter[int] = Counter()
         self._serials: Counter[str] = Counter()
@@ -78,7 +78,7 @@ class CompactedLog:
         """Clean from `dirty` up to the active segment."""
         self.segments.first_dirty = dirty
         end = self.segments.active.base_offset if end < 0 else end
-        return self.log.compact(end, COMPACTION, self.retention, now_us)
+        return self.log.compact(end, self.retention, now_us)
 
     def clean_twice(self, dirty: int = 0) -> None:
         """`runTwoPassClean`: the second pass comes after the delete horizons that the first one sets."""

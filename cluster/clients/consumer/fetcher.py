@@ -230,10 +230,12 @@ class Fetcher:
         batches = fetched.batches
         if batches and batches[0].base_offset + batches[0].count <= position:  # some are older than the position
             batches = [batch for batch in batches if batch.base_offset + batch.count > position]
-        if batches and batches[0].base_offset <= position and name not in self._buffered:
+        if batches and name not in self._buffered:
+            if batches[0].base_offset > position and (call is None or call.request.positions[name][0] != position):
+                return True  # an answer for another position; one for this begins behind it in a compacted log only
             for batch in batches:
-                if batch.transactional:
-                    batches = self._visible_batches(batches, fetched)
+                if batch.transactional or batch.remains is not None:
+                    batches = self._visible_batches(batches, fetched, position)
                     break
             if batches:
                 self._buffer.append((name, batches))
@@ -261,10 +263,20 @@ class Fetcher:
             return False
         return True
 
-    def _visible_batches(self, batches: list[RecordBatch], fetched: FetchedPartition) -> list[RecordBatch]:
-        """Drop markers and aborted records; the position passes those in front now, and those at the end later."""
+    def _visible_batches(
+        self, batches: list[RecordBatch], fetched: FetchedPartition, position: int
+    ) -> list[RecordBatch]:
+        """Drop markers, aborted records and batches that compaction has emptied from the position on.
+
+        The position passes those in front now, and those at the end later.
+        """
         name, last = fetched.partition, batches[-1]
-        returned = [batch for batch in batches if not batch.transactional or _is_visible(batch, fetched)]
+        returned = [
+            batch
+            for batch in batches
+            if (not batch.transactional or _is_visible(batch, fetched))
+            and (batch.remains is None or batch.base_offset + max(batch.remains.kept, default=-1) >= position)
+        ]
         if not returned:
             self.positions[name], self.offset_epochs[name] = last.next_offset, last.leader_epoch
             self._reader.position_skipped(name, last.next_offset)
@@ -298,13 +310,23 @@ class Fetcher:
         slices: list[Slice] = []
         while buffer and max_records > 0:
             name, batches = buffer[0]
-            position = self.positions[name]
+            position, last = self.positions[name], batches[0]
             taken = 0
             for batch in batches:
                 if max_records <= 0:
                     break
+                last = batch
                 if position < batch.base_offset:
                     position = batch.base_offset  # offsets between batches have no records
+                if batch.remains is not None:
+                    runs = _present(batch, position, max_records)
+                    slices += runs
+                    max_records -= sum([run.next_offset - run.first_offset for run in runs])
+                    position = runs[-1].next_offset
+                    if position > batch.base_offset + batch.remains.kept[-1]:
+                        position = batch.next_offset
+                        taken += 1
+                    continue
                 end = batch.base_offset + batch.count
                 if end - position > max_records:
                     end = position + max_records
@@ -313,7 +335,6 @@ class Fetcher:
                 slices.append(Slice(batch, position, end))
                 max_records -= end - position
                 position = end
-            last = slices[-1].batch
             if self._ends and taken == len(batches) and name in self._ends:
                 last = self._ends.pop(name)
                 position = last.next_offset
@@ -335,6 +356,23 @@ class Fetcher:
         self._buffer.clear()
         self.paused.clear()
         self._buffered, self._ends, self._in_flight, self._free = {}, {}, {}, {}
+
+
+def _present(batch: RecordBatch, position: int, most: int) -> list[Slice]:
+    """The next records of a compacted batch, a slice for each run of successive ones."""
+    runs: list[Slice] = []
+    for place in batch.places:
+        offset = batch.base_offset + place
+        if offset < position:
+            continue
+        if most <= 0:
+            break
+        if runs and runs[-1].next_offset == offset:
+            runs[-1] = Slice(batch, runs[-1].first_offset, offset + 1)
+        else:
+            runs.append(Slice(batch, offset, offset + 1))
+        most -= 1
+    return runs
 
 
 def _is_visible(batch: RecordBatch, fetched: FetchedPartition) -> bool:

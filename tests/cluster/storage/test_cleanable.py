@@ -9,12 +9,12 @@ from tests.support.compacted_logs import COMPACTION, CompactedLog
 
 ONE_EACH = Retention(-1, -1, 90, 1 << 60)
 HOUR_US = 3_600_000_000
-LAGGING = CompactionConfig(0.5, HOUR_US, -1, 0)
+LAGGING = CompactionConfig(0.5, HOUR_US, 1 << 62, 0)
 
 
-def log_of(count: int, *, created_us: int = 0) -> CompactedLog:
+def log_of(count: int, *, created_us: int = 0, config: CompactionConfig = COMPACTION) -> CompactedLog:
     """A log of so many segments with one record of 81 bytes each; the last one is active."""
-    made = CompactedLog(ONE_EACH)
+    made = CompactedLog(ONE_EACH, config)
     append(made, count, created_us)
     return made
 
@@ -25,44 +25,41 @@ def append(made: CompactedLog, count: int, created_us: int) -> None:
     made.segments.read_on(made.log.batches, made.log.log_end, ONE_EACH)
 
 
-def to_clean(
-    made: CompactedLog, config: CompactionConfig = COMPACTION, now_us: int = 0, *, stable: int = -1
-) -> LogToClean | None:
-    stable = made.log.log_end if stable < 0 else stable
-    return log_to_clean(made.log, config, ONE_EACH, stable, now_us)
+def to_clean(made: CompactedLog, now_us: int = 0, *, stable: int = -1) -> LogToClean | None:
+    return log_to_clean(made.log, ONE_EACH, made.log.log_end if stable < 0 else stable, now_us)
 
 
 @pytest.mark.parametrize(("stable", "expected"), [(5, 5), (8, 7), (0, 0)])
 def test_the_last_stable_offset_and_the_active_segment_bound_the_cleaning(stable: int, expected: int) -> None:
     """testCleanableOffsetsForNone, testCleanableOffsetsActiveSegment."""
     made = log_of(8)
-    assert first_uncleanable(made.segments, COMPACTION, stable, 0) == expected
+    assert first_uncleanable(made.segments, stable, 0) == expected
 
 
 def test_young_segments_are_not_cleaned() -> None:
     """testCleanableOffsetsForTime, testCleanableOffsetsForShortTime."""
-    made = log_of(4)
+    made = log_of(4, config=LAGGING)
     append(made, 4, HOUR_US + 1)
-    assert first_uncleanable(made.segments, LAGGING, 8, HOUR_US + 1) == 4
-    assert first_uncleanable(made.segments, LAGGING, 8, 2 * HOUR_US + 2) == 7
-    assert first_uncleanable(made.segments, LAGGING, 8, HOUR_US - 1) == 0
+    assert first_uncleanable(made.segments, 8, HOUR_US + 1) == 4
+    assert first_uncleanable(made.segments, 8, 2 * HOUR_US + 2) == 7
+    assert first_uncleanable(made.segments, 8, HOUR_US - 1) == 0
 
 
 def test_undecided_records_are_not_cleaned() -> None:
     """testUndecidedTransactionalDataNotCleanable."""
-    made = CompactedLog()
+    made = CompactedLog(config=LAGGING)
     made.in_transaction(15, 1, 2)
     made.in_transaction(15, 3)
     made.roll()
     log = made.log
-    assert first_uncleanable(made.segments, LAGGING, log.transactions.last_stable_offset(3, 0), HOUR_US + 1) == 0
+    assert first_uncleanable(made.segments, log.transactions.last_stable_offset(3, 0), HOUR_US + 1) == 0
     made.abort(15)
     made.roll()
     log.transactions.high_watermark_at(4)
     stable = log.transactions.last_stable_offset(4, 0)
     marked_us = made.segments.closed[-1].newest_us
     assert stable == 4
-    assert first_uncleanable(made.segments, LAGGING, stable, marked_us + HOUR_US + 1) == 4
+    assert first_uncleanable(made.segments, stable, marked_us + HOUR_US + 1) == 4
 
 
 def test_a_checkpoint_outside_the_log_is_reset() -> None:
@@ -81,7 +78,7 @@ def test_an_active_segment_is_not_filthy() -> None:
         made.append(NO_PRODUCER_ID, 1)
     for checkpoint in (0, 3):
         made.segments.first_dirty = checkpoint
-        found = log_to_clean(made.log, COMPACTION, made.retention, 6, 0)
+        found = log_to_clean(made.log, made.retention, 6, 0)
         assert found is None or not found.wanted
 
 
@@ -108,7 +105,7 @@ def test_a_segment_with_an_undecided_record_is_left_out() -> None:
     made = CompactedLog(Retention(-1, -1, 170, 1 << 60))
     for _ in range(7):
         made.append(NO_PRODUCER_ID, 1)
-    found = log_to_clean(made.log, COMPACTION, made.retention, 5, 0)
+    found = log_to_clean(made.log, made.retention, 5, 0)
     assert found is not None
     assert found.first_uncleanable == 4
 
@@ -130,14 +127,14 @@ def test_the_dirtiest_log_is_cleaned_first() -> None:
 def test_a_record_that_waits_too_long_is_cleaned_at_any_ratio() -> None:
     """`max.compaction.lag.ms` counts from the first batch of the first dirty segment; an active one does not count."""
     config = COMPACTION._replace(max_compaction_lag_us=HOUR_US)
-    made = log_of(10, created_us=7)
+    made = log_of(10, created_us=7, config=config)
     made.segments.first_dirty = 8
     for now_us, wanted in ((HOUR_US + 7, False), (HOUR_US + 8, True)):
-        found = to_clean(made, config, now_us)
+        found = to_clean(made, now_us)
         assert found is not None
         assert found.wanted is wanted
     made.segments.first_dirty = 9
-    found = to_clean(made, config, 2 * HOUR_US)
+    found = to_clean(made, 2 * HOUR_US)
     assert found is not None
     assert not found.wanted
 

@@ -7,7 +7,7 @@ from cluster.protocol.record_batch import NO_PRODUCER_ID, RecordBatch
 from cluster.storage.compaction import BatchFilter, CleanedTransactions, OffsetMap, compact, offset_map
 from cluster.storage.partition_log import PartitionLog
 from cluster.storage.segment_list import LogSegment, SegmentList, grouped
-from tests.support.compacted_logs import DAY_US, LARGE_US, SEGMENTS, CompactedLog
+from tests.support.compacted_logs import COMPACTION, DAY_US, LARGE_US, SEGMENTS, CompactedLog
 
 PLAIN = NO_PRODUCER_ID
 
@@ -15,7 +15,7 @@ PLAIN = NO_PRODUCER_ID
 def reloaded(made: CompactedLog) -> PartitionLog:
     """A log whose process has just read these batches from disk, without a snapshot."""
     log = PartitionLog("t-0")
-    log.segments = SegmentList()
+    log.segments = SegmentList(COMPACTION)
     for batch in made.log.batches:
         log.append(batch)
     log.recall_producers()

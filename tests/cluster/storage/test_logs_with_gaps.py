@@ -12,7 +12,7 @@ from cluster.storage.batch_list import BatchList
 from cluster.storage.log_config import Retention
 from cluster.storage.partition_log import PartitionLog
 from cluster.storage.segment_list import SegmentList
-from tests.support.compacted_logs import LARGE_US, CompactedLog
+from tests.support.compacted_logs import COMPACTION, LARGE_US, CompactedLog
 
 ALL_BYTES = 1 << 40
 SMALL = Retention(-1, -1, 400, 1 << 60)
@@ -42,7 +42,7 @@ def compacted(draw: st.DrawFn) -> CompactedLog:
 def copied(made: CompactedLog) -> PartitionLog:
     """A follower that fetched this log, one batch at a time."""
     log = PartitionLog("t-0")
-    log.segments = SegmentList()
+    log.segments = SegmentList(COMPACTION)
     while batches := made.log.read(log.log_end, made.log.log_end, 1):
         for batch in batches:
             log.append(batch)
