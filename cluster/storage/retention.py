@@ -76,7 +76,7 @@ def first_kept(log: PartitionLog, retention: Retention, high_watermark: int, now
     oldest = log.batches.oldest
     if oldest is None:
         return log.log_start
-    begin = oldest.base_offset
+    begin = oldest.base_offset if log.segments is None else log.log_start  # compaction moves no start
     if not _may_have_old_segments(log, oldest, retention, now_us):
         return begin
     excess_bytes = log.bytes - retention.retention_bytes if retention.retention_bytes >= 0 else FOREVER

@@ -15,7 +15,7 @@ from cluster.storage.log_config import CompactionConfig, Retention
 
 
 class LogSegment(NamedTuple):
-    """A segment; `next_offset` is where the next one begins. Its first and its largest timestamp, -1 if it is empty."""
+    """A segment; `next_offset` is where the next one begins. Its first and its largest timestamp, -1 without any."""
 
     base_offset: int
     next_offset: int
@@ -102,6 +102,7 @@ class SegmentList:
                 batch = batches[place]
                 first_us = batch.created_us if not size else first_us
                 size, newest_us, place = size + batch.bytes, max(newest_us, batch.created_us), place + 1
+            newest_us = newest_us if size else group[-1].newest_us  # an empty one has its file's time
             cleaned.append(LogSegment(base, following, size, first_us, newest_us))
         self.closed[:count] = cleaned
         self.first_dirty = end

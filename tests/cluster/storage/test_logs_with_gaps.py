@@ -116,7 +116,7 @@ def test_segments_cover_the_log(made: CompactedLog, data: st.DataObject) -> None
     for segment in segments.all:
         inside = [one for one in log.batches if segment.base_offset <= one.base_offset < segment.next_offset]
         assert segment.bytes == sum(batch.bytes for batch in inside)
-        assert segment.newest_us == max((batch.created_us for batch in inside), default=-1)
+        assert segment.newest_us == max((batch.created_us for batch in inside), default=segment.newest_us)
     assert sum(segment.bytes for segment in segments.all) == log.bytes
     assert segments.first_dirty <= log.log_end
 
