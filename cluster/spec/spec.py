@@ -114,7 +114,8 @@ class TransactionsSpec(msgspec.Struct, frozen=True):
 class ProducerSpec(msgspec.Struct, frozen=True):
     """Producers with one habit: `count` instances, each sending `rate_per_second` over its topics in turn.
 
-    `limit` = records after which an instance sends no more; `size_bytes` = size of one record's value.
+    `limit` = records after which an instance sends no more; `size_bytes` = size of one record's value; `tombstones` =
+    share of records without a value, which in a compacted topic remove their key.
     """
 
     name: str
@@ -128,6 +129,7 @@ class ProducerSpec(msgspec.Struct, frozen=True):
     start_us: int = 0
     config: dict[str, Value] = {}
     transactions: TransactionsSpec | None = None
+    tombstones: float = 0.0
 
     def instances(self) -> tuple[str, ...]:
         """The instances' names, `checkout-1` … ; numbered also when there is only one."""

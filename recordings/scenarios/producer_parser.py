@@ -32,10 +32,13 @@ def read_producer(table: TomlTable) -> ProducerSpec:
         keys=_keys(table.table("keys")),
         size_bytes=table.take("size", size, 1_024),
         start_us=table.take("start", duration, 0),
+        tombstones=table.take("tombstones", number(0, 1), 0.0),
         config=table.config("producer"),
         transactions=_transactions(table.table("transactions")) if table.has("transactions") else None,
     )
     table.known.append("transactions")
+    if producer.tombstones > 0 and producer.keys.kind == "none":
+        table.wrong("tombstones", "tombstones: records without a key remove none; give the producer `keys`")
     table.close()
     return producer
 

@@ -107,6 +107,7 @@ def _producer(producer: ProducerSpec) -> list[Row]:
         ("keys", _keys(producer.keys), None),
         ("size", format_size(producer.size_bytes), "1KiB"),
         ("start", _duration(producer.start_us), "0s"),
+        ("tombstones", producer.tombstones, 0.0),
         ("config", producer.config, {}),
         ("transactions", _transactions(producer.transactions), None),
     ]

@@ -89,7 +89,9 @@ class ProducerBatch:
         piece.origins = [run for run, _ in origins_between(self.origins, first, end)]
         return piece
 
-    def to_record_batch(self, producer: str, producer_id: int, *, transactional: bool = False) -> RecordBatch:
+    def to_record_batch(
+        self, producer: str, producer_id: int, tombstones: tuple[int, ...] = (), *, transactional: bool = False
+    ) -> RecordBatch:
         """The batch as a Produce request carries it."""
         return RecordBatch(
             self.partition,
@@ -104,6 +106,7 @@ class ProducerBatch:
             tuple(self.keys),
             origins=tuple(self.origins),
             transactional=transactional,
+            tombstones=tombstones,
         )
 
 

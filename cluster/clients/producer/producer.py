@@ -14,6 +14,7 @@ from cluster.clients.producer.accumulator import Accumulator, ProducerBatch
 from cluster.clients.producer.producer_host import ProducerHost
 from cluster.clients.producer.record_feed import RecordFeed
 from cluster.clients.producer.sender import Sender
+from cluster.clients.producer.tombstones import Tombstones
 from cluster.clients.producer.transaction_loop import TransactionLoop
 from cluster.clients.producer.transaction_manager import TransactionManager
 from cluster.config import ProducerConfig, in_flight_keys
@@ -50,6 +51,7 @@ class Producer(ProducerHost):
             spec.size_bytes + RECORD_OVERHEAD_BYTES,
             config.compression_type,
         )
+        self.tombstones = Tombstones(environment.seed, name, spec.tombstones) if spec.tombstones > 0 else None
         self.feed = RecordFeed(self, spec, self.accumulator, environment.seed, config)
         self.transactions = self._make_transactions()
         self.sender = Sender(self, config, self.accumulator, self.transactions)

@@ -8,6 +8,7 @@ from abc import ABC, abstractmethod
 
 from cluster.clients.process import Process
 from cluster.clients.producer.accumulator import ProducerBatch
+from cluster.clients.producer.tombstones import Tombstones
 
 
 class ProducerHost(Process, ABC):
@@ -15,6 +16,7 @@ class ProducerHost(Process, ABC):
 
     topics: tuple[str, ...]
     overdue: bool
+    tombstones: Tombstones | None
 
     # --- for the sender -----------------------------------------------------------------------------------------------
 

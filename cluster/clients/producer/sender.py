@@ -307,7 +307,7 @@ class Sender:
         records: dict[str, int] = {}
         retried: dict[str, int] = {}
         wire = []
-        counters, transactions = self.counters, self.transactions
+        counters, transactions, tombstones = self.counters, self.transactions, self._host.tombstones
         young_us = now_us - self._old_us
         for batch in batches:
             if batch.created_us < young_us:
@@ -322,8 +322,9 @@ class Sender:
                 counters["retries"] += 1
             if self._idempotent and batch.base_sequence == UNSENT:
                 self._sequences.number(batch)
+            empty = () if tombstones is None else tombstones.of(batch)
             wire.append(
-                batch.to_record_batch(self._host.name, self.producer_id, transactional=transactions is not None)
+                batch.to_record_batch(self._host.name, self.producer_id, empty, transactional=transactions is not None)
             )
         counters["requests"] += 1
         self._in_flight[leader] = self._in_flight.get(leader, 0) + 1
