@@ -158,6 +158,25 @@ def test_records_without_a_key_are_refused() -> None:
     assert not flight.all(e.RecordsAppended, partition="prices-0")
 
 
+def test_tombstones_remove_their_keys_and_go_themselves() -> None:
+    """A tombstone stays for `delete.retention.ms` after its first cleaning; then its key has no record at all."""
+    feed = ProducerSpec("feed", ("prices",), rate_per_second=20.0, keys=KEYS, size_bytes=100, tombstones=0.3)
+    scenario = compacted(producers=[feed], config={"delete.retention.ms": 10_000})
+    flight = flown(scenario)
+    kept = 0
+    for log, broker in zip(logs_of(flight, "prices-0"), (1, 2, 3), strict=True):
+        assert log.segments is not None
+        last_us = max(event.at_us for event in flight.all(e.LogCompacted, partition="prices-0", broker=broker))
+        cleaned = [batch for batch in log.batches if batch.next_offset <= log.segments.first_dirty]
+        tombstones = [batch for batch in cleaned if any(place in batch.tombstones for place in batch.places)]
+        assert all(batch.delete_horizon_us > last_us for batch in tombstones)
+        kept += len(tombstones)
+        keys = {batch.keys[place] for batch in cleaned for place in batch.places}
+        assert len(keys) < KEYS.distinct, "some keys have no record any more"
+    assert kept
+    assert held(scenario)["lost"] == 0
+
+
 FAULTS: tuple[tuple[tuple[float, str], ...], ...] = (
     ((40.0, "kill broker-1"), (55.0, "start broker-1")),
     ((40.0, "crash broker-1 for 20s"), (75.0, "crash broker-2 for 10s")),
