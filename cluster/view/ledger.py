@@ -132,7 +132,7 @@ def taken_over(view: ClusterView, partition: PartitionView, leader: int, log_sta
     for first, end, producer, serial in tail:
         partition.placements.append(first, min(end, log_end), producer, serial)
     if leader in partition.compacted_apart:
-        _removed_apart(view, partition, leader)
+        _remove(view, partition, partition.compacted_apart.pop(leader).ranges())
 
 
 def _held(partition: PartitionView) -> list[list[Run]]:
@@ -184,6 +184,8 @@ def _below(offset: int, runs: Iterable[Run]) -> Iterator[Run]:
 
 def truncated(view: ClusterView, partition: PartitionView, broker: int, offset: int) -> None:
     """Apply a replica's truncation."""
+    if broker in partition.compacted_apart:
+        partition.compacted_apart[broker].truncate(offset)
     if broker == partition.taken_by:
         end = partition.placements.end
         dropped = cut(view, partition, offset)
@@ -243,41 +245,25 @@ def _without(known: Serials, runs: Iterable[Run]) -> Iterator[Run]:
 
 def compacted(view: ClusterView, partition: PartitionView, event: e.LogCompacted) -> None:
     """Apply a cleaning: what a leader's log has lost counts now, what another replica's has lost when it leads."""
-    removed = [
-        run
-        for first, end in zip(event.removed_from, event.removed_to, strict=True)
-        for run in _without(partition.compacted_serials, partition.placements.between(first, end))
-    ]
+    removed = zip(event.removed_from, event.removed_to, strict=True)
     if event.broker == partition.taken_by:
         _remove(view, partition, removed)
-    elif removed:
-        partition.compacted_apart[event.broker] = [*partition.compacted_apart.get(event.broker, ()), *removed]
+        return
+    apart = partition.compacted_apart.setdefault(event.broker, IntervalSet())
+    for first, end in removed:
+        apart.add(first, end)
 
 
-def _remove(view: ClusterView, partition: PartitionView, removed: list[Run]) -> None:
+def _remove(view: ClusterView, partition: PartitionView, offsets: Iterable[tuple[int, int]]) -> None:
+    """Records at these offsets are not in the leader's log any more."""
+    known = partition.compacted_serials
+    removed = [run for first, end in offsets for run in _without(known, partition.placements.between(first, end))]
     for group in view.topic_readers.get(partition.topic, ()):
         reader = view.groups[group].readers.get(partition.partition)
         if reader is not None and reader.start != NEVER:
             for first, end, _, _ in removed:
                 _note_passed(partition, reader, max(first, reader.start), min(end, reader.committed))
-    known = partition.compacted_serials
     note(known, removed)
-    left = [(broker, list(_without(known, runs))) for broker, runs in partition.compacted_apart.items()]
-    partition.compacted_apart = {broker: runs for broker, runs in left if runs}
-
-
-def _removed_apart(view: ClusterView, partition: PartitionView, leader: int) -> None:
-    """A replica leads: the records that its cleaner has removed are gone, those that its log still has the place of."""
-    _remove(
-        view,
-        partition,
-        [
-            (at, until, producer, serial)
-            for first, end, writer, number in partition.compacted_apart.pop(leader, ())
-            for at, until, producer, serial in partition.placements.between(first, end)
-            if (producer, serial - at) == (writer, number - first)
-        ],
-    )
 
 
 def deleted(view: ClusterView, partition: PartitionView, log_start: int, at_us: int) -> None:

@@ -61,8 +61,8 @@ class PartitionView(msgspec.Struct, gc=False):
     By the producers' serial numbers: `acked_serials` are acknowledged records, `lost_serials` records that no log holds
     any more, `aborted_serials` records of aborted transactions, `deleted_serials` deleted records that `placements` has
     dropped, `compacted_serials` records that compaction has removed from a leader's log. `compacted_apart`: broker →
-    those that it has removed from its own log, and that count when it leads. `deleted_before`: the log start before its
-    last advance, and the instant of that advance.
+    the offsets whose records it has removed from its own log, which count when it leads. `deleted_before`: the log
+    start before its last advance, and the instant of that advance.
 
     `tails`: broker → records of its log beyond its successor's, until it truncates. `crashed`: for each crash, newest
     first, the records that the last leader's log lost and followers may have. `led`: broker → the epoch in which it
@@ -94,7 +94,7 @@ class PartitionView(msgspec.Struct, gc=False):
     aborted_serials: Serials = {}
     deleted_serials: Serials = {}
     compacted_serials: Serials = {}
-    compacted_apart: dict[int, list[Run]] = {}
+    compacted_apart: dict[int, IntervalSet] = {}
     deleted_before: tuple[int, int] = (0, 0)
     append_ends: list[int] = []
     append_times_us: list[int] = []

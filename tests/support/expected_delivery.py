@@ -49,9 +49,11 @@ class Fates:
         passed, before = set(notes.passed[key]), set[Identity]()
         if progress is not None and progress.start <= log.log_end:
             before = notes.before_start[key] | set(notes.records(log, progress.log_end, progress.start))
-            passed |= set(notes.records(log, max(progress.start, log.log_start), committed))
+            now = set(notes.records(log, max(progress.start, log.log_start), committed))
+            passed |= now - notes.compacted[self._name]
         lost = self._waiting & (gone | (passed - before))
-        skipped = (self._waiting - lost) & (before | set(notes.records(log, 0, log.log_start)))
+        deleted = set(notes.records(log, 0, log.log_start)) | notes.compacted[self._name]
+        skipped = (self._waiting - lost) & (before | deleted)
         finished = set(recorder.completions[self._group].written[name]) - recorder.completions[self._group].copies
         if read_committed:
             finished -= notes.aborted[name]

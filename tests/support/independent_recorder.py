@@ -244,6 +244,11 @@ class IndependentRecorder:
                 self._parts(before.log, divergence(before.log, replica.log))
             self.leaders[replica.partition] = replica
             self._starts_at(replica.log, replica.log.log_start)
+            self.passages.takes_over(replica.log)
+
+    def _compacted(self, log: PartitionLog) -> None:
+        leader = self.leaders.get(log.partition)
+        self.passages.has_compacted(log, leads=leader is not None and leader.log is log)
 
     def _starts_at(self, log: PartitionLog, offset: int) -> None:
         """The log of a partition's last leader begins here: what it had below is kept, since other logs never had it.
@@ -513,6 +518,13 @@ def _watch_logs(patch: pytest.MonkeyPatch, recorder: IndependentRecorder) -> Non
         deleted = recorder._deleted[id(log)]
         deleted += [batch for batch in batches_of(log) if batch.next_offset <= offset]
 
+    def compacts(log: PartitionLog, *_: object) -> None:
+        recorder.passages.begins_to_compact(log)
+
+    def compacted(_: object, log: PartitionLog, *__: object) -> None:
+        recorder._compacted(log)
+
+    _wrapped(patch, PartitionLog, "compact", before=compacts, after=compacted)
     _wrapped(patch, PartitionLog, "drop_before", before=drops)
     _wrapped(patch, PartitionLog, "truncate_to", before=truncates)
     _wrapped(patch, PartitionLog, "advance_start", before=recorder._starts_at)

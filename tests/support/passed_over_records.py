@@ -20,16 +20,18 @@ _next_offset = attrgetter("next_offset")
 
 
 def writers(batch: RecordBatch, first: int, end: int) -> Iterator["Identity"]:
-    """Whose records stand at offsets first … end - 1 of a batch; a marker has none."""
-    if not batch.marker:
-        for offset in range(max(first, batch.base_offset), min(end, batch.next_offset)):
-            yield batch.producer, batch.partition, batch.first_serial + offset - batch.base_offset
+    """Whose records stand at offsets first … end - 1 of a batch; a marker has none, compaction may have left few."""
+    for place in batch.places if not batch.marker else ():
+        if first <= batch.base_offset + place < end:
+            yield batch.producer, batch.partition, batch.first_serial + place
 
 
 class Passages:
     """By group and partition: `before_start`, and what its commits had `passed` when it was deleted or truncated.
 
-    `aborted`: by partition, the records of transactions that an ABORT marker ended in its leader's log.
+    `aborted`: by partition, the records of transactions that an ABORT marker ended in its leader's log. `compacted`: by
+    partition, the records that compaction has removed from a leader's log; `_apart`: by log, those that it has removed
+    from a log since, which count when that leads.
     """
 
     def __init__(self, recorder: "IndependentRecorder") -> None:
@@ -38,6 +40,9 @@ class Passages:
         self.before_start: defaultdict[tuple[str, str], set[Identity]] = defaultdict(set)
         self.passed: defaultdict[tuple[str, str], set[Identity]] = defaultdict(set)
         self.aborted: defaultdict[str, set[Identity]] = defaultdict(set)
+        self.compacted: defaultdict[str, set[Identity]] = defaultdict(set)
+        self._apart: defaultdict[int, dict[Identity, int]] = defaultdict(dict)
+        self._held: dict[Identity, int] = {}
 
     def records(self, log: PartitionLog, first: int, end: int) -> Iterator["Identity"]:
         """The records at these offsets, deleted ones included."""
@@ -58,7 +63,29 @@ class Passages:
         for (group, name), progress in self._recorder.progress.items():
             if name == log.partition:
                 committed = self.committed(group, name)
-                self.passed[group, name].update(self.records(log, max(first, progress.start), min(end, committed)))
+                passed = set(self.records(log, max(first, progress.start), min(end, committed)))
+                self.passed[group, name] |= passed - self.compacted[name]
+
+    def begins_to_compact(self, log: PartitionLog) -> None:
+        """A cleaner is about to clean a log."""
+        self._held = _places(log)
+
+    def has_compacted(self, log: PartitionLog, *, leads: bool) -> None:
+        """A cleaner has cleaned a log."""
+        left = _places(log)
+        self._apart[id(log)] |= {record: offset for record, offset in self._held.items() if record not in left}
+        if leads:
+            self.takes_over(log)
+
+    def takes_over(self, log: PartitionLog) -> None:
+        """A log counts from now on, without what compaction has removed from it."""
+        name, gone = log.partition, self._apart.pop(id(log), {})
+        for (group, partition), progress in self._recorder.progress.items():
+            if partition == name:
+                end = self.committed(group, name)
+                passed = {record for record, offset in gone.items() if progress.start <= offset < end}
+                self.passed[group, name] |= passed - self.compacted[name]
+        self.compacted[name] |= set(gone)
 
     def marked(self, log: PartitionLog, marker: RecordBatch) -> None:
         """A marker was appended to the log that counts."""
@@ -70,6 +97,16 @@ class Passages:
             if batch.marker:
                 return
             self.aborted[log.partition].update(writers(batch, batch.base_offset, batch.next_offset))
+
+
+def _places(log: PartitionLog) -> dict["Identity", int]:
+    """The records of a log, and their offsets."""
+    batches = [batch for batch in batches_of(log) if not batch.marker]
+    return {
+        (batch.producer, batch.partition, batch.first_serial + place): batch.base_offset + place
+        for batch in batches
+        for place in batch.places
+    }
 
 
 def divergence(one: PartitionLog, other: PartitionLog) -> int:

@@ -1,58 +1,17 @@
 """Compacted topics in flight: who cleans, what readers and followers meet, what is refused, what no fault breaks."""
 
-from collections.abc import Sequence
-
-import msgspec
 import pytest
 
 from cluster import events as e
 from cluster.config import Value
-from cluster.spec import (
-    ApplicationSpec,
-    GroupSpec,
-    KeysSpec,
-    NetworkSpec,
-    ProducerSpec,
-    ScenarioSpec,
-    TopicSpec,
-    TransactionsSpec,
-)
+from cluster.spec import KeysSpec, ProducerSpec, ScenarioSpec
 from cluster.storage.partition_log import PartitionLog
 from recordings.flights.runner import fly, make_plan
 from recordings.scenarios.loader import Scenario
+from tests.support.checks_delivery import delivery_errors
+from tests.support.compacted_flights import FAULTS, KEYS, NAMES, compacted, in_transactions
 from tests.support.completed_flight import Flown, flown
-from tests.support.scenario_builders import MS, SECOND_US, THREE_BROKERS, steps_at
-
-SMALL: dict[str, Value] = {"cleanup.policy": ("compact",), "segment.bytes": 2_000, "min.cleanable.dirty.ratio": 0.1}
-KEYS = KeysSpec("uniform", distinct=20)
-NAMES = ("prices-0", "prices-1")
-
-
-def compacted(
-    *steps: tuple[float, str],
-    until_s: float = 120,
-    config: dict[str, Value] | None = None,
-    producers: Sequence[ProducerSpec] | None = None,
-    late_s: float = 60,
-) -> ScenarioSpec:
-    """Two partitions on three brokers; `early` reads from the first minute on, `late` begins when much is compacted."""
-    read: dict[str, Value] = {"auto.offset.reset": "earliest"}
-    return ScenarioSpec(
-        title="a compacted topic",
-        until_us=int(until_s * SECOND_US),
-        brokers=THREE_BROKERS,
-        config={"offsets.topic.num.partitions": 1, "log.cleaner.backoff.ms": 5_000},
-        network=NetworkSpec(latency_us=MS, jitter=0.0),
-        topics=(TopicSpec("prices", partitions=2, replication=3, config={**SMALL, **(config or {})}),),
-        producers=tuple(
-            producers or (ProducerSpec("feed", ("prices",), rate_per_second=20.0, keys=KEYS, size_bytes=100),)
-        ),
-        groups=(
-            GroupSpec("early", ("prices",), members=2, config=read, application=ApplicationSpec()),
-            GroupSpec("late", ("prices",), start_us=int(late_s * SECOND_US), config=read),
-        ),
-        steps=steps_at(*steps),
-    )
+from tests.support.scenario_builders import THREE_BROKERS
 
 
 def logs_of(flight: Flown, name: str) -> list[PartitionLog]:
@@ -177,15 +136,6 @@ def test_tombstones_remove_their_keys_and_go_themselves() -> None:
     assert held(scenario)["lost"] == 0
 
 
-FAULTS: tuple[tuple[tuple[float, str], ...], ...] = (
-    ((40.0, "kill broker-1"), (55.0, "start broker-1")),
-    ((40.0, "crash broker-1 for 20s"), (75.0, "crash broker-2 for 10s")),
-    ((40.0, "pause broker-2"), (70.0, "resume broker-2"), (80.0, "kill broker-1")),
-    ((35.0, "seek early prices-0 to 10"), (50.0, "seek early prices-1 to 300"), (65.0, "kill early-1")),
-    ((50.0, "delete records prices-0 before 150"), (60.0, "add partitions prices to 3")),
-)
-
-
 @pytest.mark.parametrize("steps", FAULTS)
 def test_faults_break_nothing(steps: tuple[tuple[float, str], ...]) -> None:
     held(compacted(*steps))
@@ -194,15 +144,16 @@ def test_faults_break_nothing(steps: tuple[tuple[float, str], ...]) -> None:
 @pytest.mark.parametrize("steps", FAULTS[:3])
 def test_transactions_are_compacted_too(steps: tuple[tuple[float, str], ...]) -> None:
     """Aborted records go first, markers when their records have gone; readers of committed data see no aborted one."""
-    writer = ProducerSpec(
-        "pay",
-        ("prices",),
-        rate_per_second=20.0,
-        keys=KEYS,
-        size_bytes=100,
-        transactions=TransactionsSpec("pay-{n}", records=20, abort=0.3),
-    )
-    scenario = compacted(*steps, producers=[writer], config={"delete.retention.ms": 10_000})
-    committed: dict[str, Value] = {"auto.offset.reset": "earliest", "isolation.level": "read_committed"}
-    groups = tuple(msgspec.structs.replace(group, config=committed) for group in scenario.groups)
-    held(msgspec.structs.replace(scenario, groups=groups))
+    held(in_transactions(*steps))
+
+
+@pytest.mark.parametrize("steps", FAULTS)
+def test_the_fate_of_each_record_is_the_truth(steps: tuple[tuple[float, str], ...]) -> None:
+    """Compared at each second with logs and clients, which know nothing of events."""
+    assert delivery_errors(compacted(*steps)) == []
+
+
+@pytest.mark.parametrize("steps", FAULTS[1:2])
+def test_the_fate_of_each_record_of_transactions_is_the_truth(steps: tuple[tuple[float, str], ...]) -> None:
+    """With aborted records and markers that compaction removes."""
+    assert delivery_errors(in_transactions(*steps)) == []
