@@ -72,3 +72,23 @@ FAULTS: tuple[tuple[tuple[float, str], ...], ...] = (
     ((35.0, "seek early prices-0 to 10"), (50.0, "seek early prices-1 to 300"), (65.0, "kill early-1")),
     ((50.0, "delete records prices-0 before 150"), (60.0, "add partitions prices to 3")),
 )
+
+
+def all_compacted(spec: ScenarioSpec, seed: int) -> ScenarioSpec:
+    """The same flight with every topic compacted, all records keyed, and a fifth of them tombstones."""
+    policy = ("compact",) if seed % 3 else ("compact", "delete")
+    config: dict[str, Value] = {
+        "cleanup.policy": policy,
+        "segment.bytes": 1_500,
+        "min.cleanable.dirty.ratio": 0.05,
+        "delete.retention.ms": 3_000,
+    }
+    keys = KeysSpec("uniform", distinct=12)
+    return msgspec.structs.replace(
+        spec,
+        config={**spec.config, "log.cleaner.backoff.ms": 1_000},
+        topics=tuple(msgspec.structs.replace(topic, config={**topic.config, **config}) for topic in spec.topics),
+        producers=tuple(
+            msgspec.structs.replace(producer, keys=keys, size_bytes=60, tombstones=0.2) for producer in spec.producers
+        ),
+    )

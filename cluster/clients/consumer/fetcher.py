@@ -274,8 +274,7 @@ class Fetcher:
         returned = [
             batch
             for batch in batches
-            if (not batch.transactional or _is_visible(batch, fetched))
-            and (batch.remains is None or batch.base_offset + max(batch.remains.kept, default=-1) >= position)
+            if (not batch.transactional or _is_visible(batch, fetched)) and _reaches(batch, position)
         ]
         if not returned:
             self.positions[name], self.offset_epochs[name] = last.next_offset, last.leader_epoch
@@ -356,6 +355,11 @@ class Fetcher:
         self._buffer.clear()
         self.paused.clear()
         self._buffered, self._ends, self._in_flight, self._free = {}, {}, {}, {}
+
+
+def _reaches(batch: RecordBatch, position: int) -> bool:
+    """Whether compaction has left a record of a batch from a position on."""
+    return batch.remains is None or any(batch.base_offset + place >= position for place in batch.remains.kept[-1:])
 
 
 def _present(batch: RecordBatch, position: int, most: int) -> list[Slice]:

@@ -9,9 +9,11 @@ from cluster.storage.partition_log import PartitionLog
 from recordings.flights.runner import fly, make_plan
 from recordings.scenarios.loader import Scenario
 from tests.support.checks_delivery import delivery_errors
-from tests.support.compacted_flights import FAULTS, KEYS, NAMES, compacted, in_transactions
+from tests.support.compacted_flights import FAULTS, KEYS, NAMES, all_compacted, compacted, in_transactions
 from tests.support.completed_flight import Flown, flown
+from tests.support.random_delivery_flights import fateful
 from tests.support.scenario_builders import THREE_BROKERS
+from tests.support.slow_cases import mostly_slow
 
 
 def logs_of(flight: Flown, name: str) -> list[PartitionLog]:
@@ -157,3 +159,11 @@ def test_the_fate_of_each_record_is_the_truth(steps: tuple[tuple[float, str], ..
 def test_the_fate_of_each_record_of_transactions_is_the_truth(steps: tuple[tuple[float, str], ...]) -> None:
     """With aborted records and markers that compaction removes."""
     assert delivery_errors(in_transactions(*steps)) == []
+
+
+@pytest.mark.parametrize("seed", mostly_slow([2002, 2005, 2006, 2007, 2012, 2014, 2017, 2020], quick=[2007, 2020]))
+def test_random_flights_with_every_trouble(seed: int) -> None:
+    """Crashes, unclean elections, deletions, seeks, transactions, applications that write: all over compacted topics."""
+    scenario = all_compacted(fateful(seed), seed)
+    assert delivery_errors(scenario, seed) == []
+    held(scenario)
