@@ -163,7 +163,7 @@ def test_the_fate_of_each_record_of_transactions_is_the_truth(steps: tuple[tuple
 
 @pytest.mark.parametrize("seed", mostly_slow([2002, 2005, 2006, 2007, 2012, 2014, 2017, 2020], quick=[2007, 2020]))
 def test_random_flights_with_every_trouble(seed: int) -> None:
-    """Crashes, unclean elections, deletions, seeks, transactions, applications that write: all over compacted topics."""
+    """Crashes, unclean elections, deletions, seeks, transactions, applications that write: over compacted topics."""
     scenario = all_compacted(fateful(seed), seed)
     assert delivery_errors(scenario, seed) == []
     held(scenario)
