@@ -2,7 +2,7 @@
 
 A log without compaction works its segments out when retention looks, from the batches (`cluster.storage.retention`).
 Compaction changes the sizes of batches, and must not move the borders of segments: so a compacted log keeps them. They
-are read from the batches when somebody looks, with the same rule (`LogSegment.shouldRoll`). The last segment is the
+are read from the batches when they are needed, by the same rule (`LogSegment.shouldRoll`). The last segment is the
 active one. `first_dirty` is the cleaner's checkpoint. Source: `LogSegments`, `LogCleanerManager`.
 """
 

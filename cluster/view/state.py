@@ -56,17 +56,15 @@ class PartitionView(msgspec.Struct, gc=False):
     """A partition's leadership and offsets; `append_ends`/`append_times_us` date the records for time lag.
 
     The offsets are those of the last leader that took over (`taken_by`, in epoch `taken_epoch`). `appended` counts the
-    records that its log has appended and not truncated; `placements` maps its offsets to producers' records.
-
-    By the producers' serial numbers: `acked_serials` are acknowledged records, `lost_serials` records that no log holds
-    any more, `aborted_serials` records of aborted transactions, `deleted_serials` deleted records that `placements` has
-    dropped, `compacted_serials` records that compaction has removed from a leader's log. `compacted_apart`: broker →
-    the offsets whose records it has removed from its own log, which count when it leads. `deleted_before`: the log
-    start before its last advance, and the instant of that advance.
-
-    `tails`: broker → records of its log beyond its successor's, until it truncates. `crashed`: for each crash, newest
-    first, the records that the last leader's log lost and followers may have. `led`: broker → the epoch in which it
-    last took leadership: a deposed leader appends to its own log until it learns of its successor.
+    records that its log has appended and not truncated; `placements` maps its offsets to producers' records. By serial
+    numbers: `acked_serials` are acknowledged records, `lost_serials` records that no log holds any more,
+    `aborted_serials` records of aborted transactions, `deleted_serials` deleted ones that `placements` has dropped,
+    `compacted_serials` what compaction has taken from a leader's log; `compacted_apart`: broker → the offsets that it
+    has taken them from in its own log, until that leads. `deleted_before`: the log start before its last advance, and
+    the instant of that advance. `tails`: broker → records of its log beyond its successor's, until it truncates.
+    `crashed`: for each crash, newest first, the records that the last leader's log lost and followers may have. `led`:
+    broker → the epoch in which it last took leadership: a deposed leader appends to its own log until it learns of its
+    successor.
     """
 
     partition: str
@@ -103,10 +101,9 @@ class PartitionView(msgspec.Struct, gc=False):
     @property
     def last_stable_offset(self) -> int:
         """The last stable offset: the end for read_committed consumers."""
-        known = self.transactions
-        if known is None:
+        if self.transactions is None:
             return self.high_watermark
-        return known.index.last_stable_offset(self.high_watermark, self.log_start)
+        return self.transactions.index.last_stable_offset(self.high_watermark, self.log_start)
 
 
 class ProducerView(msgspec.Struct, gc=False):
