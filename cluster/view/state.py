@@ -63,8 +63,7 @@ class PartitionView(msgspec.Struct, gc=False):
     has taken them from in its own log, until that leads. `deleted_before`: the log start before its last advance, and
     the instant of that advance. `tails`: broker → records of its log beyond its successor's, until it truncates.
     `crashed`: for each crash, newest first, the records that the last leader's log lost and followers may have. `led`:
-    broker → the epoch in which it last took leadership: a deposed leader appends to its own log until it learns of its
-    successor.
+    broker → the epoch in which it last led: a deposed leader appends to its own log until it learns of its successor.
     """
 
     partition: str
