@@ -16,6 +16,7 @@ from cluster.spec import (
     CommitPolicy,
     FailSpec,
     GroupSpec,
+    KeysSpec,
     MemberSpec,
     OutputSpec,
     ProcessingSpec,
@@ -318,6 +319,34 @@ def listeners(spec: ScenarioSpec, stream: Random) -> ScenarioSpec:
     return msgspec.structs.replace(spec, groups=tuple(listening(group) for group in spec.groups))
 
 
+def compacted(spec: ScenarioSpec, stream: Random) -> ScenarioSpec:
+    """Topics are compacted, some deleted too: small segments, few keys, tombstones."""
+
+    def cleaned(topic: TopicSpec) -> TopicSpec:
+        policy = stream.choice((("compact",), ("compact", "delete")))
+        config: dict[str, Value] = {
+            "cleanup.policy": policy,
+            "segment.bytes": stream.choice((2_000, 20_000)),
+            "min.cleanable.dirty.ratio": stream.choice((0.05, 0.5)),
+            "delete.retention.ms": stream.choice((2_000, 60_000)),
+            "min.compaction.lag.ms": stream.choice((0, 0, 8_000)),
+        }
+        return topic if topic.name in UNTOUCHED else msgspec.structs.replace(topic, config=topic.config | config)
+
+    def keyed(producer: ProducerSpec) -> ProducerSpec:
+        keys = KeysSpec("uniform", distinct=stream.choice((5, 50)))
+        return msgspec.structs.replace(producer, keys=keys, tombstones=stream.choice((0.0, 0.1, 0.5)))
+
+    if any(producer.config.get("acks") == "0" for producer in spec.producers):
+        return spec  # a record that is sent twice is compacted once
+    return msgspec.structs.replace(
+        spec,
+        config=spec.config | {"log.cleaner.backoff.ms": stream.choice((1_000, 5_000))},
+        topics=tuple(cleaned(topic) for topic in spec.topics),
+        producers=tuple(keyed(producer) for producer in spec.producers),
+    )
+
+
 RARE: dict[str, Callable[[ScenarioSpec, Random], ScenarioSpec]] = {
     "unequal_topics": unequal_topics,
     "static_twins": static_twins,
@@ -336,4 +365,5 @@ RARE: dict[str, Callable[[ScenarioSpec, Random], ScenarioSpec]] = {
     "autoscaled": autoscaled,
     "dead_letters": dead_letters,
     "listeners": listeners,
+    "compacted": compacted,
 }
