@@ -24,7 +24,7 @@ from cluster.commands import (
     SlowMember,
     Subscribe,
 )
-from cluster.spec import GroupSpec, ProducerSpec, ScenarioSpec, StepSpec, TopicSpec
+from cluster.spec import GroupSpec, KeysSpec, ProducerSpec, ScenarioSpec, StepSpec, TopicSpec
 from recordings.swarm.faults import (
     PRODUCERS_STOP_US,
     QUICKENED_MS,
@@ -116,6 +116,7 @@ def with_fresh_producers(spec: ScenarioSpec, healed_us: int) -> ScenarioSpec:
             FRESH + topic.name,
             (topic.name,),
             rate_per_second=FRESH_RATE,
+            keys=KeysSpec("uniform") if "cleanup.policy" in topic.config else KeysSpec(),  # a compacted one wants keys
             size_bytes=100,
             start_us=healed_us + FRESH_FROM_MS * 1_000,
             config={"request.timeout.ms": 1_000, "delivery.timeout.ms": 5_000, "batch.size": 300},
