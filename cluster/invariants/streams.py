@@ -267,8 +267,16 @@ class StreamInvariants:
 
 
 def _left(partition: PartitionView, batch: RecordBatch, first: int, end: int) -> bool:
-    """Whether compaction has left a record of a batch at these offsets, in every log that led."""
+    """Whether compaction has left a record of a batch at these offsets, in every log that led or serves consumers."""
     shift = batch.first_serial - batch.base_offset
     gone = partition.compacted_serials.get(batch.producer)
-    offsets = [offset for place in batch.places if first <= (offset := batch.base_offset + place) < end]
-    return any(gone is None or not gone.covered(offset + shift, offset + shift + 1) for offset in offsets)
+    apart = partition.compacted_apart.values()
+    for place in batch.places:
+        offset = batch.base_offset + place
+        if (
+            first <= offset < end
+            and (gone is None or not gone.covered(offset + shift, offset + shift + 1))
+            and not any(each.covered(offset, offset + 1) for each in apart)
+        ):
+            return True
+    return False
