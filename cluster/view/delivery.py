@@ -64,7 +64,8 @@ def _fated(partition: PartitionView, reader: ReaderView) -> tuple[tuple[str, Ser
         ("lost", partition.lost_serials),
         ("skipped", reader.before_start),
         ("skipped", _appended_before(partition, reader)),
-        *(compacted if partition.compacted_serials else ()),
+        *(compacted if partition.compacted_serials or partition.compacted_apart else ()),
+        *((("skipped", _met_apart(partition, reader)),) if partition.compacted_apart else ()),
         ("lost", _passed(partition, reader)),
         ("skipped", _skipped(partition)),
     )
@@ -87,6 +88,15 @@ def _passed(partition: PartitionView, reader: ReaderView) -> Serials:
         return {}
     found = _copy(reader.passed)
     note(found, unfinished(partition, reader, first, reader.committed))
+    return found
+
+
+def _met_apart(partition: PartitionView, reader: ReaderView) -> Serials:
+    """Records below the committed offset that only a follower has compacted: its readers met the gap."""
+    found: Serials = {}
+    for apart in partition.compacted_apart.values():
+        for first, end in apart.ranges():
+            note(found, partition.placements.between(max(first, reader.start), min(end, reader.committed)))
     return found
 
 

@@ -230,7 +230,16 @@ def _note_passed(partition: PartitionView, reader: ReaderView, first: int, end: 
     passed = unfinished(partition, reader, first, end)
     if partition.compacted_serials:
         passed = list(_without(partition.compacted_serials, passed))
+    for apart in partition.compacted_apart.values():  # a reader of that follower met its gap
+        passed = list(_outside(apart, passed))
     note(reader.passed, passed)
+
+
+def _outside(offsets: IntervalSet, runs: Iterable[Run]) -> Iterator[Run]:
+    """The parts of these runs at other offsets."""
+    for first, end, producer, serial in runs:
+        for start, stop in offsets.gaps(first, end):
+            yield start, stop, producer, serial + start - first
 
 
 def _without(known: Serials, runs: Iterable[Run]) -> Iterator[Run]:

@@ -50,7 +50,9 @@ class Fates:
         if progress is not None and progress.start <= log.log_end:
             before = notes.before_start[key] | set(notes.records(log, progress.log_end, progress.start))
             now = set(notes.records(log, max(progress.start, log.log_start), committed))
-            passed |= now - notes.compacted[self._name]
+            met = {record for record in now if record in notes.apart(self._name)}
+            passed |= now - notes.compacted[self._name] - met
+            before = before | (met - notes.passed[key])
         lost = self._waiting & (gone | (passed - before))
         deleted = set(notes.records(log, 0, log.log_start)) | notes.compacted[self._name]
         skipped = (self._waiting - lost) & (before | deleted)

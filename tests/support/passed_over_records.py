@@ -64,7 +64,11 @@ class Passages:
             if name == log.partition:
                 committed = self.committed(group, name)
                 passed = set(self.records(log, max(first, progress.start), min(end, committed)))
-                self.passed[group, name] |= passed - self.compacted[name]
+                self.passed[group, name] |= passed - self.compacted[name] - self.apart(name)
+
+    def apart(self, name: str) -> set["Identity"]:
+        """What compaction has removed from logs that do not lead: a reader of theirs met the gap."""
+        return {record for gone in self._apart.values() for record in gone if record[1] == name}
 
     def begins_to_compact(self, log: PartitionLog) -> None:
         """A cleaner is about to clean a log."""
@@ -84,7 +88,7 @@ class Passages:
             if partition == name:
                 end = self.committed(group, name)
                 passed = {record for record, offset in gone.items() if progress.start <= offset < end}
-                self.passed[group, name] |= passed - self.compacted[name]
+                self.passed[group, name] |= passed - self.compacted[name] - self.apart(name)
         self.compacted[name] |= set(gone)
 
     def marked(self, log: PartitionLog, marker: RecordBatch) -> None:
