@@ -270,7 +270,7 @@ def _left(partition: PartitionView, batch: RecordBatch, first: int, end: int) ->
     """Whether compaction has left a record of a batch at these offsets, in every log that led or serves consumers."""
     shift = batch.first_serial - batch.base_offset
     gone = partition.compacted_serials.get(batch.producer)
-    apart = partition.compacted_apart.values()
+    apart = [gaps.offsets for gaps in partition.gaps.values()]
     for place in batch.places:
         offset = batch.base_offset + place
         if (

@@ -18,31 +18,53 @@ class LostRange(NamedTuple):
 
 
 def records_lost_everywhere(dropped: Iterable[RecordBatch], logs: Sequence[PartitionLog]) -> Iterator[LostRange]:
-    """Batches of `dropped` that no log in `logs` still holds, at the old offset or (sent again) at another.
+    """Records of `dropped` that no log in `logs` still holds, at the old offset or (sent again) at another.
 
     Records of coordinators have no producer and do not count as lost.
     """
+    compacted = any(log.segments is not None for log in logs)
+    run: LostRange | None = None
+    for lost in _records_gone(dropped, logs) if compacted else _batches_gone(dropped, logs):
+        if run is None:
+            run = lost
+        elif _continues(run, lost):
+            run = run._replace(records=run.records + lost.records)
+        else:
+            yield run
+            run = lost
+    if run is not None:
+        yield run
+
+
+def _batches_gone(dropped: Iterable[RecordBatch], logs: Sequence[PartitionLog]) -> list[LostRange]:
     gone = [
         batch
         for batch in dropped
         if batch.producer and not any(log.has_at_its_place(batch) or log.has_deleted(batch) for log in logs)
     ]
     if not gone:
-        return
+        return []
     sought = {(batch.producer, batch.first_serial) for batch in gone}
     held = {known for log in logs for batch in log.batches if (known := (batch.producer, batch.first_serial)) in sought}
-    run: LostRange | None = None
-    for batch in gone:
-        if (batch.producer, batch.first_serial) in held:
-            continue
-        if run is not None:
-            if _continues(run, batch):
-                run = run._replace(records=run.records + batch.count)
-                continue
-            yield run
-        run = LostRange(batch.base_offset, batch.count, batch.leader_epoch, batch.producer, batch.first_serial)
-    if run is not None:
-        yield run
+    return [
+        LostRange(batch.base_offset, batch.count, batch.leader_epoch, batch.producer, batch.first_serial)
+        for batch in gone
+        if (batch.producer, batch.first_serial) not in held
+    ]
+
+
+def _records_gone(dropped: Iterable[RecordBatch], logs: Sequence[PartitionLog]) -> list[LostRange]:
+    """One by one: compaction may have deleted some of a batch's records in a log that has lost the others."""
+    held = {
+        (batch.producer, batch.first_serial + place) for log in logs for batch in log.batches for place in batch.places
+    }
+    return [
+        LostRange(batch.base_offset + place, 1, batch.leader_epoch, batch.producer, serial)
+        for batch in dropped
+        for place in (batch.places if batch.producer else ())
+        if (batch.producer, serial := batch.first_serial + place) not in held
+        and not any(log.has_deleted_record(batch.producer, serial) for log in logs)
+    ]
 
 
 def truncated(batch: RecordBatch, log: PartitionLog, logs: Iterable[PartitionLog]) -> bool:
@@ -55,11 +77,11 @@ def truncated(batch: RecordBatch, log: PartitionLog, logs: Iterable[PartitionLog
     return not any(one.has_deleted(batch) or (start < one.log_start and one.has_at_its_place(batch)) for one in logs)
 
 
-def _continues(run: LostRange, batch: RecordBatch) -> bool:
+def _continues(run: LostRange, lost: LostRange) -> bool:
     offset, serial = run.first_offset + run.records, run.first_serial + run.records
     return (offset, run.leader_epoch, run.producer, serial) == (
-        batch.base_offset,
-        batch.leader_epoch,
-        batch.producer,
-        batch.first_serial,
+        lost.first_offset,
+        lost.leader_epoch,
+        lost.producer,
+        lost.first_serial,
     )

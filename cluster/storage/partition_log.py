@@ -266,6 +266,11 @@ class PartitionLog:
         serials = self.deleted.get(batch.producer) if self.deleted is not None else None
         return serials is not None and serials.covered(batch.first_serial, batch.first_serial + batch.count) > 0
 
+    def has_deleted_record(self, producer: str, serial: int) -> bool:
+        """Whether retention or compaction deleted this record here."""
+        serials = self.deleted.get(producer) if self.deleted is not None else None
+        return serials is not None and serials.covered(serial, serial + 1) > 0
+
     # --- the process ----------------------------------------------------------------------------------------------
 
     def stopped_cleanly(self) -> None:

@@ -9,7 +9,7 @@ read_committed group), or further copies of a record written for one input.
 from collections.abc import Iterable
 
 from cluster.storage.offset_ranges import IntervalSet
-from cluster.view.ledger import note, unfinished
+from cluster.view.ledger import gaps_met, note, passed, standing
 from cluster.view.placements import Serials
 from cluster.view.state import NEVER, ClusterView, GroupView, PartitionView, ReaderView
 
@@ -59,23 +59,30 @@ def _fated(partition: PartitionView, reader: ReaderView) -> tuple[tuple[str, Ser
     if reader.start > partition.log_end:  # the group has no position in the log yet
         gone = _skipped(partition)
         return ("lost", partition.lost_serials), ("skipped", partition.compacted_serials), ("skipped", gone)
-    compacted = ("lost", reader.passed), ("skipped", partition.compacted_serials)
     return (
         ("lost", partition.lost_serials),
         ("skipped", reader.before_start),
         ("skipped", _appended_before(partition, reader)),
-        *(compacted if partition.compacted_serials or partition.compacted_apart else ()),
-        *((("skipped", _met_apart(partition, reader)),) if partition.compacted_apart else ()),
+        *(_compacted(partition, reader) if partition.gaps else ()),
         ("lost", _passed(partition, reader)),
         ("skipped", _skipped(partition)),
     )
+
+
+def _compacted(partition: PartitionView, reader: ReaderView) -> tuple[tuple[str, Serials], ...]:
+    """Records passed before they were compacted, compacted ones, and those at which the group met a follower's gap."""
+    met: Serials = {}
+    for gaps in gaps_met(partition, reader):
+        for first, end in gaps.shared().ranges():
+            note(met, standing(partition, max(first, reader.start), min(end, reader.committed)))
+    return ("lost", reader.passed), ("skipped", partition.compacted_serials), ("skipped", met)
 
 
 def _appended_before(partition: PartitionView, reader: ReaderView) -> Serials:
     """Records appended between the log end and a first position beyond that end."""
     found: Serials = {}
     if reader.end_at_start < reader.start:  # rare
-        note(found, partition.placements.between(reader.end_at_start, reader.start))
+        note(found, standing(partition, reader.end_at_start, reader.start))
     return found
 
 
@@ -87,16 +94,7 @@ def _passed(partition: PartitionView, reader: ReaderView) -> Serials:
     if not reader.passed and reader.finished.covered(first, reader.committed) >= reader.committed - first:
         return {}
     found = _copy(reader.passed)
-    note(found, unfinished(partition, reader, first, reader.committed))
-    return found
-
-
-def _met_apart(partition: PartitionView, reader: ReaderView) -> Serials:
-    """Records below the committed offset that only a follower has compacted: its readers met the gap."""
-    found: Serials = {}
-    for apart in partition.compacted_apart.values():
-        for first, end in apart.ranges():
-            note(found, partition.placements.between(max(first, reader.start), min(end, reader.committed)))
+    note(found, passed(partition, reader, first, reader.committed))
     return found
 
 
@@ -108,7 +106,7 @@ def _skipped(partition: PartitionView) -> Serials:
     found: Serials = {}
     for producer, serials in partition.deleted_serials.items():
         note(found, [(start, stop, producer, start) for start, stop in serials.ranges()])
-    note(found, partition.placements.between(first, partition.log_start))
+    note(found, standing(partition, first, partition.log_start))
     return found
 
 

@@ -91,10 +91,7 @@ def log_start_advanced(view: ClusterView, event: e.LogStartAdvanced) -> None:
 
 @FOLD.handles(e.LogCompacted)
 def log_compacted(view: ClusterView, event: e.LogCompacted) -> None:
-    partition = view.partitions[event.partition]
-    ledger.compacted(view, partition, event)
-    if event.broker == partition.taken_by:
-        partition.bytes = event.bytes
+    ledger.compacted(view, view.partitions[event.partition], event)
 
 
 @FOLD.handles(e.BrokerStarted)
@@ -191,6 +188,7 @@ def leadership_taken(view: ClusterView, event: e.LeadershipTaken) -> None:
     partition.log_start = event.log_start
     partition.bytes = event.bytes
     partition.appended = event.appended
+    ledger.leads(view, partition)
 
 
 def _cut(view: ClusterView, partition: PartitionView, event: e.LeadershipTaken) -> None:

@@ -3,7 +3,7 @@
 from cluster import events as e
 from cluster.view.fold_cluster import note_of
 from cluster.view.fold_table import FoldTable
-from cluster.view.state import ClusterView
+from cluster.view.state import ClusterView, ReaderView
 
 FOLD = FoldTable()
 
@@ -68,5 +68,8 @@ def preferred_read_replica_changed(view: ClusterView, event: e.PreferredReadRepl
     read_from = view.members[event.member].read_from
     if event.broker >= 0:
         read_from[event.partition] = event.broker
+        reader = view.groups[event.group].readers.setdefault(event.partition, ReaderView())
+        if event.broker not in reader.replicas:
+            reader.replicas = (*reader.replicas, event.broker)
     else:
         read_from.pop(event.partition, None)

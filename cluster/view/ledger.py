@@ -10,7 +10,7 @@ from typing import Final
 
 from cluster import events as e
 from cluster.storage.offset_ranges import IntervalSet
-from cluster.view.placements import Run, Serials, note_run
+from cluster.view.placements import NOWHERE, ReplicaGaps, Run, Serials, note_run
 from cluster.view.state import NEVER, ClusterView, PartitionView, ReaderView
 from cluster.view.transactions import EndedTransaction
 
@@ -39,7 +39,7 @@ def begins(partition: PartitionView, reader: ReaderView, offset: int) -> None:
     reader.start = reader.highest_position = offset
     reader.end_at_start = partition.log_end
     reader.before_start = {}
-    note(reader.before_start, partition.placements.between(partition.placements.first, offset))
+    note(reader.before_start, standing(partition, partition.placements.first, offset))
 
 
 def finished(partition: PartitionView, reader: ReaderView, event: e.RecordsProcessed) -> None:
@@ -108,7 +108,7 @@ def ended(partition: PartitionView, transaction: EndedTransaction | None) -> Non
     """Apply the end of a transaction. Aborted records stay aborted if the marker is truncated: it is decided."""
     if transaction is not None and not transaction.committed:
         for first, end in transaction.records.ranges():
-            note(partition.aborted_serials, partition.placements.between(first, end))
+            note(partition.aborted_serials, standing(partition, first, end))
 
 
 def taken_over(view: ClusterView, partition: PartitionView, leader: int, log_start: int, log_end: int) -> None:
@@ -126,13 +126,15 @@ def taken_over(view: ClusterView, partition: PartitionView, leader: int, log_sta
     bound = own[0][0] if own else log_end
     shared = [(first, min(end, bound), name, serial) for first, end, name, serial in theirs if first < bound]
     tail = [run for run in [*shared, *own] if run[0] < log_end]
-    dropped = cut(view, partition, min(log_end, tail[0][0] if tail else log_end))
+    common_end = min(log_end, tail[0][0] if tail else log_end)
+    dropped = cut(view, partition, common_end)
     if dropped and before not in {leader, NEVER}:
         tails[before] = dropped
     for first, end, producer, serial in tail:
         partition.placements.append(first, min(end, log_end), producer, serial)
-    if leader in partition.compacted_apart:
-        _remove(view, partition, partition.compacted_apart.pop(leader).ranges())
+    for broker, gaps in partition.gaps.items():
+        if broker != leader:
+            gaps.part(common_end)
 
 
 def _held(partition: PartitionView) -> list[list[Run]]:
@@ -184,8 +186,8 @@ def _below(offset: int, runs: Iterable[Run]) -> Iterator[Run]:
 
 def truncated(view: ClusterView, partition: PartitionView, broker: int, offset: int) -> None:
     """Apply a replica's truncation."""
-    if broker in partition.compacted_apart:
-        partition.compacted_apart[broker].truncate(offset)
+    if broker in partition.gaps:
+        partition.gaps[broker].truncate(offset)
     if broker == partition.taken_by:
         end = partition.placements.end
         dropped = cut(view, partition, offset)
@@ -214,25 +216,44 @@ def recovered(view: ClusterView, partition: PartitionView, event: e.RecordsRecov
 
 def cut(view: ClusterView, partition: PartitionView, offset: int) -> list[Run]:
     """Truncate the leader's log at `offset`: groups' finished and passed offsets beyond it no longer count."""
-    for group in view.topic_readers.get(partition.topic, ()):
-        reader = view.groups[group].readers.get(partition.partition)
-        if reader is not None and reader.start != NEVER:
-            _note_passed(partition, reader, max(reader.start, offset), reader.committed)
-            reader.finished.truncate(offset)
-            reader.end_at_start = min(reader.end_at_start, offset)
-            if reader.start <= partition.log_end:
-                reader.start = min(reader.start, offset)
+    for reader in _readers(view, partition):
+        note(reader.passed, passed(partition, reader, max(reader.start, offset), reader.committed))
+        reader.finished.truncate(offset)
+        reader.end_at_start = min(reader.end_at_start, offset)
+        if reader.start <= partition.log_end:
+            reader.start = min(reader.start, offset)
     return partition.placements.cut(offset)
 
 
-def _note_passed(partition: PartitionView, reader: ReaderView, first: int, end: int) -> None:
-    """Note what a group's commit has passed unfinished, before it goes from the log; compaction has not hidden it."""
-    passed = unfinished(partition, reader, first, end)
+def standing(partition: PartitionView, first: int, end: int) -> Iterable[Run]:
+    """The records at offsets first … end - 1 that compaction has left in the leader's log."""
+    return _left(partition, partition.placements.between(first, end))
+
+
+def _left(partition: PartitionView, runs: Iterable[Run]) -> Iterable[Run]:
+    """The parts of these runs that compaction has left in the leader's log."""
+    gaps = partition.gaps.get(partition.taken_by)
+    return runs if gaps is None else _outside(gaps.offsets, runs)
+
+
+def passed(partition: PartitionView, reader: ReaderView, first: int, end: int) -> Iterable[Run]:
+    """Records at offsets first … end - 1 that the group has not finished, although it could read them."""
+    return _met(partition, reader, _left(partition, unfinished(partition, reader, first, end)))
+
+
+def _met(partition: PartitionView, reader: ReaderView, runs: Iterable[Run]) -> Iterable[Run]:
+    """The parts of these runs that compaction had not taken from the leaders' logs, nor from followers it reads."""
     if partition.compacted_serials:
-        passed = list(_without(partition.compacted_serials, passed))
-    for apart in partition.compacted_apart.values():  # a reader of that follower met its gap
-        passed = list(_outside(apart, passed))
-    note(reader.passed, passed)
+        runs = _without(partition.compacted_serials, runs)
+    for gaps in gaps_met(partition, reader):
+        runs = _outside(gaps.shared(), runs)
+    return runs
+
+
+def gaps_met(partition: PartitionView, reader: ReaderView) -> list[ReplicaGaps]:
+    """The gaps of the followers that a group reads from."""
+    gaps, leader = partition.gaps, partition.taken_by
+    return [gaps[broker] for broker in reader.replicas if broker in gaps and broker != leader]
 
 
 def _outside(offsets: IntervalSet, runs: Iterable[Run]) -> Iterator[Run]:
@@ -254,25 +275,53 @@ def _without(known: Serials, runs: Iterable[Run]) -> Iterator[Run]:
 
 def compacted(view: ClusterView, partition: PartitionView, event: e.LogCompacted) -> None:
     """Apply a cleaning: what a leader's log has lost counts now, what another replica's has lost when it leads."""
-    removed = zip(event.removed_from, event.removed_to, strict=True)
-    if event.broker == partition.taken_by:
-        _remove(view, partition, removed)
-        return
-    apart = partition.compacted_apart.setdefault(event.broker, IntervalSet())
+    removed = list(zip(event.removed_from, event.removed_to, strict=True))
+    if event.broker != partition.taken_by:
+        for reader in _readers(view, partition):
+            if event.broker in reader.replicas:
+                for first, end in removed:
+                    note(reader.passed, passed(partition, reader, max(first, reader.start), min(end, reader.committed)))
+    gaps = partition.gaps.setdefault(event.broker, ReplicaGaps())
     for first, end in removed:
-        apart.add(first, end)
+        gaps.offsets.add(first, end)
+    own = partition.tails.get(event.broker)
+    if event.broker == partition.taken_by:
+        partition.bytes = event.bytes
+        _remove(view, partition, removed)
+    elif own:  # deposed, it does not know it yet
+        gaps.part(own[0][0])
+
+
+def leads(view: ClusterView, partition: PartitionView) -> None:
+    """What compaction has taken from a new leader's log counts from now on."""
+    gaps = partition.gaps.get(partition.taken_by)
+    if gaps is not None:
+        gaps.parted = NOWHERE
+        _remove(view, partition, gaps.offsets.ranges())
 
 
 def _remove(view: ClusterView, partition: PartitionView, offsets: Iterable[tuple[int, int]]) -> None:
-    """Records at these offsets are not in the leader's log any more."""
-    known = partition.compacted_serials
-    removed = [run for first, end in offsets for run in _without(known, partition.placements.between(first, end))]
+    """Records at these offsets are not in the leader's log; a copy of one may be, which an application reads."""
+    known, between = partition.compacted_serials, partition.placements.between
+    removed = [run for first, end in offsets for run in _without(known, between(first, end))]
+    if not removed:
+        return
+    copies: Serials = {}
+    note(copies, standing(partition, max(removed[0][0], partition.log_start), partition.log_end))
+    removed = list(_without(copies, removed))
+    for reader in _readers(view, partition):
+        for first, end, _, _ in removed:
+            begin, stop = max(first, reader.start), min(end, reader.committed)
+            note(reader.passed, _met(partition, reader, unfinished(partition, reader, begin, stop)))
+    note(known, removed)
+
+
+def _readers(view: ClusterView, partition: PartitionView) -> Iterator[ReaderView]:
+    """The groups that have a position in a partition."""
     for group in view.topic_readers.get(partition.topic, ()):
         reader = view.groups[group].readers.get(partition.partition)
         if reader is not None and reader.start != NEVER:
-            for first, end, _, _ in removed:
-                _note_passed(partition, reader, max(first, reader.start), min(end, reader.committed))
-    note(known, removed)
+            yield reader
 
 
 def deleted(view: ClusterView, partition: PartitionView, log_start: int, at_us: int) -> None:
@@ -281,16 +330,14 @@ def deleted(view: ClusterView, partition: PartitionView, log_start: int, at_us: 
     Records deleted a minute ago are settled, except those that an application may still process.
     """
     since_us, settled = partition.deleted_before
-    for group in view.topic_readers.get(partition.topic, ()):
-        reader = view.groups[group].readers.get(partition.partition)
-        if reader is not None and reader.start != NEVER:
-            first = max(reader.start, partition.log_start)
-            _note_passed(partition, reader, first, min(reader.committed, log_start))
-            at_work = unfinished(partition, reader, max(reader.start, reader.committed), reader.highest_position)
-            settled = min(settled, next(iter(at_work), (settled,))[0])
+    for reader in _readers(view, partition):
+        first = max(reader.start, partition.log_start)
+        note(reader.passed, passed(partition, reader, first, min(reader.committed, log_start)))
+        at_work = unfinished(partition, reader, max(reader.start, reader.committed), reader.highest_position)
+        settled = min(settled, next(iter(at_work), (settled,))[0])
     if at_us - since_us >= SETTLED_US:
         placements = partition.placements
-        note(partition.deleted_serials, placements.between(placements.first, settled))
+        note(partition.deleted_serials, standing(partition, placements.first, settled))
         placements.drop_before(settled)
         _forget_deleted(view, partition, placements.first)
         partition.deleted_before = (at_us, log_start)
@@ -302,6 +349,8 @@ def _forget_deleted(view: ClusterView, partition: PartitionView, first: int) -> 
         reader = view.groups[group].readers.get(partition.partition)
         if reader is not None:
             reader.finished.drop_before(first)
+    for gaps in partition.gaps.values():
+        gaps.offsets.drop_before(first)
     if partition.transactions is not None:
         partition.transactions.deleted(first)
     count = bisect_right(partition.append_ends, first)

@@ -31,6 +31,39 @@ def note_run(serials: Serials, producer: str, first: int, end: int) -> int:
     return known.add(first, end)
 
 
+NOWHERE: Final = 1 << 62
+
+
+class ReplicaGaps(msgspec.Struct, gc=False):
+    """Offsets of one replica's log whose records compaction has removed.
+
+    From `parted` on they were not the records that the leader's log has there: the replica truncates its log there, or
+    leads with it again.
+    """
+
+    offsets: IntervalSet = msgspec.field(default_factory=IntervalSet)
+    parted: int = NOWHERE
+
+    def shared(self) -> IntervalSet:
+        """The offsets at which the leader's log has, or had, the same records."""
+        if self.parted == NOWHERE:
+            return self.offsets
+        low = IntervalSet(list(self.offsets.starts), list(self.offsets.ends))
+        low.truncate(self.parted)
+        return low
+
+    def part(self, offset: int) -> None:
+        """The leader's log is another one from an offset on."""
+        if self.offsets.ends and self.offsets.ends[-1] > offset:
+            self.parted = min(self.parted, offset)
+
+    def truncate(self, offset: int) -> None:
+        """The replica truncates its log."""
+        self.offsets.truncate(offset)
+        if offset <= self.parted:
+            self.parted = NOWHERE
+
+
 PACKED_RUNS: Final = 32
 LEAST_LOOSE_RUNS: Final = 32  # below these, a cut or a reader near the end unpacks nothing
 

@@ -11,7 +11,7 @@ import msgspec
 from cluster.storage.offset_ranges import IntervalSet
 from cluster.view.brokers import BrokerView
 from cluster.view.committed import CommittedStepBack
-from cluster.view.placements import Placements, Run, Serials
+from cluster.view.placements import Placements, ReplicaGaps, Run, Serials
 from cluster.view.transactions import PartitionTransactions, TransactionView
 from cluster.view.votes import AssignorVote
 
@@ -59,11 +59,10 @@ class PartitionView(msgspec.Struct, gc=False):
     records that its log has appended and not truncated; `placements` maps its offsets to producers' records. By serial
     numbers: `acked_serials` are acknowledged records, `lost_serials` records that no log holds any more,
     `aborted_serials` records of aborted transactions, `deleted_serials` deleted ones that `placements` has dropped,
-    `compacted_serials` what compaction has taken from a leader's log; `compacted_apart`: broker → the offsets that it
-    has taken them from in its own log, until that leads. `deleted_before`: the log start before its last advance, and
-    the instant of that advance. `tails`: broker → records of its log beyond its successor's, until it truncates.
-    `crashed`: for each crash, newest first, the records that the last leader's log lost and followers may have. `led`:
-    broker → the epoch in which it last led: a deposed leader appends to its own log until it learns of its successor.
+    `compacted_serials` what compaction has taken from a leader's log; `gaps`: from each broker's. `deleted_before`: the
+    log start before its last advance, and that instant. `tails`: broker → records of its log beyond its successor's,
+    until it truncates. `crashed`: for each crash, newest first, the records that the last leader's log lost and
+    followers may have. `led`: broker → the epoch in which it last led; deposed, it may append to its own log.
     """
 
     partition: str
@@ -91,7 +90,7 @@ class PartitionView(msgspec.Struct, gc=False):
     aborted_serials: Serials = {}
     deleted_serials: Serials = {}
     compacted_serials: Serials = {}
-    compacted_apart: dict[int, IntervalSet] = {}
+    gaps: dict[int, ReplicaGaps] = {}
     deleted_before: tuple[int, int] = (0, 0)
     append_ends: list[int] = []
     append_times_us: list[int] = []
@@ -275,7 +274,7 @@ class ReaderView(msgspec.Struct, gc=False):
     position. `passed`: unfinished records below the committed offset when they were deleted or truncated (while they
     are in the log, `committed` shows it). `truncated`: records that applications are about to finish although the log
     has truncated them. `moved_by`: how the position was set since the last commit, if not by reading. `step_back`: the
-    last one of the committed offset, until a commit is as high again.
+    last one of the committed offset, until a commit is as high again. `replicas`: followers that members fetched from.
     """
 
     start: int = NEVER
@@ -290,6 +289,7 @@ class ReaderView(msgspec.Struct, gc=False):
     truncated: list[Run] = []
     moved_by: str = ""
     step_back: CommittedStepBack | None = None
+    replicas: tuple[int, ...] = ()
 
 
 class GroupView(msgspec.Struct, gc=False):

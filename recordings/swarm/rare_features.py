@@ -337,8 +337,6 @@ def compacted(spec: ScenarioSpec, stream: Random) -> ScenarioSpec:
         keys = KeysSpec("uniform", distinct=stream.choice((5, 50)))
         return msgspec.structs.replace(producer, keys=keys, tombstones=stream.choice((0.0, 0.1, 0.5)))
 
-    if any(producer.config.get("acks") == "0" for producer in spec.producers):
-        return spec  # a record that is sent twice is compacted once
     return msgspec.structs.replace(
         spec,
         config=spec.config | {"log.cleaner.backoff.ms": stream.choice((1_000, 5_000))},

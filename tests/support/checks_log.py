@@ -96,7 +96,7 @@ class RecordsCheck:
         """Acknowledged records that are gone."""
         recorder = self._recorder
         gone = {
-            name: sum(one.gone(recorder.acked_batches.get(name, {}), recorder.judged).values())
+            name: len(one.gone(recorder.acked_batches.get(name, {}), recorder.judged))
             for name, one in self._vanished.items()
         }
         return [f"{name}: {records} acknowledged records are gone" for name, records in gone.items() if records]

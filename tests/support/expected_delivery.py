@@ -1,8 +1,9 @@
 """The truth about delivery: the fate of each record of a group's topics, one by one, from logs, clients and notes."""
 
 from cluster.broker.replica import Replica
-from tests.support.independent_recorder import BatchKey, Identity, IndependentRecorder
+from tests.support.independent_recorder import Identity, IndependentRecorder
 from tests.support.lost_records import Vanished
+from tests.support.passed_over_records import names
 
 Counts = dict[str, int]
 FATES = (
@@ -20,8 +21,8 @@ class Fates:
         self._waiting: set[Identity] = set()
         self._delivered: set[Identity] = set()
 
-    def _look(self, *, read_committed: bool) -> set[BatchKey]:
-        """Sort what was acknowledged by now; returns the batches that no log holds."""
+    def _look(self, *, read_committed: bool) -> set[Identity]:
+        """Sort what was acknowledged by now; returns the records that no log holds."""
         recorder, name = self._recorder, self._name
         acked = recorder.acked_batches[name]
         for producer, partition, first in list(acked)[self._seen :]:
@@ -34,27 +35,22 @@ class Fates:
         left_out = completions.copies | (recorder.passages.aborted[name] if read_committed else set())
         self._delivered -= left_out
         self._waiting -= self._delivered | left_out
-        return set(self._vanished.gone(acked, recorder.judged))
+        return self._vanished.gone(acked, recorder.judged)
 
     def count(self, committed: int, *, read_committed: bool) -> Counts:
         """The counts as of now; `committed` is the group's commit, -1 for none."""
         recorder, name = self._recorder, self._name
-        gone = {
-            (producer, partition, first + number)
-            for producer, partition, first in self._look(read_committed=read_committed)
-            for number in range(recorder.acked_batches[name][producer, partition, first])
-        }
+        gone = self._look(read_committed=read_committed)
         log, notes, key = recorder.leaders[name].log, recorder.passages, (self._group, name)
         progress = recorder.progress.get(key)
         passed, before = set(notes.passed[key]), set[Identity]()
         if progress is not None and progress.start <= log.log_end:
-            before = notes.before_start[key] | set(notes.records(log, progress.log_end, progress.start))
-            now = set(notes.records(log, max(progress.start, log.log_start), committed))
-            met = {record for record in now if record in notes.apart(self._name)}
-            passed |= now - notes.compacted[self._name] - met
-            before = before | (met - notes.passed[key])
+            before = notes.before_start[key] | names(notes.records(log, progress.log_end, progress.start))
+            now, met = set(notes.records(log, max(progress.start, log.log_start), committed)), notes.met(*key)
+            passed |= names(now - met) - notes.compacted[name]
+            before = before | (names(now & met) - notes.passed[key])
         lost = self._waiting & (gone | (passed - before))
-        deleted = set(notes.records(log, 0, log.log_start)) | notes.compacted[self._name]
+        deleted = names(notes.records(log, 0, log.log_start)) | notes.compacted[name]
         skipped = (self._waiting - lost) & (before | deleted)
         finished = set(recorder.completions[self._group].written[name]) - recorder.completions[self._group].copies
         if read_committed:

@@ -15,6 +15,7 @@ import pytest
 
 from cluster.broker.coordinator_runtime import HostedCoordinator
 from cluster.broker.group_coordinator_service import GroupCoordinatorService
+from cluster.broker.log_cleaner import LogCleaner
 from cluster.broker.replica import Replica
 from cluster.broker.request_handlers import BrokerRequests
 from cluster.clients.consumer.application import Application
@@ -23,6 +24,7 @@ from cluster.clients.consumer.consumer_coordinator import ConsumerCoordinator
 from cluster.clients.consumer.consumer_host import ConsumerHost
 from cluster.clients.consumer.fetcher import Fetcher
 from cluster.clients.consumer.position_validation import PositionValidation
+from cluster.clients.consumer.read_replica import ReadReplica
 from cluster.clients.consumer.rejoin import Rejoin
 from cluster.clients.producer.accumulator import Accumulator, ProducerBatch
 from cluster.clients.producer.producer import Producer
@@ -244,11 +246,7 @@ class IndependentRecorder:
                 self._parts(before.log, divergence(before.log, replica.log))
             self.leaders[replica.partition] = replica
             self._starts_at(replica.log, replica.log.log_start)
-            self.passages.takes_over(replica.log)
-
-    def _compacted(self, log: PartitionLog) -> None:
-        leader = self.leaders.get(log.partition)
-        self.passages.has_compacted(log, leads=leader is not None and leader.log is log)
+            self.passages.leads(replica.log)
 
     def _starts_at(self, log: PartitionLog, offset: int) -> None:
         """The log of a partition's last leader begins here: what it had below is kept, since other logs never had it.
@@ -416,6 +414,11 @@ def _watch_clients(patch: pytest.MonkeyPatch, recorder: IndependentRecorder) -> 
     _wrapped(patch, Connection, "send", before=leaves)
     _wrapped(patch, Connection, "arrive", before=arrives)
 
+    def chooses(replicas: ReadReplica, partition: str, broker: int, _: int) -> None:
+        assert isinstance(replicas._consumer, Consumer)
+        recorder.passages.read_from[replicas._consumer.group, partition].add(broker)
+
+    _wrapped(patch, ReadReplica, "choose", before=chooses)
     _wrapped(patch, Consumer, "launch", before=launches)
     _wrapped(patch, Consumer, "subscribe", before=recorder._subscribes)
     _wrapped(patch, ConsumerCoordinator, "_fence", before=gives_up)
@@ -513,17 +516,24 @@ def _watch_logs(patch: pytest.MonkeyPatch, recorder: IndependentRecorder) -> Non
         replica = recorder.leaders.get(log.partition)
         if replica is not None and replica.log is log:
             recorder._parts(log, offset)
+        recorder.passages.truncated(log, offset)
 
     def drops(log: PartitionLog, offset: int) -> None:
         deleted = recorder._deleted[id(log)]
         deleted += [batch for batch in batches_of(log) if batch.next_offset <= offset]
 
+    cleaning: list[int] = [0]
+
+    def cleans(cleaner: LogCleaner) -> None:
+        cleaning[0] = cleaner._host.id
+
     def compacts(log: PartitionLog, *_: object) -> None:
-        recorder.passages.begins_to_compact(log)
+        recorder.passages.begins_to_compact(log, cleaning[0])
 
     def compacted(_: object, log: PartitionLog, *__: object) -> None:
-        recorder._compacted(log)
+        recorder.passages.has_compacted(log, cleaning[0])
 
+    _wrapped(patch, LogCleaner, "_clean_filthiest", before=cleans)
     _wrapped(patch, PartitionLog, "compact", before=compacts, after=compacted)
     _wrapped(patch, PartitionLog, "drop_before", before=drops)
     _wrapped(patch, PartitionLog, "truncate_to", before=truncates)

@@ -2,7 +2,7 @@
 
 from cluster.broker.replica import Replica
 from cluster.protocol.record_batch import RecordBatch
-from tests.support.independent_recorder import BatchKey
+from tests.support.independent_recorder import BatchKey, Identity
 from tests.support.unpacked_logs import added_since, batches_of, begin_of
 
 
@@ -33,35 +33,37 @@ class LogIndex:
             self.keys.add((batch.producer, batch.partition, batch.first_serial))
         return cut
 
-    def has(self, key: BatchKey, records: int) -> bool:
-        """Whether the log holds a batch, or deleted it on purpose, be it between two looks."""
+    def left(self, key: BatchKey, serials: set[int]) -> set[int]:
+        """Which of a batch's records the log neither holds nor deleted on purpose, be it between two looks."""
         if key in self.keys:
-            return True
-        producer, _, first = key
-        deleted = (self._replica.log.deleted or {}).get(producer)
-        return deleted is not None and deleted.covered(first, first + records) == records
+            return set()
+        deleted = (self._replica.log.deleted or {}).get(key[0])
+        return {one for one in serials if not deleted.covered(one, one + 1)} if deleted is not None else serials
 
 
 class Vanished:
-    """Acknowledged batches of one partition that no replica's log holds."""
+    """Acknowledged records of one partition that no replica's log holds."""
 
     def __init__(self, replicas: list[Replica]) -> None:
         self._indexes = [LogIndex(replica) for replica in replicas]
         self._checked: set[BatchKey] = set()
 
-    def gone(self, acknowledged: dict[BatchKey, int], judged: set[BatchKey]) -> dict[BatchKey, int]:
-        """The batches that are gone; those whose fate no broker has judged yet are on their way (acks=0)."""
+    def gone(self, acknowledged: dict[BatchKey, int], judged: set[BatchKey]) -> set[Identity]:
+        """The records that are gone; those whose fate no broker has judged yet are on their way (acks=0)."""
         if not acknowledged:
-            return {}
+            return set()
         cut = [index.refresh() for index in self._indexes]
         if any(cut):
             self._checked.clear()
-        gone = {}
+        gone = set[Identity]()
         for key, records in acknowledged.items():
             if key in self._checked:
                 continue
-            if any(index.has(key, records) for index in self._indexes):
+            serials = set(range(key[2], key[2] + records))
+            for index in self._indexes:
+                serials = index.left(key, serials)
+            if not serials:
                 self._checked.add(key)
             elif key in judged:
-                gone[key] = records
+                gone |= {(*key[:2], serial) for serial in serials}
         return gone

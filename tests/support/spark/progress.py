@@ -92,11 +92,6 @@ def _gone(simulation: Simulation, recorder: IndependentRecorder) -> dict[str, in
     for topic, partitions in simulation.topics.items():
         for name in (f"{topic}-{number}" for number in range(partitions) if topic not in INTERNAL):
             copies = [broker.replicas[name] for broker in simulation.brokers.values() if name in broker.replicas]
-            gone = Vanished(copies).gone(recorder.acked_batches[name], recorder.judged)
-            lost = {
-                (producer, name, first + place)
-                for (producer, _, first), records in gone.items()
-                for place in range(records)
-            }
+            lost = Vanished(copies).gone(recorder.acked_batches[name], recorder.judged)
             losses[topic] += len(lost - recorder.passages.aborted[name])
     return {topic: records for topic, records in losses.items() if records}
