@@ -13,7 +13,6 @@ from typing import Any
 import pytest
 
 from cluster.protocol.release_rules import CHANGED_BY, ReleaseRules
-from tests.oracles.outcome import Skip
 from tests.oracles.rules import under
 from tests.oracles.schemas import DEFAULT_DIRECTORY, Vector, VectorsError, read_directory, runner_for
 from tests.support.repository import ROOT
@@ -42,12 +41,14 @@ def run_pytest(directory: Path) -> subprocess.CompletedProcess[str]:
 
 def test_one_test_for_each_vector_and_every_skip_with_its_reason(tmp_path: Path) -> None:
     write(tmp_path, "murmur2", MURMUR2, {**MURMUR2, "id": "wrong", "hash": 1})
-    write(tmp_path, "kip848_reconciliation", {"id": "one"}, {"id": "two"}, name="other.json")
+    prose = {"steps": [{"t_ms": 0, "situation": "somehow", "call": "join", "expect": {}}]}
+    other = {"schema": "scenario", "default_config": {}, "vectors": [{"id": "one", **prose}, {"id": "two", **prose}]}
+    (tmp_path / "other.json").write_text(json.dumps(other), encoding="utf-8")
     ended = run_pytest(tmp_path)
     assert ended.returncode == pytest.ExitCode.TESTS_FAILED, ended.stdout + ended.stderr
     assert "test_vector[foobar] PASSED" in ended.stdout
     assert "test_vector[wrong] FAILED" in ended.stdout
-    assert "1 passed, 1 failed, 2 skipped\nskipped 2: KIP-848 groups are not built\n" in ended.stdout
+    assert "1 passed, 1 failed, 2 skipped\nskipped 2: a situation that cannot be set up: somehow\n" in ended.stdout
 
 
 def test_a_directory_without_vectors_ends_the_session(tmp_path: Path) -> None:
@@ -78,11 +79,6 @@ def test_a_missing_directory_is_an_error(tmp_path: Path) -> None:
 def test_the_words_after_a_schema_are_its_explanation(tmp_path: Path) -> None:
     write(tmp_path, "mixed: kind=single -> assignment", {"id": "one", "kind": "single"})
     assert [vector.schema for vector in read_directory(tmp_path)] == ["mixed"]
-
-
-def test_a_schema_that_is_not_built_is_skipped_with_its_reason() -> None:
-    with pytest.raises(Skip, match="KIP-848 groups are not built"):
-        runner_for("kip848_reconciliation")
 
 
 BEFORE_AND_SINCE = {
@@ -157,7 +153,7 @@ def test_a_vector_that_neither_release_nor_snapshot_agrees_with_fails() -> None:
         twice._replace(vector=wrong).run()
 
 
-@pytest.mark.parametrize("schema", ["scenario", "leader_election", "leader_epoch"])
+@pytest.mark.parametrize("schema", ["scenario", "leader_election", "leader_epoch", "kip848_reconciliation"])
 def test_a_runner_fails_a_vector_that_is_wrong(schema: str) -> None:
     """Any number in what is expected, changed by one, is a failure of that vector."""
     for vector in (vector for vector in VARIANTS if vector.schema == schema):

@@ -10,6 +10,7 @@ from typing import Any
 
 from cluster.view.delivery import FATES, fates
 from cluster.view.fold_groups import stopped_partition_us
+from cluster.view.rebalances import ConsumerGroupView
 from cluster.view.state import NEVER, ClusterView, GroupView, MemberView
 
 Document = dict[str, Any]
@@ -103,7 +104,7 @@ def _group(view: ClusterView, group: GroupView, now_us: int) -> Document:
     last = group.rebalances[-1] if group.rebalances else None
     return {
         "state": group.state,
-        "protocol": "classic",
+        "protocol": "classic" if group.consumer is None else "consumer",
         "assignor": group.assignor,
         "generation": group.generation,
         "coordinator": coordinator.leader if coordinator is not None else -1,
@@ -126,6 +127,23 @@ def _group(view: ClusterView, group: GroupView, now_us: int) -> Document:
             "waited_for": last.waited_for if last and not last.initial else "",
             "moved": last.moved if last else 0,
             "reread": last.reread if last else 0,
+        },
+        **({} if group.consumer is None else _consumer_group(group, group.consumer)),
+    }
+
+
+def _consumer_group(group: GroupView, consumer: ConsumerGroupView) -> Document:
+    """The fields that only a group of the new protocol has, by client id."""
+    named = [(group.members[member_id], one) for member_id, one in consumer.members.items()]
+    members = sorted(named, key=lambda pair: pair[0])
+    return {
+        "group_epoch": consumer.group_epoch,
+        "assignment_epoch": consumer.assignment_epoch,
+        "member_epochs": {name: one.epoch for name, one in members},
+        "member_states": {name: one.state for name, one in members},
+        "target": {name: sorted(one.target, key=partition_order) for name, one in members},
+        "pending_revocation": {
+            name: sorted(one.pending_revocation, key=partition_order) for name, one in members if one.pending_revocation
         },
     }
 

@@ -3,14 +3,30 @@
 from typing import Final
 
 from cluster.events import Event
-from cluster.view import fold_clients, fold_cluster, fold_groups, fold_positions, fold_rollouts, fold_transactions
+from cluster.view import (
+    fold_clients,
+    fold_cluster,
+    fold_consumer_groups,
+    fold_groups,
+    fold_positions,
+    fold_rollouts,
+    fold_transactions,
+)
 from cluster.view.document import group_lag
 from cluster.view.fold_table import joined
 from cluster.view.state import ClusterView
 
 SECOND_US: Final = 1_000_000
 
-_MODULES = (fold_cluster, fold_groups, fold_clients, fold_positions, fold_transactions, fold_rollouts)
+_MODULES = (
+    fold_cluster,
+    fold_groups,
+    fold_consumer_groups,
+    fold_clients,
+    fold_positions,
+    fold_transactions,
+    fold_rollouts,
+)
 HANDLERS: Final = joined([module.FOLD for module in _MODULES])
 """Event class → the function that applies it; complete, or the import fails."""
 

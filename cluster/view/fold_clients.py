@@ -171,7 +171,7 @@ def partitions_assigned(view: ClusterView, event: e.PartitionsAssigned) -> None:
     group.last_given[event.member] = event.generation
     group.given_in.update(dict.fromkeys(event.partitions, event.generation))
     last = group.rebalances[-1] if group.rebalances else None
-    if last is not None and last.generation == event.generation and group.open_rebalance is None:
+    if last is not None and last.generation == event.generation and group.under_way is None:
         last.assigned_us = event.at_us
 
 
@@ -202,8 +202,8 @@ def _let_go(view: ClusterView, member: MemberView, at_us: int, partitions: tuple
         else:
             del group.owners[name]
             group.unowned_since_us[name] = at_us
-            if group.open_rebalance is not None:
-                group.open_rebalance.unowned_since_us[name] = at_us
+            if group.under_way is not None:
+                group.under_way.unowned_since_us[name] = at_us
         if others:
             group.other_holders[name] = others
 

@@ -7,16 +7,8 @@ from cluster.protocol.rebalance_causes import RebalanceCause
 from cluster.view.committed import ASSIGNED, LATE, LOADED, NO_OFFSET, STEPS_KEPT, CommittedStepBack, step_words
 from cluster.view.fold_cluster import note, note_of
 from cluster.view.fold_table import FoldTable
-from cluster.view.state import (
-    ACTIVITY_US,
-    NEVER,
-    ClusterView,
-    GroupView,
-    Heartbeat,
-    OpenRebalance,
-    ReaderView,
-    RebalanceView,
-)
+from cluster.view.rebalances import ConsumerGroupView, OpenRebalance, RebalanceView
+from cluster.view.state import ACTIVITY_US, NEVER, ClusterView, GroupView, Heartbeat, ReaderView
 from cluster.view.votes import AssignorVote
 
 FOLD = FoldTable()
@@ -124,7 +116,7 @@ def join_barrier_completed(view: ClusterView, event: e.JoinBarrierCompleted) -> 
     group.state = "Empty"
     group.assignment = {}
     if group.open_rebalance is not None:
-        _close(view, group, event.at_us)
+        _close(group, event.at_us)
 
 
 @FOLD.handles(e.ProtocolElected)
@@ -161,15 +153,18 @@ def group_stabilized(view: ClusterView, event: e.GroupStabilized) -> None:
     group.state = "Stable"
     group.assignment = dict(event.assignment)
     group.session_deadlines_us.update(event.session_deadlines_us)
-    _close(view, group, event.at_us)
+    _close(group, event.at_us)
     note_of(view, event, "stable", event.group, f" is Stable in generation {event.generation}")
 
 
-def _close(view: ClusterView, group: GroupView, now_us: int) -> None:
-    barrier = group.open_rebalance
-    if barrier is None:
-        return
-    group.open_rebalance = None
+def _close(group: GroupView, now_us: int) -> None:
+    barrier, group.open_rebalance = group.open_rebalance, None
+    if barrier is not None:
+        complete(group, barrier, now_us)
+
+
+def complete(group: GroupView, barrier: OpenRebalance, now_us: int) -> None:
+    """Add a completed rebalance, with the partitions that changed hands."""
     moves = [
         (name, group.previous_owners[name], owner)
         for member_id, partitions in group.assignment.items()
@@ -215,15 +210,16 @@ def _describe(one: RebalanceView, group: GroupView, barrier: OpenRebalance) -> N
 @FOLD.handles(e.MemberRemoved)
 def member_removed(view: ClusterView, event: e.MemberRemoved) -> None:
     group = view.groups[event.group]
-    group.members.pop(event.member_id, None)
-    group.pending.pop(event.member_id, None)
-    group.session_deadlines_us.pop(event.member_id, None)
+    for known in (group.members, group.pending, group.session_deadlines_us):
+        known.pop(event.member_id, None)
     group.leader = event.leader
-    if group.open_rebalance is not None:
-        group.open_rebalance.joined.pop(event.member_id, None)
-        group.open_rebalance.newcomers.pop(event.member_id, None)
-        group.open_rebalance.synced.pop(event.member_id, None)
-        group.open_rebalance.removed[event.member] = event.reason
+    if group.consumer is not None:
+        group.consumer.members.pop(event.member_id, None)
+        group.assignment.pop(event.member_id, None)
+    if (rebalance := group.under_way) is not None:
+        for noted in (rebalance.joined, rebalance.newcomers, rebalance.synced):
+            noted.pop(event.member_id, None)
+        rebalance.removed[event.member] = event.reason
     note_of(view, event, "member", event.member, f" left {event.group}: {event.reason}")
 
 
@@ -245,6 +241,8 @@ def static_member_replaced(view: ClusterView, event: e.StaticMemberReplaced) -> 
         group.assignment[event.member_id] = group.assignment.pop(event.old_member_id)
     if group.open_rebalance is not None:
         group.open_rebalance.joined.pop(event.old_member_id, None)
+    if group.consumer is not None and event.old_member_id in group.consumer.members:
+        group.consumer.members[event.member_id] = group.consumer.members.pop(event.old_member_id)
     note_of(view, event, "member", event.member, f" is back in {event.group} under its instance id")
 
 
@@ -345,6 +343,11 @@ def group_loaded(view: ClusterView, event: e.GroupLoaded) -> None:
     group.session_deadlines_us = dict(event.session_deadlines_us)
     group.pending = {}
     group.open_rebalance = group.vote = None
+    load_offsets(view, event, group)
+
+
+def load_offsets(view: ClusterView, event: e.GroupLoaded | e.ConsumerGroupLoaded, group: GroupView) -> None:
+    """Take the committed offsets that a new coordinator found in the log, and note those that went back."""
     before = {name: reader.committed for name, reader in group.readers.items() if reader.committed != NEVER}
     for reader in group.readers.values():
         reader.committed = NEVER
@@ -386,6 +389,8 @@ def group_deleted(view: ClusterView, event: e.GroupDeleted) -> None:
     group.state, group.generation, group.assignor, group.leader = "Dead", 0, "", ""
     group.members, group.assignment, group.session_deadlines_us, group.pending = {}, {}, {}, {}
     group.open_rebalance = group.vote = None
+    if group.consumer is not None:
+        group.consumer = ConsumerGroupView(topic_regex=group.consumer.topic_regex)
     for reader in group.readers.values():
         reader.committed = NEVER
 

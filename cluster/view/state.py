@@ -12,6 +12,7 @@ from cluster.storage.offset_ranges import IntervalSet
 from cluster.view.brokers import BrokerView
 from cluster.view.committed import CommittedStepBack
 from cluster.view.placements import Placements, ReplicaGaps, Run, Serials
+from cluster.view.rebalances import ConsumerGroupView, OpenRebalance, RebalanceView
 from cluster.view.transactions import PartitionTransactions, TransactionView
 from cluster.view.votes import AssignorVote
 
@@ -184,85 +185,6 @@ class MemberView(msgspec.Struct, gc=False):
     next_assignors: tuple[str, ...] = ()
 
 
-class OpenRebalance(msgspec.Struct, gc=False):
-    """An open rebalance: `joined` and `synced` (member id → instant), and the latest instant of the barrier's end.
-
-    `detail` is the coordinator's reason in Kafka's words. `attempts` counts the openings of the barrier until the group
-    is Stable. `removed`: member → the reason of its removal meanwhile. `unowned_since_us`: partition → when it lost its
-    owner, also of partitions that have an owner again. `unowned_before_us`: the sum of the time without an owner before
-    the rebalance began. `follows`: the generation whose assignment made a member revoke partitions, if that is the
-    cause (KIP-429).
-    """
-
-    started_us: int
-    cause: str
-    trigger: str
-    initial: bool
-    closes_at_us: int
-    joined: dict[str, int] = {}
-    newcomers: dict[str, str] = {}
-    synced: dict[str, int] = {}
-    completed_us: int = NEVER
-    last_joined: str = ""
-    waited_us: int = 0
-    detail: str = ""
-    generation: int = 0
-    attempts: int = 1
-    extensions: int = 0
-    extended: str = ""
-    removed: dict[str, str] = {}
-    unowned_since_us: dict[str, int] = {}
-    unowned_before_us: int = 0
-    follows: int = 0
-
-
-class RebalanceView(msgspec.Struct, gc=False):
-    """A completed rebalance: its cause, its duration, the partitions that it moved, and its cost.
-
-    `arrivals`: the last members to join, with their instants, in order. `moves`: the first moved partitions, each with
-    the owner before and after. `unowned` counts partitions that had no owner for a while, `kept` those with an owner
-    throughout. `stable_us`: when the group became Stable; `assigned_us`: when the last member so far took its
-    partitions over. Other fields: as in `OpenRebalance`.
-    """
-
-    generation: int
-    cause: str
-    trigger: str
-    started_us: int
-    stable_us: int
-    waited_for: str
-    waited_us: int
-    moved: int
-    members: int
-    stopped_partition_us: int = 0
-    reread: int = 0
-    detail: str = ""
-    initial: bool = False
-    before: int = 0
-    assigned_us: int = NEVER
-    follows: int = 0
-    coordinator: int = NEVER
-    assignor: str = ""
-    leader: str = ""
-    completed_us: int = NEVER
-    attempts: int = 1
-    extensions: int = 0
-    extended: str = ""
-    arrivals: dict[str, int] = {}
-    newcomers: tuple[str, ...] = ()
-    removed: dict[str, str] = {}
-    moves: list[tuple[str, str, str]] = []
-    unowned: int = 0
-    kept: int = 0
-    unowned_before_us: int = 0
-    vote: AssignorVote | None = None
-
-    @property
-    def took_us(self) -> int:
-        """Microseconds from the rebalance's start until the last member had its partitions."""
-        return max(self.stable_us, self.assigned_us) - self.started_us
-
-
 class ReaderView(msgspec.Struct, gc=False):
     """One group's progress in one partition: its first position, its committed offset, its finished records.
 
@@ -338,6 +260,7 @@ class GroupView(msgspec.Struct, gc=False):
     last_given: dict[str, int] = {}
     given_in: dict[str, int] = {}
     vote: AssignorVote | None = None
+    consumer: ConsumerGroupView | None = None  # of a group of the new protocol
     steps_back: list[CommittedStepBack] = []
     first_number: int = 1
     lag_series: Series = msgspec.field(default_factory=Series)
@@ -346,6 +269,11 @@ class GroupView(msgspec.Struct, gc=False):
     def rebalance_count(self) -> int:
         """Completed join barriers after the first one."""
         return max(0, self.barriers_completed - 1)
+
+    @property
+    def under_way(self) -> OpenRebalance | None:
+        """The open rebalance, of either protocol."""
+        return self.open_rebalance if self.consumer is None else self.consumer.rebalance
 
 
 class FaultView(msgspec.Struct, gc=False):

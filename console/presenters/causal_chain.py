@@ -3,7 +3,8 @@
 from bisect import bisect_left, bisect_right
 
 from cluster.protocol.rebalance_causes import RebalanceCause
-from cluster.view.state import ClusterView, GroupView, LogEntry, RebalanceView
+from cluster.view.rebalances import RebalanceView
+from cluster.view.state import ClusterView, GroupView, LogEntry
 from console.presenters.event_log import concerns
 from console.presenters.formatting import SECOND_US, clock
 

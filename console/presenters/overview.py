@@ -5,7 +5,8 @@ from itertools import pairwise
 
 from cluster.view.brokers import BrokerView
 from cluster.view.document import group_lag, group_time_lag_us
-from cluster.view.state import NEVER, ClusterView, GroupView, ProducerView, RebalanceView, Series
+from cluster.view.rebalances import RebalanceView
+from cluster.view.state import NEVER, ClusterView, GroupView, ProducerView, Series
 from console.presenters import states
 from console.presenters.active_faults import fault_label
 from console.presenters.awaited_members import awaited_joins, awaited_syncs, silent_ids

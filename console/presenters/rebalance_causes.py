@@ -1,7 +1,8 @@
 """The causes of rebalances in sentences: the rule of each cause, and its effect on a group."""
 
 from cluster.protocol.rebalance_causes import BarrierExtension, RebalanceCause
-from cluster.view.state import NEVER, ClusterView, GroupView, MemberView, RebalanceView
+from cluster.view.rebalances import RebalanceView
+from cluster.view.state import NEVER, ClusterView, GroupView, MemberView
 from cluster.view.votes import AssignorVote
 from console.presenters.formatting import count, duration, partition_seconds, setting
 

@@ -5,7 +5,8 @@ from itertools import groupby
 from typing import TYPE_CHECKING
 
 from cluster.protocol.rebalance_causes import RebalanceCause
-from cluster.view.state import ClusterView, GroupView, RebalanceView
+from cluster.view.rebalances import RebalanceView
+from cluster.view.state import ClusterView, GroupView
 from cluster.view.votes import AssignorVote
 from console.presenters import rebalance_causes
 from console.presenters.causal_chain import causal_chain, rolling_restart

@@ -1,6 +1,7 @@
 """The phase bar: a group's phase, its awaited members with the reason, and the timer that ends the wait."""
 
-from cluster.view.state import NEVER, ClusterView, GroupView, OpenRebalance
+from cluster.view.rebalances import OpenRebalance
+from cluster.view.state import NEVER, ClusterView, GroupView
 from console.presenters import rebalance_causes, states
 from console.presenters.active_faults import faults_on
 from console.presenters.awaited_members import (

@@ -1,6 +1,7 @@
 """Completed rebalances and the current one as a table."""
 
-from cluster.view.state import NEVER, ClusterView, GroupView, RebalanceView
+from cluster.view.rebalances import RebalanceView
+from cluster.view.state import NEVER, ClusterView, GroupView
 from console.presenters import rebalance_causes
 from console.presenters.awaited_members import awaited_joins, awaited_syncs
 from console.presenters.formatting import count, duration, moment, partition_seconds

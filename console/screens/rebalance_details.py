@@ -1,6 +1,6 @@
 """The details of one finished rebalance, and the settings that would have changed it."""
 
-from cluster.view.state import RebalanceView
+from cluster.view.rebalances import RebalanceView
 from console.flight import Flight
 from console.player import Player
 from console.presenters.fault_menu import CommandTarget

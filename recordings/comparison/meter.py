@@ -16,7 +16,8 @@ from cluster.view import ClusterView, fold
 from cluster.view.delivery import fates
 from cluster.view.document import group_partitions, group_time_lag_us
 from cluster.view.fold_groups import stopped_partition_us
-from cluster.view.state import GroupView, LogEntry, RebalanceView
+from cluster.view.rebalances import RebalanceView
+from cluster.view.state import GroupView, LogEntry
 from recordings.comparison.availability import AvailabilityMeter
 from recordings.comparison.bill import CAUGHT_UP_US, LATE_US, Bill, ClusterBill, GroupBill, ProducerBill
 

@@ -15,7 +15,8 @@ CLASSIC = "org.apache.kafka.coordinator.group.classic.ClassicGroup"
 SHARD = "org.apache.kafka.coordinator.group.GroupCoordinatorShard"
 
 
-def _coordinator(group: GroupLogState, message: str, level: str = "INFO", logger: str = GROUPS) -> Line:
+def coordinator_line(group: GroupLogState, message: str, level: str = "INFO", logger: str = GROUPS) -> Line:
+    """A line of the group's coordinator."""
     topic, _, number = group.partition.rpartition("-")
     return Line(level, f"[GroupCoordinator id={group.broker} topic={topic} partition={number}] ", message, logger)
 
@@ -38,7 +39,7 @@ def member_id_assigned(log: KafkaLogState, event: e.MemberIdAssigned) -> list[Li
         f"Dynamic member with unknown member id joins group {event.group} in {group.state} state. Created a new member"
         f" id {event.member_id} and requesting the member to rejoin with this id."
     )
-    return [_coordinator(group, message)]
+    return [coordinator_line(group, message)]
 
 
 @WRITER.handles(e.RebalanceStarted)
@@ -54,7 +55,7 @@ def rebalance_started(log: KafkaLogState, event: e.RebalanceStarted) -> list[Lin
         f"Preparing to rebalance group {event.group} in state PreparingRebalance with old generation"
         f" {event.generation} (reason: {event.detail})."
     )
-    return [*lines, _coordinator(group, message)]
+    return [*lines, coordinator_line(group, message)]
 
 
 @WRITER.handles(e.JoinReceived)
@@ -86,12 +87,14 @@ def _joins(log: KafkaLogState, name: str, member: str, member_id: str) -> Line:
             f"Dynamic member with unknown member id joins group {name} in state {group.state}. Created a new member id"
             f" {member_id} and added the member to the group."
         )
-    return _coordinator(group, message)
+    return coordinator_line(group, message)
 
 
 @WRITER.handles(e.StaticMemberReplaced)
 def static_member_replaced(log: KafkaLogState, event: e.StaticMemberReplaced) -> list[Line]:
     group = log.group(event.group)
+    if group.consumer:
+        return []
     log.member_ids.pop(event.member, None)
     log.member_ids[event.member] = event.member_id  # the newest member id is the last
     group.assignment = {**group.assignment, event.member_id: group.assignment.get(event.old_member_id, ())}
@@ -100,13 +103,13 @@ def static_member_replaced(log: KafkaLogState, event: e.StaticMemberReplaced) ->
         f" {event.group} in {group.state} state. Replacing previously mapped member {event.old_member_id} with this"
         " groupInstanceId."
     )
-    lines = [_coordinator(group, message)]
+    lines = [coordinator_line(group, message)]
     if event.goes_on:
         message = (
             "Static member which joins during Stable stage and doesn't affect the selected protocol will not trigger a"
             " rebalance."
         )
-        lines.append(_coordinator(group, message))
+        lines.append(coordinator_line(group, message))
     return lines
 
 
@@ -116,7 +119,7 @@ def join_barrier_extended(log: KafkaLogState, event: e.JoinBarrierExtended) -> l
     lines = _absent(group, event.group)
     if event.reason == BarrierExtension.NO_REJOIN:
         message = f"Group {event.group} could not complete rebalance because no members rejoined."
-        lines.append(_coordinator(group, message, "ERROR"))
+        lines.append(coordinator_line(group, message, "ERROR"))
     return lines
 
 
@@ -131,7 +134,7 @@ def join_barrier_completed(log: KafkaLogState, event: e.JoinBarrierCompleted) ->
         message = f"Stabilized group {event.group} generation {event.generation} with {len(event.members)} members."
     else:
         message = f"Group {event.group} with generation {event.generation} is now empty."
-    return [*_absent(group, event.group), _coordinator(group, message)]
+    return [*_absent(group, event.group), coordinator_line(group, message)]
 
 
 def _absent(group: GroupLogState, name: str) -> list[Line]:
@@ -140,7 +143,7 @@ def _absent(group: GroupLogState, name: str) -> list[Line]:
         return []
     message = f"Group {name} removed dynamic members who haven't joined: [{', '.join(group.absent)}]"
     group.absent = []
-    return [_coordinator(group, message)]
+    return [coordinator_line(group, message)]
 
 
 @WRITER.handles(e.SyncReceived)
@@ -153,7 +156,7 @@ def sync_received(log: KafkaLogState, event: e.SyncReceived) -> list[Line]:
         f"Assignment received from leader {event.member_id} for group {event.group} for generation {group.generation}."
         f" The group has {len(group.members)} members, {static} of which are static."
     )
-    return [_coordinator(group, message)]
+    return [coordinator_line(group, message)]
 
 
 @WRITER.handles(e.HeartbeatAnswered)
@@ -167,7 +170,7 @@ def heartbeat_answered(log: KafkaLogState, event: e.HeartbeatAnswered) -> list[L
         f"Request memberId={event.member_id} for static member with groupInstanceId={instance_id} is fenced by existing"
         f" memberId={now} during operation heartbeat"
     )
-    return [_coordinator(log.group(event.group), message, logger=CLASSIC)]
+    return [coordinator_line(log.group(event.group), message, logger=CLASSIC)]
 
 
 def _is(log: KafkaLogState, name: str, instance_id: str) -> bool:
@@ -185,6 +188,8 @@ def group_stabilized(log: KafkaLogState, event: e.GroupStabilized) -> list[Line]
 @WRITER.handles(e.MemberRemoved)
 def member_removed(log: KafkaLogState, event: e.MemberRemoved) -> list[Line]:
     group, name, member_id = log.group(event.group), event.group, event.member_id
+    if group.consumer:
+        return []
     pending = member_id in log.pending
     log.pending.pop(member_id, None)
     match event.reason:
@@ -202,7 +207,7 @@ def member_removed(log: KafkaLogState, event: e.MemberRemoved) -> list[Line]:
             message += f" client reason: {said}"
         case _:
             return []  # the line that prepares the rebalance names the reason, or no line does
-    return [_coordinator(group, message)]
+    return [coordinator_line(group, message)]
 
 
 @WRITER.handles(e.GroupLoaded)
@@ -211,7 +216,7 @@ def group_loaded(log: KafkaLogState, event: e.GroupLoaded) -> list[Line]:
     group.broker, group.state, group.generation = event.broker, event.state, event.generation
     group.members, group.protocol = tuple(event.members.values()), event.protocol
     group.absent, group.logged_join = [], ""
-    return [_coordinator(group, f"Loaded classic group {event.group} with {len(event.members)} members.")]
+    return [coordinator_line(group, f"Loaded classic group {event.group} with {len(event.members)} members.")]
 
 
 @WRITER.handles(e.GroupUnloaded)
@@ -221,14 +226,16 @@ def group_unloaded(log: KafkaLogState, event: e.GroupUnloaded) -> list[Line]:
     if event.broker in log.stopping:  # a coordinator that is shutting down does not log it (4.1.0 and 4.3.1)
         return []
     message = f"[GroupId={event.group}] Unloading group metadata for generation {group.generation}."
-    return [_coordinator(group, message)]
+    if group.consumer:
+        message = f"[GroupId={event.group}] Unloaded group metadata for group epoch {group.generation}."
+    return [coordinator_line(group, message)]
 
 
 @WRITER.handles(e.OffsetsExpired)
 def offsets_expired(log: KafkaLogState, event: e.OffsetsExpired) -> list[Line]:
     count = len(event.partitions)
     message = f"Generated {count} tombstone records while cleaning up group metadata."
-    return [_coordinator(log.group(event.group), message, logger=SHARD)]
+    return [coordinator_line(log.group(event.group), message, logger=SHARD)]
 
 
 @WRITER.handles(e.GroupDeleted)

@@ -14,6 +14,7 @@ from cluster.events import Event
 from recordings.kafka_log import (
     assignments,
     brokers,
+    consumer_group_coordinators,
     consumers,
     followers,
     group_coordinators,
@@ -31,6 +32,7 @@ WRITERS = (
     offsets.WRITER,
     producers.WRITER,
     group_coordinators.WRITER,
+    consumer_group_coordinators.WRITER,
     brokers.WRITER,
     followers.WRITER,
 )

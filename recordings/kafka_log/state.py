@@ -22,6 +22,7 @@ class GroupLogState(msgspec.Struct):
 
     `logged_join`: the newcomer whose line preceded the rebalance that it started. `absent`: member ids that the barrier
     closed without. `subscriptions`: by generation, the members' subscriptions, until the leader has assigned.
+    `consumer`: of the new protocol; its members' epochs, rebalance timeouts and instance ids are by member id.
     """
 
     partition: str
@@ -35,6 +36,10 @@ class GroupLogState(msgspec.Struct):
     cooperative: bool = False
     assignment: dict[str, tuple[str, ...]] = {}
     subscriptions: dict[int, dict[str, Subscription]] = {}
+    consumer: bool = False
+    epochs: dict[str, int] = {}
+    rebalance_timeouts_ms: dict[str, int] = {}
+    instance_ids: dict[str, str] = {}
 
 
 class PartitionLogState(msgspec.Struct):

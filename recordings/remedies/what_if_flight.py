@@ -8,7 +8,7 @@ import msgspec
 from cluster.commands import CommandError, parse
 from cluster.spec import ScenarioSpec, SettingError
 from cluster.view import ClusterView
-from cluster.view.state import RebalanceView
+from cluster.view.rebalances import RebalanceView
 from recordings.bounded_files import RecordingError
 from recordings.comparison.bill import Bill
 from recordings.comparison.meter import BillMeter

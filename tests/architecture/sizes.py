@@ -23,6 +23,7 @@ LARGE_PACKAGES: Mapping[str, int] = {
 SMALL_MODULES: Mapping[str, str] = {
     "cluster/config/cluster_config.py": "one role a file, as client_config",
     "cluster/assignors/round_robin.py": "one assignor a file, as the others",
+    "cluster/coordinators/consumer_group/member.py": "a struct: a module that is not compiled",
     "console/cli/__main__.py": "what `python -m console.cli` runs",
     "console/cli/planned.py": "read without the commands that it announces",
     "console/cli/start.py": "the entry point: answers signals before the rest is imported",

@@ -6,15 +6,8 @@ from typing import Any
 import pytest
 
 from cluster.view.brokers import BrokerView
-from cluster.view.state import (
-    NEVER,
-    ClusterView,
-    GroupView,
-    LogEntry,
-    MemberView,
-    ProducerView,
-    RebalanceView,
-)
+from cluster.view.rebalances import RebalanceView
+from cluster.view.state import NEVER, ClusterView, GroupView, LogEntry, MemberView, ProducerView
 from cluster.view.votes import AssignorVote
 from console.presenters import (
     activity_lanes,

@@ -3,7 +3,8 @@
 import msgspec
 import pytest
 
-from cluster.view.state import NEVER, ClusterView, GroupView, RebalanceView
+from cluster.view.rebalances import RebalanceView
+from cluster.view.state import NEVER, ClusterView, GroupView
 from cluster.view.transactions import TransactionView
 from console.presenters import (
     formatting,

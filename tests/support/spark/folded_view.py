@@ -7,7 +7,8 @@ import msgspec
 
 from cluster.view import ClusterView, document, fold
 from cluster.view.document import group_partitions, partition_time_lag_us, read_up_to
-from cluster.view.state import NEVER, RebalanceView
+from cluster.view.rebalances import RebalanceView
+from cluster.view.state import NEVER
 from recordings.journal.reader import Recording
 
 SECOND_US = 1_000_000

@@ -1,0 +1,123 @@
+"""The read model of rebalances, under way and completed, and of what a group of the new protocol has (KIP-848)."""
+
+from typing import Final
+
+import msgspec
+
+from cluster.view.votes import AssignorVote
+
+NEVER: Final = -1
+
+
+class OpenRebalance(msgspec.Struct, gc=False):
+    """An open rebalance: `joined` and `synced` (member id → instant), and the latest instant of the barrier's end.
+
+    `detail` is the coordinator's reason in Kafka's words. `attempts` counts the openings of the barrier until the group
+    is Stable. `removed`: member → the reason of its removal meanwhile. `unowned_since_us`: partition → when it lost its
+    owner, also of partitions that have an owner again. `unowned_before_us`: the sum of the time without an owner before
+    the rebalance began. `follows`: the generation whose assignment made a member revoke partitions, if that is the
+    cause (KIP-429).
+    """
+
+    started_us: int
+    cause: str
+    trigger: str
+    initial: bool
+    closes_at_us: int
+    joined: dict[str, int] = {}
+    newcomers: dict[str, str] = {}
+    synced: dict[str, int] = {}
+    completed_us: int = NEVER
+    last_joined: str = ""
+    waited_us: int = 0
+    detail: str = ""
+    generation: int = 0
+    attempts: int = 1
+    extensions: int = 0
+    extended: str = ""
+    removed: dict[str, str] = {}
+    unowned_since_us: dict[str, int] = {}
+    unowned_before_us: int = 0
+    follows: int = 0
+
+
+class RebalanceView(msgspec.Struct, gc=False):
+    """A completed rebalance: its cause, its duration, the partitions that it moved, and its cost.
+
+    `arrivals`: the last members to join, with their instants, in order. `moves`: the first moved partitions, each with
+    the owner before and after. `unowned` counts partitions that had no owner for a while, `kept` those with an owner
+    throughout. `stable_us`: when the group became Stable; `assigned_us`: when the last member so far took its
+    partitions over. Other fields: as in `OpenRebalance`.
+    """
+
+    generation: int
+    cause: str
+    trigger: str
+    started_us: int
+    stable_us: int
+    waited_for: str
+    waited_us: int
+    moved: int
+    members: int
+    stopped_partition_us: int = 0
+    reread: int = 0
+    detail: str = ""
+    initial: bool = False
+    before: int = 0
+    assigned_us: int = NEVER
+    follows: int = 0
+    coordinator: int = NEVER
+    assignor: str = ""
+    leader: str = ""
+    completed_us: int = NEVER
+    attempts: int = 1
+    extensions: int = 0
+    extended: str = ""
+    arrivals: dict[str, int] = {}
+    newcomers: tuple[str, ...] = ()
+    removed: dict[str, str] = {}
+    moves: list[tuple[str, str, str]] = []
+    unowned: int = 0
+    kept: int = 0
+    unowned_before_us: int = 0
+    vote: AssignorVote | None = None
+
+    @property
+    def took_us(self) -> int:
+        """Microseconds from the rebalance's start until the last member had its partitions."""
+        return max(self.stable_us, self.assigned_us) - self.started_us
+
+
+class ConsumerGroupMemberView(msgspec.Struct, gc=False):
+    """A member at its coordinator. `epoch` is -2 while a static member is away.
+
+    `state`: STABLE, UNREVOKED_PARTITIONS (it must give up `pending_revocation` by `fenced_at_us`, -1: no such limit),
+    UNRELEASED_PARTITIONS (partitions of its target belong to other members yet).
+    """
+
+    epoch: int = 0
+    previous_epoch: int = 0
+    state: str = "STABLE"
+    assigned: tuple[str, ...] = ()
+    pending_revocation: tuple[str, ...] = ()
+    target: tuple[str, ...] = ()
+    fenced_at_us: int = -1
+    instance_id: str = ""
+    topics: tuple[str, ...] = ()
+    topic_regex: str = ""
+
+
+class ConsumerGroupView(msgspec.Struct, gc=False):
+    """What a group of the new protocol has instead of a barrier. `members`: by member id, as in `GroupView.members`.
+
+    `topic_regex`: as declared for its members. `regexes`: each resolved expression → its topics. `computed`: how many
+    targets were computed. `rebalance`: from the epoch that left Stable or Empty until the group is so again.
+    """
+
+    group_epoch: int = 0
+    assignment_epoch: int = 0
+    members: dict[str, ConsumerGroupMemberView] = {}
+    topic_regex: str = ""
+    regexes: dict[str, tuple[str, ...]] = {}
+    computed: int = 0
+    rebalance: OpenRebalance | None = None
