@@ -169,6 +169,20 @@ def test_a_runner_fails_a_vector_that_is_wrong(schema: str) -> None:
                 vector._replace(vector=wrong).run()
 
 
+@pytest.mark.parametrize("name", ["v-target-order", "v-target-replaced", "v-target-range"])
+def test_a_target_with_one_partition_elsewhere_is_wrong(name: str) -> None:
+    """Also where the order is not the project's: sizes, or what stays, differ."""
+    (vector,) = (vector for vector in VARIANTS if vector.id == name)
+    for number, step in enumerate(vector.vector["steps"]):
+        for giver in step["expect"].get("assignment", {}):
+            wrong = json.loads(json.dumps(vector.vector))
+            target = wrong["steps"][number]["expect"]["assignment"]
+            taker = next(member for member in target if member != giver)
+            target[taker].append(target[giver].pop())
+            with pytest.raises(AssertionError):
+                vector._replace(vector=wrong).run()
+
+
 def _numbers(value: Any, way: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:  # noqa: ANN401 - it is JSON
     """Where numbers stand in what a vector expects; a skipped assignment and the like are no numbers."""
     if isinstance(value, dict):

@@ -14,6 +14,7 @@ import pytest
 from pytest_benchmark.fixture import BenchmarkFixture
 
 from cluster.assignors import ASSIGNORS, Subscription
+from cluster.coordinators.assignors import SERVER_ASSIGNORS, ConsumerGroupSpec, ConsumerMemberSpec
 from cluster.protocol import murmur2
 
 SIZES = [(2_000, 200), (10_000, 1_000)]
@@ -62,6 +63,27 @@ def test_a_member_leaves_a_group_of_many_interests(benchmark: BenchmarkFixture, 
     assert sum(map(len, assignment.values())) == partitions
 
 
+def target_group(partitions: int, members: int, *, equal: bool, after: str) -> ConsumerGroupSpec:
+    """The group of `fresh_members`, or of `after_a_leave`, as the coordinator sees it (KIP-848)."""
+    specs = {
+        name: ConsumerMemberSpec(tuple(given.topics)) for name, given in fresh_members(members, equal=equal).items()
+    }
+    fresh = ConsumerGroupSpec(specs, counts_of(partitions), "HOMOGENEOUS" if equal else "HETEROGENEOUS")
+    if after == "fresh":
+        return fresh
+    target = SERVER_ASSIGNORS["uniform"].assign(fresh)
+    left = {name: spec._replace(assigned=target[name]) for name, spec in specs.items() if name != "member-0007"}
+    return fresh._replace(members=left)
+
+
+@pytest.mark.parametrize(("partitions", "members"), SIZES)
+@pytest.mark.parametrize("after", ["fresh", "after a leave"])
+@pytest.mark.parametrize("equal", [True, False], ids=["equal subscriptions", "different subscriptions"])
+def test_uniform(benchmark: BenchmarkFixture, partitions: int, members: int, after: str, *, equal: bool) -> None:
+    target = benchmark(SERVER_ASSIGNORS["uniform"].assign, target_group(partitions, members, equal=equal, after=after))
+    assert sum(map(len, target.values())) == partitions
+
+
 def test_the_hash_of_a_key(benchmark: BenchmarkFixture) -> None:
     assert benchmark(murmur2, b"customer-42") == -542987495
 
@@ -95,9 +117,9 @@ def seconds(work: Callable[[], object], times: int) -> float:
     """The best of several: whatever else the machine did only makes it longer."""
     found = []
     for _ in range(times):
-        began = time.perf_counter()
+        began = time.process_time()
         work()
-        found.append(time.perf_counter() - began)
+        found.append(time.process_time() - began)
     return min(found)
 
 
@@ -150,3 +172,20 @@ def test_a_group_five_times_as_large_takes_at_most_ten_times_as_long(after: str)
     small, large = (best(*size) for size in SIZES)
     sys.stdout.write(f"\nsticky, {after}: {1e3 * small:.2f} ms and {1e3 * large:.2f} ms: {large / small:.1f} times\n")
     assert large <= AT_MOST_LONGER * small
+
+
+@pytest.mark.parametrize("after", ["fresh", "after a leave"])
+@pytest.mark.parametrize("equal", [True, False], ids=["equal subscriptions", "different subscriptions"])
+def test_uniform_is_no_slower_than_sticky(after: str, *, equal: bool) -> None:
+    """The coordinator computes it for each join and leave, where the classic protocol asks the leader."""
+    counts = counts_of(PARTITIONS)
+    group = target_group(PARTITIONS, MEMBERS, equal=equal, after=after)
+    subscriptions = (
+        fresh_members(MEMBERS, equal=equal)
+        if after == "fresh"
+        else after_a_leave("sticky", PARTITIONS, MEMBERS, equal=equal)
+    )
+    uniform = seconds(lambda: SERVER_ASSIGNORS["uniform"].assign(group), 20)
+    sticky = seconds(lambda: ASSIGNORS["sticky"].assign(counts, subscriptions), 20)
+    sys.stdout.write(f"\n{after}: uniform {1e3 * uniform:.2f} ms, sticky {1e3 * sticky:.2f}: {uniform / sticky:.2f}\n")
+    assert uniform <= sticky

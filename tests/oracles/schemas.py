@@ -26,6 +26,7 @@ RUNNERS: dict[str, str] = {
     "assignment": "run_assignment",
     "rack_assignment": "run_rack_assignment",
     "sticky_scenario": "run_sticky_scenario",
+    "target_assignment": "run_target_assignment",
     "mixed": "run_mixed",
     "producer_state": "run_producer_state",
     "log_transactions": "run_log_transactions",

@@ -36,10 +36,13 @@ class ServerRangeAssignor(ServerAssignor):
                 subscribers.setdefault(topic, []).append(member)
         ranges: dict[str, list[str]] = {member: [] for member in sorted(members)}
         for topic, count in subscribed_counts(group).items():
-            share, one_more = divmod(count, len(subscribers[topic]))
+            readers = subscribers[topic]
+            share, one_more = divmod(count, len(readers))
+            names = [f"{topic}-{number}" for number in range(count)]
             start = 0
-            for place, member in enumerate(subscribers[topic]):
-                end = start + share + (place < one_more)
-                ranges[member] += [f"{topic}-{number}" for number in range(start, end)]
+            for member in readers if share else readers[:one_more]:
+                end = start + share + (one_more > 0)
+                ranges[member] += names[start:end]
                 start = end
+                one_more -= one_more > 0
         return {member: tuple(partitions) for member, partitions in ranges.items()}

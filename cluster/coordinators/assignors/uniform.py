@@ -14,6 +14,7 @@ Source: `org.apache.kafka.coordinator.group.assignor.UniformHomogeneousAssignmen
 
 from __future__ import annotations
 
+from itertools import chain
 from typing import Final
 
 from cluster.coordinators.assignors.interface import (
@@ -23,6 +24,7 @@ from cluster.coordinators.assignors.interface import (
     subscribed_counts,
 )
 from cluster.coordinators.assignors.uniform_heterogeneous import UniformHeterogeneousAssignmentBuilder
+from cluster.protocol.names import topic_of
 
 _SMALLEST_TABLE: Final = 16
 
@@ -48,54 +50,52 @@ class UniformHomogeneousAssignmentBuilder:
 
     def __init__(self, group: ConsumerGroupSpec) -> None:
         self._names: list[str] = []
-        self._topic_of: list[str] = []
         self._first: dict[str, int] = {}
         for topic, count in subscribed_counts(group).items():
             self._first[topic] = len(self._names)
             prefix = topic + "-"
             self._names += [prefix + str(number) for number in range(count)]
-            self._topic_of += [topic] * count
         self._place = dict(zip(self._names, range(len(self._names)), strict=True))
         self._owned = {member: group.members[member].assigned for member in sorted(group.members)}
 
     def build(self) -> TargetAssignment:
         """Keep, revoke, and assign the rest."""
-        place, names = self._place, self._names
-        taken: dict[str, None] = {}
-        for assigned in self._owned.values():
-            taken.update(dict.fromkeys(assigned))
+        names, place = self._names, self._place
+        taken = dict.fromkeys(chain.from_iterable(self._owned.values()))
+        if not taken.keys() <= place.keys():
+            self._owned = {
+                member: tuple([name for name in assigned if name in place]) for member, assigned in self._owned.items()
+            }
         unassigned = [at for at, name in enumerate(names) if name not in taken]
         target: TargetAssignment = {}
-        below: list[tuple[str, list[int], int]] = []
+        below: list[tuple[str, int]] = []
         share, one_more = divmod(len(names), max(1, len(self._owned)))
         members_left = len(self._owned)
         for member, assigned in self._owned.items():
-            kept = [place[name] for name in assigned if name in place]
-            quota = share + (one_more > 0)
-            if len(kept) > quota:
-                kept = self._keep(kept, quota, unassigned)
-            lacking = quota - len(kept)
             with_one_more = one_more > 0
-            if lacking and with_one_more and members_left > one_more:
+            lacking = share + with_one_more - len(assigned)
+            target[member] = assigned if lacking >= 0 else self._keep(assigned, share + with_one_more, unassigned)
+            if lacking > 0 and with_one_more and members_left > one_more:
                 lacking -= 1
                 with_one_more = False
             one_more -= with_one_more
             members_left -= 1
-            if lacking:
-                below.append((member, kept, lacking))
-            target[member] = assigned if len(kept) == len(assigned) else tuple([names[at] for at in kept])
+            if lacking > 0:
+                below.append((member, lacking))
         begin = 0
-        for member, kept, lacking in below:
-            held = sorted(kept + unassigned[begin : begin + lacking])
+        for member, lacking in below:
+            held = [place[name] for name in target[member]]
+            held += unassigned[begin : begin + lacking]
+            held.sort()
             target[member] = tuple([names[at] for at in held])
             begin += lacking
         return target
 
-    def _keep(self, held: list[int], quota: int, unassigned: list[int]) -> list[int]:
+    def _keep(self, held: tuple[str, ...], quota: int, unassigned: list[int]) -> tuple[str, ...]:
         """Cut a member's partitions to its quota, topic by topic; what it gives up is `unassigned` from now on."""
         of_topic: dict[str, list[int]] = {}
-        for at in held:
-            of_topic.setdefault(self._topic_of[at], []).append(at)
+        for name in held:
+            of_topic.setdefault(topic_of(name), []).append(self._place[name])
         kept: list[int] = []
         for topic, mine in sorted(of_topic.items()):
             if len(mine) > quota:
@@ -106,7 +106,7 @@ class UniformHomogeneousAssignmentBuilder:
             else:
                 quota -= len(mine)
                 kept += mine
-        return kept
+        return tuple([self._names[at] for at in kept])
 
 
 def in_hash_order(places: list[int], first: int) -> list[int]:

@@ -44,8 +44,9 @@ class UniformHeterogeneousAssignmentBuilder:
         held: dict[str, list[str]] = {member: [] for member in self._members}
         lists = list(held.values())
         for topic, owners in self._owners.items():
+            prefix = topic + "-"
             for number, owner in enumerate(owners):
-                lists[owner].append(f"{topic}-{number}")
+                lists[owner].append(prefix + str(number))
         return {member: tuple(partitions) for member, partitions in held.items()}
 
     def _rank(self, topic: str) -> tuple[float, int, str]:
@@ -53,12 +54,17 @@ class UniformHeterogeneousAssignmentBuilder:
         return -self._counts[topic] / subscribers, subscribers, topic
 
     def _keep(self, group: ConsumerGroupSpec) -> None:
+        owners_of: dict[tuple[str, ...], dict[str, list[int]]] = {}
         for number, member in enumerate(self._members):
             spec = group.members[member]
+            owners = owners_of.get(spec.topics)
+            if owners is None:
+                owners = {topic: self._owners[topic] for topic in spec.topics if topic in self._owners}
+                owners_of[spec.topics] = owners
             for partition in spec.assigned:
                 topic, _, text = partition.rpartition("-")
-                if topic in spec.topics and topic in self._owners and int(text) < self._counts[topic]:
-                    self._owners[topic][int(text)] = number
+                if topic in owners and int(text) < len(owners[topic]):
+                    owners[topic][int(text)] = number
                     self._loads[number] += 1
 
     def _assign_rest(self, topic: str) -> None:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from itertools import permutations
+from collections.abc import Mapping
 from random import Random
 
 import pytest
@@ -16,10 +15,10 @@ from cluster.coordinators.assignors import (
     ConsumerGroupSpec,
     ConsumerMemberSpec,
     SubscriptionType,
-    TargetAssignment,
     subscription_type,
 )
-from cluster.protocol.names import TopicPartition, topic_of
+from cluster.protocol.names import TopicPartition
+from tests.support.targets import assert_balanced, assert_moves_least, assert_valid
 
 NAMES = list(SERVER_ASSIGNORS)
 TOPICS = ("a", "b", "c-d", "e", "missing")
@@ -50,39 +49,6 @@ def groups(draw: st.DrawFn, *, equal: bool | None = None) -> ConsumerGroupSpec:
     if len({tuple(sorted(member.topics)) for member in members.values()}) == 1 and draw(st.integers(0, 4)):
         kind = "HOMOGENEOUS"  # and now and then the other one: a mix of names and a regular expression
     return ConsumerGroupSpec(members, counts, kind)
-
-
-def in_order(partitions: Sequence[str]) -> list[str]:
-    return [str(one) for one in sorted(TopicPartition.parse(name) for name in partitions)]
-
-
-def kept(group: ConsumerGroupSpec, target: TargetAssignment, member: str) -> set[str]:
-    return set(group.members[member].assigned) & set(target[member])
-
-
-def still_wanted(group: ConsumerGroupSpec, member: str) -> list[str]:
-    spec = group.members[member]
-    return [name for name in spec.assigned if topic_of(name) in spec.topics]
-
-
-def assert_valid(group: ConsumerGroupSpec, target: TargetAssignment) -> None:
-    assert list(target) == sorted(group.members), "every member, in order"
-    wanted = {topic for member in group.members.values() for topic in member.topics}
-    every = [
-        f"{topic}-{n}" for topic, count in group.partitions_per_topic.items() if topic in wanted for n in range(count)
-    ]
-    assert in_order([name for held in target.values() for name in held]) == in_order(every), "each partition once"
-    for member, held in target.items():
-        assert list(held) == in_order(held), "by topic and number"
-        assert {topic_of(name) for name in held} <= set(group.members[member].topics)
-
-
-def assert_balanced(group: ConsumerGroupSpec, target: TargetAssignment) -> None:
-    """No member has two more than one that could have taken one of them."""
-    for fuller, emptier in permutations(target, 2):
-        if len(target[fuller]) > len(target[emptier]) + 1:
-            shared = {topic_of(name) for name in target[fuller]} & set(group.members[emptier].topics)
-            assert not shared, f"{fuller} has too much of {shared}, to which {emptier} subscribes"
 
 
 def with_target(group: ConsumerGroupSpec, target: Mapping[str, tuple[str, ...]]) -> ConsumerGroupSpec:
@@ -139,14 +105,17 @@ def test_uniform_moves_no_more_than_balance_needs(group: ConsumerGroupSpec) -> N
     target = SERVER_ASSIGNORS["uniform"].assign(group)
     sizes = [len(held) for held in target.values()]
     assert max(sizes) - min(sizes) <= 1
-    share, one_more = divmod(sum(sizes), len(sizes))
-    owned = {member: len(still_wanted(group, member)) for member in target}
-    most = sum(min(count, share) for count in owned.values())
-    most += min(one_more, sum(count > share for count in owned.values()))
-    assert sum(len(kept(group, target, member)) for member in target) == most
-    for member, held in target.items():
-        lost = owned[member] > len(kept(group, target, member))
-        assert not lost or len(held) == len(kept(group, target, member)), f"{member} loses and gains"
+    assert_moves_least(group, target)
+
+
+def test_a_hundred_topics_and_forty_nine_members() -> None:
+    """`UniformHomogeneousAssignmentBuilderTest.testValidityAndBalanceForLargeSampleSet`."""
+    counts = {f"topic-{number}": 3 for number in range(1, 101)}
+    members = {f"member{number}": ConsumerMemberSpec(tuple(counts)) for number in range(1, 50)}
+    group = ConsumerGroupSpec(members, counts, "HOMOGENEOUS")
+    target = SERVER_ASSIGNORS["uniform"].assign(group)
+    assert_valid(group, target)
+    assert {len(held) for held in target.values()} == {6, 7}
 
 
 @given(group=groups(equal=False))
