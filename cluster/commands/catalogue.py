@@ -105,6 +105,19 @@ class SlowDependency(msgspec.Struct, frozen=True, tag="slow_dependency"):
     for_us: int | None = None
 
 
+class FailDependency(msgspec.Struct, frozen=True, tag="fail_dependency"):
+    """What a group's applications call for each record answers with an error: each record fails."""
+
+    group: str
+    for_us: int | None = None
+
+
+class RestoreDependency(msgspec.Struct, frozen=True, tag="restore_dependency"):
+    """What a group's applications call answers without errors again, and as fast as ever."""
+
+    group: str
+
+
 class Scale(msgspec.Struct, frozen=True, tag="scale"):
     """Give a group this many members: new numbers are started, the highest numbers stopped cleanly.
 
@@ -312,6 +325,7 @@ Command = (
     | RollingRestart | RollingRestartBrokers | Rollout
     | EndRollout | Cut | Heal | Hold | Release | SlowLink | LoseResponses | AddPartitions | Subscribe | Set | Seek
     | AbandonTransaction | AbortHangingTransaction | Elect | Isolate | FailOverController | MoveCoordinator | SlowDisk
-    | FillDisk | DeleteRecords | Nemesis | Mark | SlowDependency | PausePartitions | ResumePartitions
+    | FillDisk | DeleteRecords | Nemesis | Mark | SlowDependency | PausePartitions | ResumePartitions | FailDependency
+    | RestoreDependency
 )  # fmt: skip
 """Any command."""

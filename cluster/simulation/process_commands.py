@@ -42,6 +42,8 @@ class ProcessCommands:
             c.Stall: self._stall,
             c.SlowMember: self._slow_member,
             c.SlowDependency: self._slow_dependency,
+            c.FailDependency: self._fail_dependency,
+            c.RestoreDependency: self._restore_dependency,
         }
 
     # --- what other commands need -------------------------------------------------------------------------------------
@@ -274,9 +276,24 @@ class ProcessCommands:
     def _slow_dependency(self, command: c.SlowDependency) -> None:
         dependency, key = self._cluster.dependencies[command.group], ("slow dependency", command.group)
         if command.to_us:
-            self._active.start(key, command, command.for_us, dependency.recover)
+            self._active.start(key, command, command.for_us, dependency.quicken)
         elif key in self._active.faults:  # 0: the dependency is as fast as before the fault
             self._active.forget(key)
         else:
             raise CommandRefusedError(f"the dependency of {command.group} is not slow")
         dependency.delay_us = command.to_us
+
+    def _fail_dependency(self, command: c.FailDependency) -> None:
+        if any(each.name == command.group and each.application.worker_threads for each in self._cluster.spec.groups):
+            raise CommandRefusedError(f"{command.group} has worker threads: only records met in poll() can fail")
+        dependency = self._cluster.dependencies[command.group]
+        self._active.start(("fail dependency", command.group), command, command.for_us, dependency.restore)
+        dependency.failing = True
+
+    def _restore_dependency(self, command: c.RestoreDependency) -> None:
+        keys = [("slow dependency", command.group), ("fail dependency", command.group)]
+        if not any(key in self._active.faults for key in keys):
+            raise CommandRefusedError(f"the dependency of {command.group} is neither slow nor failing")
+        for key in keys:
+            if key in self._active.faults:
+                self._active.revert(key)

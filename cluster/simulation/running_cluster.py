@@ -10,7 +10,7 @@ import trio
 
 from cluster.broker.broker import Broker
 from cluster.broker.controller_channel import ControllerChannel
-from cluster.clients.application.processing_time import Dependency
+from cluster.clients.application.dependency import Dependency
 from cluster.clients.consumer.consumer import Consumer
 from cluster.clients.producer.producer import Producer
 from cluster.commands import Command, Names

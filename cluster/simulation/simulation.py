@@ -26,8 +26,9 @@ from cluster.broker.controller_channel import ControllerChannel
 from cluster.broker.group_coordinator_service import OFFSETS_TOPIC
 from cluster.broker.replica import Replica
 from cluster.broker.transaction_coordinator_service import TRANSACTIONS_TOPIC
+from cluster.clients.application.dependency import Dependency
 from cluster.clients.application.failures import Failures
-from cluster.clients.application.processing_time import Dependency, ProcessingTimes
+from cluster.clients.application.processing_time import ProcessingTimes
 from cluster.clients.client_environment import ClientEnvironment
 from cluster.clients.consumer.application import Application
 from cluster.clients.consumer.consumer import Consumer
@@ -370,8 +371,9 @@ class Simulation:
     def _declare_member(self, group: GroupSpec, name: str) -> None:
         self._clients += 1
         group = group.of(name)
-        times = ProcessingTimes(group.application, self.seed, name, self.dependencies[group.name])
-        failures = Failures(group.application, self.seed, group.name)
+        dependency = self.dependencies[group.name]
+        times = ProcessingTimes(group.application, self.seed, name, dependency)
+        failures = Failures(group.application, self.seed, group.name, dependency)
         random, truth = self.network.random_of(name), self._truths[group.name]
         application = Application(group.application, random, truth, times, failures)
         consumer = Consumer(self._client_environment(), group, name, self._clients, application)

@@ -216,6 +216,35 @@ def add_partitions(model: ImpactModel, command: c.AddPartitions) -> None:
             model.group_rebalances(group.group)
 
 
+def slow_dependency(model: ImpactModel, command: c.SlowDependency) -> None:
+    """Each record of a group takes longer; a poll() with too many of them outlasts `max.poll.interval.ms`."""
+    members = [one for one in model.view.members.values() if one.group == command.group and one.alive]
+    if not command.to_us:
+        model.note(f"the dependency of {command.group} adds no time any longer")
+        return
+    per_second = len(members) * 1_000_000 / command.to_us
+    model.note(f"at most {per_second:,.4g} records a second from {len(members)} members of {command.group}")
+    if members:
+        most = min(one.max_poll_interval_ms for one in members) * MS // command.to_us
+        model.note(f"a member whose poll() returns more than {most:,} records exceeds max.poll.interval.ms")
+
+
+def fail_dependency(model: ImpactModel, command: c.FailDependency) -> None:
+    """Each record of a group fails; what that costs is said by its `[group.application]`."""
+    members = [one for one in model.view.members.values() if one.group == command.group and one.alive]
+    model.note(f"each record that {len(members)} members of {command.group} work on fails: its lag grows")
+    model.note("a member waits its backoffs in poll(), then it crashes, skips the record or sends a dead letter")
+
+
+def restore_dependency(model: ImpactModel, command: c.RestoreDependency) -> None:
+    """The members of a group go on; one that waits for its next attempt does so first."""
+    kinds = ("fail_dependency", "slow_dependency")
+    if not any(one.kind in kinds and command.group in one.targets for one in model.view.faults.values()):
+        model.refuse(f"the dependency of {command.group} is neither slow nor failing")
+    else:
+        model.note(f"members of {command.group} go on; one in a backoff waits until it is over")
+
+
 def seek(model: ImpactModel, command: c.Seek) -> None:
     """The group reads the offsets up to its position again, or skips those beyond it."""
     if model.partition(command.topic, command.partition) is None:
@@ -272,6 +301,9 @@ PREDICTORS: Predictors = dict((
     predictor(c.MoveCoordinator, move_coordinator),
     predictor(c.DeleteRecords, delete_records),
     predictor(c.AddPartitions, add_partitions),
+    predictor(c.SlowDependency, slow_dependency),
+    predictor(c.FailDependency, fail_dependency),
+    predictor(c.RestoreDependency, restore_dependency),
     predictor(c.Seek, seek),
     predictor(c.AbortHangingTransaction, abort_hanging),
     predictor(c.Nemesis, nemesis),

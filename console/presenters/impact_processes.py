@@ -242,19 +242,6 @@ def slow_member(model: ImpactModel, command: c.SlowMember) -> None:
     model.note(f"at most {per_second:,.4g} records a second from {len(member.owned)} partitions")
 
 
-def slow_dependency(model: ImpactModel, command: c.SlowDependency) -> None:
-    """Each record of a group takes longer; a poll() with too many of them outlasts `max.poll.interval.ms`."""
-    members = [one for one in model.view.members.values() if one.group == command.group and one.alive]
-    if not command.to_us:
-        model.note(f"the dependency of {command.group} adds no time any longer")
-        return
-    per_second = len(members) * 1_000_000 / command.to_us
-    model.note(f"at most {per_second:,.4g} records a second from {len(members)} members of {command.group}")
-    if members:
-        most = min(one.max_poll_interval_ms for one in members) * MS // command.to_us
-        model.note(f"a member whose poll() returns more than {most:,} records exceeds max.poll.interval.ms")
-
-
 def resume(model: ImpactModel, command: c.Resume) -> None:
     """A frozen process continues."""
     if model.refused_as_down(command.target):
@@ -386,7 +373,6 @@ PREDICTORS: Predictors = dict((
     predictor(c.ResumePartitions, resume_partitions),
     predictor(c.Stall, stall),
     predictor(c.SlowMember, slow_member),
-    predictor(c.SlowDependency, slow_dependency),
     predictor(c.Scale, scale),
     predictor(c.RollingRestart, rolling_restart),
     predictor(c.Rollout, rollout),

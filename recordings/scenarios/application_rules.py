@@ -63,10 +63,6 @@ def _workers(application: ApplicationSpec, place: Place) -> Iterator[Problem]:
 def _failures(spec: ScenarioSpec, group: GroupSpec, place: Place) -> Iterator[Problem]:
     """Errors of what happens to records that fail."""
     application = group.application
-    fails = application.poison is not None or application.fail is not None
-    for key in ("retries", "dead_letter"):
-        if getattr(application, key) is not None and not fails:
-            yield Problem((*place, key), f"{key}: no record fails: say which", "fail = { share = 0.01 }")
     if application.fail is not None and application.fail.share == 0:
         yield Problem((*place, "fail", "share"), "share: no record fails with a share of 0")
     letters = application.dead_letter

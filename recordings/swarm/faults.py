@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 
 from cluster.commands import (
     RANDOM_FAULTS,
+    FailDependency,
     FaultTargets,
     PausePartitions,
     RollingRestartBrokers,
@@ -77,6 +78,8 @@ def ended_faults(spec: ScenarioSpec, brokers: Iterable[str], members: Iterable[s
         yield from ((100, f"resume partitions of {name}") for name in members)
     if SlowDependency in commands:
         yield from ((100, f"slow dependency of {group.name} to 0ms") for group in spec.groups)
+    if FailDependency in commands:
+        yield from ((100, f"restore dependency of {group.name}") for group in spec.groups)
 
 
 def healing(spec: ScenarioSpec, healed_us: int) -> list[StepSpec]:

@@ -13,6 +13,7 @@ import pytest
 from cluster.assignors import ASSIGNORS
 from cluster.broker import coordinator_runtime as coordination
 from cluster.broker.replica import Replica
+from cluster.clients.application.dependency import Dependency
 from cluster.clients.application.outputs import Outputs
 from cluster.clients.application.processing_time import ProcessingTimes
 from cluster.clients.consumer.consumer import Consumer
@@ -62,6 +63,10 @@ def a_slow_dependency_adds_nothing(patch: Patch) -> None:
 
 def a_pause_outlives_a_revocation(patch: Patch) -> None:
     patch.setattr(Consumer, "partitions_gone", lambda *_: None)
+
+
+def calls_of_the_dependency_succeed(patch: Patch) -> None:
+    patch.setattr(Dependency, "failing", property(lambda _: False, lambda *_: None), raising=False)
 
 
 def records_of_one_identity(patch: Patch) -> None:
@@ -257,6 +262,7 @@ BREAKS: dict[str, Break] = {
     "output-acks": Break("its producer keeps Kafka's defaults", text=('"acks" = "1", ', "")),
     "fan-out": Break("every record for an input has the input's identity", records_of_one_identity),
     "slow-dependency": Break("a slow dependency adds nothing", a_slow_dependency_adds_nothing),
+    "failing-dependency": Break("calls of the dependency succeed", calls_of_the_dependency_succeed, until_s=91),
     "dead-letters": Break("dead letters are not finished", text=('dead_letter = "orders-dlt"\n', "")),
     "poison-pill": Break("the application survives it", text=("crashes = true", "crashes = false")),
     "slow-follower": Break("no replica falls out of the in-sync set", no_replica_falls_out_of_the_isr),

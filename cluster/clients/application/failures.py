@@ -2,33 +2,55 @@
 
 Theory of operation. A record fails because its key is the poison, or because its identity is in the failing share: so a
 record that is read again fails again. The application tries it `retries.times` times more, in its own thread: later
-records of the partition wait, and poll() is not called. After the last attempt the record goes to the dead-letter
+records of the partition wait, and poll() is not called. While the dependency of the group answers with errors, every
+attempt at any record fails that begins meanwhile. After the last attempt the record goes to the dead-letter
 topic; without one the process crashes or skips the record. Source: Spring Kafka's `DefaultErrorHandler` with an
 `ExponentialBackOff` and a `DeadLetterPublishingRecoverer`.
 """
 
 from collections.abc import Iterator
-from typing import Final
+from typing import NamedTuple
 
+from cluster.clients.application.dependency import Dependency
 from cluster.clients.delivery_ledger import origins_of
 from cluster.protocol.record_batch import RecordBatch, Slice
 from cluster.random_streams import NumberedDraws
 from cluster.spec import LONGEST_FLIGHT_US, ApplicationSpec
 
-ALWAYS: Final = 1 << 30
-"""Attempts that fail of a record that never succeeds."""
+
+class FailedAttempt(NamedTuple):
+    """A failed attempt: what the application says of it, and whether it ends the process after the last one."""
+
+    reason: str
+    crashes: bool
 
 
 class Failures:
     """The failing records of one group's applications."""
 
-    def __init__(self, spec: ApplicationSpec, seed: int, group: str) -> None:
+    def __init__(self, spec: ApplicationSpec, seed: int, group: str, dependency: Dependency) -> None:
+        self._dependency = dependency
         self._poison = None if spec.poison is None else int(spec.poison.key)
         self._fail, self._retries = spec.fail, spec.retries
         self._poison_crashes = spec.poison is not None and spec.poison.crashes
-        self.possible = spec.poison is not None or spec.fail is not None
-        self.attempted = spec.fail is not None or spec.retries is not None or spec.dead_letter is not None
+        self._declared = spec.poison is not None or spec.fail is not None
+        self._attempted = spec.fail is not None or spec.retries is not None or spec.dead_letter is not None
         self._draws = NumberedDraws(seed, f"failures/{group}")
+
+    @property
+    def possible(self) -> bool:
+        """Whether any record may fail now."""
+        return self._declared or self._dependency.failing
+
+    @property
+    def every(self) -> bool:
+        """Whether each record fails now: the dependency answers with errors."""
+        return self._dependency.failing
+
+    @property
+    def attempted(self) -> bool:
+        """Whether attempts are told of: they can be repeated, or the record itself is not to blame."""
+        return self._attempted or self._dependency.failing
 
     @property
     def most_attempts(self) -> int:
@@ -45,14 +67,15 @@ class Failures:
         """Cut the records at each failing one: the records before it, and that record (None at the end)."""
         healthy: list[Slice] = []
         for batch, first, end in slices:
-            at = first
-            for offset in self._failing(batch, first, end):
+            at, failing = first, self._failing(batch, first, end)
+            while at < end:
+                offset = at if self._dependency.failing else next((one for one in failing if one >= at), end)
                 if at < offset:
                     healthy.append(Slice(batch, at, offset))
-                yield healthy, Slice(batch, offset, offset + 1)
-                healthy, at = [], offset + 1
-            if at < end:
-                healthy.append(Slice(batch, at, end))
+                if offset < end:
+                    yield healthy, Slice(batch, offset, offset + 1)
+                    healthy = []
+                at = offset + 1
         yield healthy, None
 
     def _failing(self, batch: RecordBatch, first: int, end: int) -> list[int]:
@@ -67,24 +90,18 @@ class Failures:
                 offset += count
         return sorted(failing)
 
-    def attempts_failing(self, batch: RecordBatch, offset: int) -> int:
-        """How many attempts at a failing record fail; a poison record always does."""
-        if self._poison is not None and _key(batch, offset) == self._poison:
-            return ALWAYS
-        return ALWAYS if self._fail is None or self._fail.times is None else self._fail.times
-
-    def crashes_at(self, batch: RecordBatch, offset: int) -> bool:
-        """Whether the process crashes at a record that failed for good, and has no dead-letter topic."""
-        if self._poison is not None and _key(batch, offset) == self._poison:
-            return self._poison_crashes
-        return self._fail is not None and self._fail.crashes
-
-    def reason(self, batch: RecordBatch, offset: int) -> str:
-        """What the application says of a failing record."""
-        where = f"in {batch.partition} at offset {offset}"
-        if self._poison is not None and _key(batch, offset) == self._poison:
-            return f"poison record: key {self._poison} {where}"
-        return f"a record that cannot be processed {where}"
+    def failure(self, batch: RecordBatch, offset: int, attempt: int) -> FailedAttempt | None:
+        """Why an attempt at a record, counted from 1, fails now; None if it succeeds."""
+        where, poison, fail = f"in {batch.partition} at offset {offset}", self._poison, self._fail
+        if poison is not None and _key(batch, offset) == poison:
+            return FailedAttempt(f"poison record: key {poison} {where}", self._poison_crashes)
+        drawn = fail is not None and (fail.times is None or attempt <= fail.times)
+        if fail is not None and drawn and self._failing(batch, offset, offset + 1):
+            return FailedAttempt(f"a record that cannot be processed {where}", fail.crashes)
+        if self._dependency.failing:
+            crashes = self._poison_crashes if fail is None and poison is not None else fail is None or fail.crashes
+            return FailedAttempt(f"its dependency answers with an error {where}", crashes)
+        return None
 
 
 def _key(batch: RecordBatch, offset: int) -> int:

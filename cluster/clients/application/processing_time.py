@@ -9,23 +9,13 @@ import math
 from random import Random
 from typing import Final
 
+from cluster.clients.application.dependency import Dependency
 from cluster.protocol.record_batch import RecordBatch, Slice
 from cluster.random_streams import random_stream
 from cluster.spec import ApplicationSpec
 
 DEVIATIONS_TO_P99: Final = 2.3263478740408408
 """Standard deviations of a normal distribution from its median to its 99th percentile."""
-
-
-class Dependency:
-    """The service that every member of a group calls for each record. `delay_us`: what it adds to each."""
-
-    def __init__(self) -> None:
-        self.delay_us = 0
-
-    def recover(self) -> None:
-        """Answer as fast as ever."""
-        self.delay_us = 0
 
 
 class ProcessingTimes:
@@ -40,6 +30,11 @@ class ProcessingTimes:
             self._mean = math.log(spec.processing.p50_us)
             self._deviation = (math.log(spec.processing.p99_us) - self._mean) / DEVIATIONS_TO_P99
         self._slow: dict[int, bool] = {}
+
+    @property
+    def delay_us(self) -> int:
+        """What the dependency adds to each record now."""
+        return self._dependency.delay_us
 
     @property
     def differ(self) -> bool:

@@ -17,7 +17,7 @@ from typing import Final
 import msgspec
 
 from cluster import events as e
-from cluster.clients.application.failures import Failures
+from cluster.clients.application.failures import FailedAttempt, Failures
 from cluster.clients.application.processing_time import ProcessingTimes
 from cluster.clients.consumer.consumer_host import ConsumerHost
 from cluster.clients.consumer.output_producer import OutputProducer
@@ -52,7 +52,7 @@ class Application:
         self._cost_us = 0.0
         self._ends_us: list[float] = []  # when each record of the work is finished, if their times differ
         self._committed_first = self._slowed = False
-        self.workers = WorkerThreads(spec, self._record_cost_us, self._finished) if spec.worker_threads else None
+        self.workers = WorkerThreads(spec, self._worker_cost_us, self._finished) if spec.worker_threads else None
 
     @property
     def commit_due(self) -> bool:
@@ -68,6 +68,10 @@ class Application:
         """Draw the processing time of the next records, for each."""
         cost_us = float(self.per_record_us)
         return cost_us * (1 + self.spec.jitter * (2 * self._random() - 1)) if self.spec.jitter else cost_us
+
+    def _worker_cost_us(self) -> float:
+        """Draw the processing time of the next records of a worker, for each, with what the dependency adds."""
+        return self._record_cost_us() + self._times.delay_us
 
     def reset_speed(self) -> None:
         """Process records at the scenario's speed again."""
@@ -193,17 +197,23 @@ class Application:
             yield from self._process_slices(consumer, healthy, cost_us)
             if failing is None:
                 return
-            batch, offset = failing.batch, failing.first_offset
-            succeeds_after = failures.attempts_failing(batch, offset)
-            for attempt in range(1, min(failures.most_attempts, succeeds_after) + 1):
-                if failures.attempted:
-                    yield from self._fail(consumer, failing, attempt, cost_us)
-            if succeeds_after < failures.most_attempts:
-                yield from self._process_slices(consumer, [failing], cost_us)
-            else:
-                yield from self._give_up(consumer, failing)
+            yield from self._try_again(consumer, failing, cost_us)
 
-    def _fail(self, consumer: ConsumerHost, failing: Slice, attempt: int, cost_us: float) -> Iterator[int | Wait]:
+    def _try_again(self, consumer: ConsumerHost, failing: Slice, cost_us: float) -> Iterator[int | Wait]:
+        """Try a record until it succeeds, or was tried often enough."""
+        failures, attempt = self._failures, 1
+        while (failure := failures.failure(failing.batch, failing.first_offset, attempt)) is not None:
+            if failures.attempted:
+                yield from self._fail(consumer, failing, attempt, cost_us, failure.reason)
+            if attempt == failures.most_attempts:
+                yield from self._give_up(consumer, failing, failure)
+                return
+            attempt += 1
+        yield from self._process_slices(consumer, [failing], cost_us)
+
+    def _fail(
+        self, consumer: ConsumerHost, failing: Slice, attempt: int, cost_us: float, reason: str
+    ) -> Iterator[int | Wait]:
         """Work on a record that fails, and wait before the next attempt."""
         batch, offset = failing.batch, failing.first_offset
         if self._times.differ:
@@ -220,16 +230,16 @@ class Application:
                 offset=offset,
                 attempt=attempt,
                 retry_us=backoff_us,
-                reason=self._failures.reason(batch, offset),
+                reason=reason,
             )
         )
         if backoff_us > 0:
             yield backoff_us
 
-    def _give_up(self, consumer: ConsumerHost, failing: Slice) -> Iterator[int | Wait]:
+    def _give_up(self, consumer: ConsumerHost, failing: Slice, failure: FailedAttempt) -> Iterator[int | Wait]:
         """Send a record that failed for good to the dead-letter topic; or crash at it, or skip it."""
         batch, offset, topic = failing.batch, failing.first_offset, self.spec.dead_letter
-        reason, writer = self._failures.reason(batch, offset), self.output_producer
+        reason, writer = failure.reason, self.output_producer
         if topic is not None and writer is not None:
             yield from writer.write_dead_letter(consumer, topic, failing)
             consumer.emit(
@@ -239,7 +249,7 @@ class Application:
             )
             self._finished(consumer, [failing], 1)
             return
-        if self._failures.crashes_at(batch, offset):
+        if failure.crashes:
             yield partial(_crash, consumer, reason)
         consumer.emit(
             e.RecordSkipped(
@@ -252,7 +262,7 @@ class Application:
         longest_us = CHUNK_US if writer is None else WRITING_CHUNK_US
         chunks = _chunks(slices, cost_us, longest_us)
         for place, (chunk, records) in enumerate(chunks):
-            if self._times.differ:
+            if self._times.differ or self._failures.every:
                 others = [piece for rest, _ in chunks[place:] for piece in rest]
                 yield from self._process_each(consumer, others, cost_us)
                 return
@@ -270,6 +280,9 @@ class Application:
         writer, timeline = self.output_producer, consumer.timeline
         longest_us = CHUNK_US if writer is None else WRITING_CHUNK_US
         while slices:
+            if self._failures.every:
+                yield from self._process_with_failures(consumer, slices, cost_us)
+                return
             chunk, ends_us, slices = self._times.chunk(slices, cost_us, longest_us, slowed=self._slowed)
             self._work, self._ends_us, self._since_us = chunk, ends_us, timeline.now_us
             duration_us = round(ends_us[-1])

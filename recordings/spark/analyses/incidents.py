@@ -14,6 +14,7 @@ from cluster.commands.catalogue import (
     Heal,
     Nemesis,
     Release,
+    RestoreDependency,
     Resume,
     ResumePartitions,
     RollingRestart,
@@ -37,7 +38,7 @@ END_OF_TIME = 2**62
 NO_INCIDENT = "mark"  # the kind of a command that changes nothing
 REPAIRS = frozenset(
     str(command.__struct_config__.tag)
-    for command in (Start, Resume, ResumePartitions, Heal, Release, Elect, AbortHangingTransaction)
+    for command in (Start, Resume, ResumePartitions, RestoreDependency, Heal, Release, Elect, AbortHangingTransaction)
 )
 """Kinds of commands that end what another command began; `nemesis off` does so as well."""
 

@@ -48,6 +48,8 @@ EVERY_FORM: dict[str, Command] = {
     "stall billing-1 for 6m": commands.Stall("billing-1", 360_000_000),
     "slow billing-1 to 50ms for 1m": commands.SlowMember("billing-1", 50_000, 60_000_000),
     "slow dependency of billing to 50ms for 5m": commands.SlowDependency("billing", 50_000, 300_000_000),
+    "fail dependency of billing for 30s": commands.FailDependency("billing", 30_000_000),
+    "restore dependency of billing": commands.RestoreDependency("billing"),
     "scale billing to 3": commands.Scale("billing", 3),
     "rolling restart brokers": commands.RollingRestartBrokers(),
     "rolling restart brokers every 1m down 5s": commands.RollingRestartBrokers(False, 60_000_000, 5_000_000),
@@ -104,6 +106,7 @@ BUILT = {
     commands.DeleteRecords, commands.AddPartitions, commands.AbandonTransaction, commands.AbortHangingTransaction,
     commands.Nemesis, commands.Rollout, commands.RollingRestartBrokers, commands.EndRollout,
     commands.SlowDependency, commands.PausePartitions, commands.ResumePartitions,
+    commands.FailDependency, commands.RestoreDependency,
 }  # fmt: skip
 
 

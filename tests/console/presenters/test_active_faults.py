@@ -29,6 +29,7 @@ UNDOS = {
     "nemesis on": "nemesis off",
     "pause partitions of billing-2 for 1m": "resume partitions of billing-2",
     "pause partitions orders-0,orders-2 of billing-2": "resume partitions orders-0,orders-2 of billing-2",
+    "fail dependency of billing": "restore dependency of billing",
     "stall billing-3 for 6m": "",
 }
 

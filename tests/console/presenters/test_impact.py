@@ -129,6 +129,11 @@ SENTENCES: dict[str, tuple[str, ...]] = {
         "a member whose poll() returns more than 6,000 records exceeds max.poll.interval.ms",
     ),
     "slow dependency of billing to 0ms": ("the dependency of billing adds no time any longer",),
+    "fail dependency of billing for 30s": (
+        "each record that 3 members of billing work on fails: its lag grows",
+        "a member waits its backoffs in poll(), then it crashes, skips the record or sends a dead letter",
+    ),
+    "restore dependency of billing": ("nothing: the dependency of billing is neither slow nor failing",),
     "scale billing to 1": (
         "billing-3 leaves at once (member left), holding orders-4, orders-5, orders-6 and 3 more",
         "billing-4 leaves at once (member left), holding orders-8, orders-9, orders-10 and 3 more",

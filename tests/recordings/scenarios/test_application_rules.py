@@ -104,8 +104,6 @@ TIME_MISTAKES = [
 
 
 FAILURE_MISTAKES = [
-    (READER, 'dead_letter = "out"', "dead_letter: no record fails: say which (did you mean fail = { share = 0.01 }?)"),
-    (READER, "retries = { times = 3 }", "retries: no record fails: say which"),
     (READER, "fail = { share = 0 }", "share: no record fails with a share of 0"),
     (READER, "fail = { share = 1.5 }", "share: 1.5 is above 1"),
     (READER, "fail = { times = 2 }", "share is missing"),

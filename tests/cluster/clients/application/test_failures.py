@@ -6,6 +6,7 @@ import msgspec
 import pytest
 
 from cluster import events as e
+from cluster.clients.application.dependency import Dependency
 from cluster.clients.application.failures import Failures
 from cluster.clients.consumer.application import Application
 from cluster.spec import ApplicationSpec, CommitPolicy, FailSpec, PoisonSpec, RetriesSpec, ScenarioSpec, TopicSpec
@@ -134,6 +135,95 @@ def test_the_truth_agrees_about_failures(commit: CommitPolicy) -> None:
 
 
 def test_backoffs_grow_to_the_longest_flight_and_no_further() -> None:
-    failures = Failures(ApplicationSpec(fail=FailSpec(1.0), retries=RetriesSpec(100, SECOND_US, 10.0)), 1, "g")
+    spec = ApplicationSpec(fail=FailSpec(1.0), retries=RetriesSpec(100, SECOND_US, 10.0))
+    failures = Failures(spec, 1, "g", Dependency())
     assert [failures.backoff_us(attempt) for attempt in (1, 2, 3)] == [SECOND_US, 10 * SECOND_US, 100 * SECOND_US]
     assert failures.backoff_us(100) == failures.backoff_us(99)
+
+
+# --- a dependency that answers with an error --------------------------------------------------------------------------
+
+OUTAGE = (6.0, "fail dependency of g for 2s")
+
+
+def begun_in_outage(flight: Flown) -> list[e.RecordFailed]:
+    return [one for one in flight.all(e.RecordFailed) if 6 * SECOND_US <= one.at_us < 8 * SECOND_US + 20 * MS]
+
+
+def test_every_record_fails_while_the_dependency_does_and_none_before_or_after() -> None:
+    flight = flown(failing(EXACT, OUTAGE, per_record_us=10 * MS))
+    failed = flight.all(e.RecordFailed)
+    assert failed == begun_in_outage(flight)
+    assert all("its dependency answers with an error in " in one.reason for one in failed)
+    done = [one for one in flight.all(e.RecordsProcessed, group="g") if one.at_us < 8 * SECOND_US]
+    letters = {(one.partition, one.offset) for one in flight.all(e.RecordDeadLettered)}
+    assert letters
+    assert {(one.partition, one.first_offset) for one in done if one.at_us > 6 * SECOND_US + 10 * MS} <= letters
+    assert flight.document["delivery"]["by_group"]["g"]["delivered"] == 100
+
+
+def test_retries_that_outlast_the_outage_send_no_dead_letter() -> None:
+    flight = flown(failing(EXACT, OUTAGE, retries=RetriesSpec(9, 400 * MS)))
+    assert len({(one.partition, one.offset) for one in flight.all(e.RecordFailed)}) == 1  # the others wait behind it
+    assert flight.all(e.RecordDeadLettered) == []
+    counts = flight.document["delivery"]["by_group"]["g"]
+    assert (counts["delivered"], counts["duplicated"]) == (100, 0)
+
+
+@pytest.mark.parametrize(
+    ("poison", "fail", "how"),
+    [
+        (None, None, "crash"),
+        (PoisonSpec("99999", crashes=False), None, "skip"),
+        (None, FailSpec(0.0001, crashes=False), "skip"),
+    ],
+)
+def test_without_a_way_out_the_process_crashes_or_skips_as_at_other_failures(
+    poison: PoisonSpec | None, fail: FailSpec | None, how: str
+) -> None:
+    plain = ApplicationSpec(commit="after-each-poll", restart_after_us=500 * MS)
+    flight = flown(failing(plain, OUTAGE, until_s=90, poison=poison, fail=fail))
+    crashed, skipped = flight.all(e.MemberStopped, how="crash"), flight.all(e.RecordSkipped)
+    assert (bool(crashed), bool(skipped)) == (how == "crash", how == "skip")
+    assert flight.document["delivery"]["by_group"]["g"]["lost"] == len(skipped)
+    assert flight.document["delivery"]["by_group"]["g"]["unread"] == 0
+
+
+def test_it_is_felt_within_a_second_of_work() -> None:
+    """A poll() with much work: what is done before the outage counts, and the rest fails."""
+    slow = ApplicationSpec(commit="after-each-poll", per_record_us=300 * MS, retries=RetriesSpec(50, 100 * MS))
+    flight = flown(failing(slow, (12, "fail dependency of g for 3s"), until_s=60))
+    first = flight.all(e.RecordFailed)[0]
+    assert 12 * SECOND_US <= first.at_us <= 13.4 * SECOND_US
+    quiet = [one for one in flight.all(e.RecordsProcessed, group="g") if first.at_us < one.at_us < 15 * SECOND_US]
+    assert quiet == []
+
+
+def test_the_command_that_restores_it_ends_both_faults() -> None:
+    steps = (
+        (5.0, "slow dependency of g to 50ms"),
+        (6.0, "fail dependency of g"),
+        (7.0, "restore dependency of g"),
+        (8.0, "restore dependency of g"),
+    )
+    flight = flown(failing(EXACT, *steps))
+    assert [one.at_us for one in flight.all(e.FaultEnded)] == [7 * SECOND_US] * 2
+    assert [one.reason for one in flight.all(e.CommandRefused)] == ["the dependency of g is neither slow nor failing"]
+
+
+def test_worker_threads_are_refused_a_failing_dependency_and_feel_a_slow_one() -> None:
+    pool = ApplicationSpec(commit="async", per_record_us=5 * MS, worker_threads=1)
+    flight = flown(applied(pool, (5, "fail dependency of g"), (6, "slow dependency of g to 1s for 20s"), until_s=25))
+    (refused,) = flight.all(e.CommandRefused)
+    assert refused.reason == "g has worker threads: only records met in poll() can fail"
+    done = [one for one in flight.all(e.RecordsProcessed, group="g") if one.at_us > 8 * SECOND_US]
+    assert 0 < sum(one.next_offset - one.first_offset for one in done) <= 18
+
+
+@pytest.mark.parametrize("commit", ["auto", "after-each-poll", "async"])
+def test_the_truth_agrees_about_an_outage(commit: CommitPolicy) -> None:
+    steps = ((6, "fail dependency of g for 4s"), (7, "kill g-1 for 2s"), (8, "pause g-2 for 1s"))
+    made = failing(EXACT, *steps, members=2, fail=FailSpec(0.3, 2), commit=commit)
+    assert lies(made) == []
+    bare = failing(ApplicationSpec(commit=commit, restart_after_us=SECOND_US), *steps, members=2)
+    assert lies(bare) == []

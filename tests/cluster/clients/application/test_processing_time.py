@@ -7,7 +7,8 @@ import msgspec
 import pytest
 
 from cluster import events as e
-from cluster.clients.application.processing_time import Dependency, ProcessingTimes
+from cluster.clients.application.dependency import Dependency
+from cluster.clients.application.processing_time import ProcessingTimes
 from cluster.protocol.record_batch import RecordBatch, Slice
 from cluster.spec import ApplicationSpec, ProcessingSpec, ScenarioSpec, SlowKeysSpec
 from tests.support.completed_flight import Flown, flown
