@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from cluster.clients.consumer.consumer import Consumer
+from cluster.clients.consumer.consumer_coordinator import ConsumerCoordinator
 from cluster.clients.consumer.consumer_host import ConsumerHost as Client
 from cluster.clients.producer.sender import Sender
 from cluster.controller.controller import Controller
@@ -115,7 +115,7 @@ def leaves_too_early_for_a_slow_poll(patch: Patch) -> None:
 
 def ignores_that_the_group_rebalances(patch: Patch) -> None:
     """A heartbeat that is answered REBALANCE_IN_PROGRESS is not looked at."""
-    patch.setattr(Consumer, "heartbeat_failed", lambda *_: None)
+    patch.setattr(ConsumerCoordinator, "heartbeat_failed", lambda *_: None)
 
 
 def aborts_transactions_early(patch: Patch) -> None:

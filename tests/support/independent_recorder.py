@@ -400,7 +400,7 @@ def _watch_clients(patch: pytest.MonkeyPatch, recorder: IndependentRecorder) -> 
 
     def gives_up(membership: ConsumerCoordinator, *_: object) -> None:
         consumer = membership._consumer
-        if not membership._fenced:  # told twice, it gives up once
+        if not membership.fenced:  # told twice, it gives up once
             recorder.given_up[consumer.name] += 1
             recorder.ownership[consumer.group].changed(consumer.name, consumer.owned, (), consumer.timeline.now_us)
 
@@ -452,7 +452,7 @@ def _watch_ownership(patch: pytest.MonkeyPatch, recorder: IndependentRecorder) -
     def own(consumer: ConsumerHost, partitions: tuple[str, ...]) -> None:
         membership = getattr(consumer, "membership", None)
         before = consumer.__dict__.get("owned", ())
-        if membership is not None and membership._fenced:  # fenced: it has them until close(), and reads none
+        if membership is not None and membership.fenced:  # fenced: it has them until close(), and reads none
             before = ()
         consumer.__dict__["owned"] = partitions
         recorder.ownership[consumer.group].changed(consumer.name, before, partitions, consumer.timeline.now_us)

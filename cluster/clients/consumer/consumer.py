@@ -17,16 +17,12 @@ from cluster import events as e
 from cluster.clients.client_environment import ClientEnvironment
 from cluster.clients.consumer.application import Application
 from cluster.clients.consumer.consumer_coordinator import ConsumerCoordinator
-from cluster.clients.consumer.consumer_host import MS, ConsumerHost, MemberIdentity
-from cluster.clients.consumer.heartbeat_thread import HeartbeatThread
+from cluster.clients.consumer.consumer_host import MS, ConsumerHost
+from cluster.clients.consumer.group_membership import GroupMembership
 from cluster.clients.consumer.metadata_refresh import MetadataRefresh
-from cluster.clients.consumer.rebalance_listener import RebalanceListener
 from cluster.clients.process import Wait
 from cluster.config import ConsumerConfig, in_flight_keys
-from cluster.protocol import reasons
-from cluster.protocol.client_states import MemberState
 from cluster.protocol.errors import ErrorCode
-from cluster.protocol.messages import LeaveGroupRequest, LeavingMember
 from cluster.protocol.record_batch import Slice
 from cluster.spec import GroupSpec
 from cluster.virtual_time import Continuation
@@ -56,9 +52,7 @@ class Consumer(ConsumerHost):
     ) -> None:
         super().__init__(environment, spec, name, number)
         self.application, self.declared = application, spec
-        self.heartbeats = HeartbeatThread(self)
-        self.membership = ConsumerCoordinator(self, RebalanceListener(self, application, self.heartbeats))
-        self.metadata = MetadataRefresh(self, self.membership)
+        self._choose_protocol()
         self._closing = False
         self.emitted_assignors = spec.assignors  # what events say that its next process offers
         self._failure: str | None = None
@@ -70,6 +64,12 @@ class Consumer(ConsumerHost):
         self.on_crashed: Callable[[], object] | None = None
         self.on_pod_changed: Callable[[], object] | None = None
         self.on_resumed: Callable[[tuple[str, ...]], object] | None = None
+
+    def _choose_protocol(self) -> None:
+        """Take the membership of `group.protocol`; with assign() there is no group, and both would do the same."""
+        self.membership: GroupMembership = ConsumerCoordinator(self, self.application)
+        self.heartbeats, self.states = self.membership.thread, self.membership.states
+        self.metadata = MetadataRefresh(self, self.membership)
 
     # --- the process --------------------------------------------------------------------------------------------------
 
@@ -86,14 +86,13 @@ class Consumer(ConsumerHost):
         self.begin()
         self.reset_state()
         self.membership.reset()
-        self.heartbeats.reset()
         self._closing, self._failure, self._stalled_until_us = False, None, None
         self._seeks, self._pauses = {}, {}
         self._polling = self._waiter = self.timeline.continuation(self._poll, "records")
         self._work, self.ready = None, False
         if self.application.workers is not None:
             self.application.workers.begin(self)
-        self.change_state(MemberState.JOINING)
+        self.change_state(self.membership.started)
         self.emit(e.MemberStarted(group=self.group, member=self.name))
         self.timeline.start(nursery, self._run, name=self.name)
         if self.application.output_producer is not None:
@@ -170,7 +169,7 @@ class Consumer(ConsumerHost):
         self._not_paused(self.owned)
         self.owned = ()
         self.stable = self.ready = False
-        end_state = MemberState.LEFT if how == "stop" else MemberState.DEAD
+        end_state = self.membership.left if how == "stop" else self.membership.dead
         if self.state is not end_state:  # else close() has reported it already
             self.change_state(end_state)
         self.emit(e.MemberStopped(group=self.group, member=self.name, how=how, reason=reason))
@@ -340,11 +339,10 @@ class Consumer(ConsumerHost):
             await self.application.workers.drain(self)
         await self.membership.close()
         if self._failure is None:
-            if self.state is not MemberState.LEFT:
-                self.set_state(MemberState.LEFT, reasons.CLOSED)
+            self.membership.closed()
             self._ended("stop")
         else:
-            self.set_state(MemberState.DEAD, self._failure)
+            self.membership.failed(self._failure)
             self._crashed(self._failure)
 
     def fail(self, reason: str) -> None:
@@ -355,16 +353,14 @@ class Consumer(ConsumerHost):
 
     @property
     def watched_topics(self) -> tuple[str, ...]:
-        """The topics that the member subscribes to, or has named in assign(); for a leader those of the whole group."""
-        if self.user_assigned:
-            return self.spec.topics_of(self.name)
-        return self.membership.rejoin.watched_topics
+        """The topics whose metadata the member needs."""
+        return self.membership.watched_topics
 
     def subscribe(self, topics: tuple[str, ...]) -> None:
         """subscribe(): the next poll() joins with these topics; a dead member uses them when it starts again."""
         self.topics = topics
         self.emit(e.SubscriptionChanged(group=self.group, member=self.name, topics=topics))
-        self.membership.rejoin.check_metadata_changed()
+        self.membership.metadata_changed()
         self.mark_metadata_stale()
 
     # --- stalls -------------------------------------------------------------------------------------------------------
@@ -464,14 +460,6 @@ class Consumer(ConsumerHost):
         self.membership.positions.out_of_range(partition)
         self.request_attention()
 
-    def enable_heartbeats(self) -> None:
-        """Start heartbeats after a successful JoinGroup."""
-        self.heartbeats.enable()
-
-    def disable_heartbeats(self) -> None:
-        """Stop heartbeats: there is no member id or generation, or JoinGroup is in flight."""
-        self.heartbeats.disable()
-
     async def commit_sync(self) -> bool:
         """CommitSync of the positions; returns true when they are stored."""
         return await self.membership.commit_sync(self.config.default_api_timeout_ms * MS)
@@ -497,10 +485,6 @@ class Consumer(ConsumerHost):
         self._seeks[partition] = offset
         self.request_attention()
 
-    def heartbeat_failed(self, error: ErrorCode, sent_as: MemberIdentity) -> None:
-        """Handle the error of a heartbeat that was sent with this identity."""
-        self.membership.on_error(error, sent_as, "HEARTBEAT")
-
     def coordinator_found(self, broker: int) -> None:
         """Take the coordinator, and wake the heartbeat thread, which waited for it.
 
@@ -514,19 +498,3 @@ class Consumer(ConsumerHost):
         """Drop the coordinator, and wake the heartbeat thread, which finds it even if the poll loop is busy."""
         super().coordinator_unknown(cause, disconnected=disconnected)
         self.heartbeats.wake()
-
-    def look_up_coordinator(self) -> None:
-        """Start a lookup of the coordinator for the heartbeat thread."""
-        self.membership.lookup.begin()
-
-    def leave_for_slow_poll(self) -> None:
-        """Leave the group: max.poll.interval.ms passed without poll(), and others must get the partitions."""
-        if self.coordinator >= 0 and self.member_id and self.instance_id is None:
-            leaving = LeavingMember(self.member_id, None, reasons.POLL_TIMEOUT)
-            self.send_to_coordinator(LeaveGroupRequest(self.group, (leaving,)), _ignore)
-        why = "max.poll.interval.ms passed without poll()"
-        self.membership.reset_generation(reasons.LEAVING, member_id=True, state=MemberState.LEFT, reason=why)
-
-
-def _ignore(_: object) -> None:
-    """Ignore the response to LeaveGroup."""

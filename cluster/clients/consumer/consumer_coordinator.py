@@ -9,15 +9,18 @@ Source: `AbstractCoordinator`, `ConsumerCoordinator`.
 from typing import Final
 
 from cluster import events as e
+from cluster.clients.consumer.application import Application
 from cluster.clients.consumer.consumer_host import ConsumerHost, MemberIdentity
 from cluster.clients.consumer.coordinator_lookup import CoordinatorLookup
+from cluster.clients.consumer.group_membership import GroupMembership
+from cluster.clients.consumer.heartbeat_thread import HeartbeatThread, HeartbeatUser
 from cluster.clients.consumer.offset_commits import IN_NO_GROUP, REBALANCING, OffsetCommits
 from cluster.clients.consumer.positions import Positions
 from cluster.clients.consumer.rebalance_listener import RebalanceListener
 from cluster.clients.consumer.rejoin import Rejoin
 from cluster.protocol import messages as m
 from cluster.protocol import reasons
-from cluster.protocol.client_states import MemberState
+from cluster.protocol.client_states import MEMBER_STATES, MemberState
 from cluster.protocol.errors import ErrorCode
 
 CLOSE_TIMEOUT_US: Final = 30_000_000  # KafkaConsumer.DEFAULT_CLOSE_TIMEOUT_MS
@@ -30,11 +33,15 @@ _FATAL_TO_JOIN = (
 )
 
 
-class ConsumerCoordinator:
-    """The group protocol of one member, as poll() runs it."""
+class ConsumerCoordinator(GroupMembership, HeartbeatUser):
+    """The classic group protocol of one member, as poll() runs it."""
 
-    def __init__(self, consumer: ConsumerHost, listener: RebalanceListener) -> None:
-        self._consumer, self._listener = consumer, listener
+    states, started, left, dead = MEMBER_STATES, MemberState.JOINING, MemberState.LEFT, MemberState.DEAD
+
+    def __init__(self, consumer: ConsumerHost, application: Application) -> None:
+        super().__init__(consumer)
+        self.thread: HeartbeatThread = HeartbeatThread(consumer, self)
+        self._listener = RebalanceListener(consumer, application, self.thread)
         self.lookup = CoordinatorLookup(consumer)
         self.positions = Positions(consumer)
         self.commits = OffsetCommits(consumer, self._commit_failed)
@@ -42,16 +49,18 @@ class ConsumerCoordinator:
 
     def reset(self) -> None:
         """Begin a new process, which is in no group."""
-        self._fenced = False
+        self.fenced = False
         self.lookup.reset()
         self.positions.reset()
         self.commits.reset()
-        self.rejoin = Rejoin(self._consumer, self.commits, self.positions, self._listener, self._rejoin_failed)
+        self.thread.reset()
+        parts = self.commits, self.positions, self._listener, self.thread
+        self.rejoin = Rejoin(self._consumer, *parts, self._rejoin_failed)
 
     @property
     def has_work(self) -> bool:
         """Whether poll() has anything to do for the group now."""
-        if self._fenced:
+        if self.fenced:
             return False
         if self._consumer.user_assigned:
             return not self._consumer.owned or self._may_find_assigned
@@ -122,6 +131,23 @@ class ConsumerCoordinator:
         consumer.joined()
         self.positions.assigned(consumer.user_assigned)
 
+    @property
+    def watched_topics(self) -> tuple[str, ...]:
+        """The topics that the member subscribes to, or has named in assign(); for a leader those of the whole group."""
+        if self._consumer.user_assigned:
+            return self._consumer.spec.topics_of(self._consumer.name)
+        return self.rejoin.watched_topics
+
+    @property
+    def settled(self) -> bool:
+        """Whether the member is Stable and needs no rejoin, or has the partitions of assign()."""
+        state = self._consumer.state
+        return state is MemberState.ASSIGNED or (state is MemberState.STABLE and not self.rejoin.needed)
+
+    def metadata_changed(self) -> None:
+        """Rejoin if the subscription changed, or for a leader partitions or their racks."""
+        self.rejoin.check_metadata_changed()
+
     # --- errors in responses ------------------------------------------------------------------------------------------
 
     def reset_generation(
@@ -135,7 +161,7 @@ class ConsumerCoordinator:
         consumer.generation = -1
         if member_id:
             consumer.member_id = ""
-        consumer.disable_heartbeats()
+        self.thread.disable()
         consumer.set_state(state, reason or because)
         self.rejoin.reset_generation(because)
 
@@ -158,6 +184,14 @@ class ConsumerCoordinator:
         elif joining and error in _FATAL_TO_JOIN:
             consumer.fail(error.name)
 
+    def heartbeat_failed(self, error: ErrorCode, sent_as: MemberIdentity) -> None:
+        """Handle the error of a heartbeat that was sent with this identity."""
+        self.on_error(error, sent_as, "HEARTBEAT")
+
+    def look_up_coordinator(self) -> None:
+        """Start a lookup of the coordinator for the heartbeat thread."""
+        self.lookup.begin()
+
     def _rejoin_failed(self, error: ErrorCode, sent_as: MemberIdentity, api: str) -> None:
         self.on_error(error, sent_as, api, joining=True)
 
@@ -177,11 +211,11 @@ class ConsumerCoordinator:
         No partition is given up: close() calls onPartitionsLost, however late that is.
         """
         consumer = self._consumer
-        if self._fenced:
+        if self.fenced:
             return
-        self._fenced = consumer.records_withheld = True
+        self.fenced = consumer.records_withheld = True
         consumer.stable, consumer.generation = False, -1
-        consumer.disable_heartbeats()
+        self.thread.disable()
         consumer.set_state(MemberState.FENCED, error.name)
         consumer.emit(
             e.ConsumerFenced(
@@ -192,24 +226,6 @@ class ConsumerCoordinator:
                 reason=error.name,
             )
         )
-
-    # --- commits ------------------------------------------------------------------------------------------------------
-
-    async def commit_sync(self, timeout_us: int, *, during: str = "") -> bool:
-        """commitSync: returns true when the offsets are stored, or when there are none.
-
-        A retriable error is tried again until the timeout, with another coordinator if needed.
-        """
-        consumer, commits = self._consumer, self.commits
-        deadline_us = consumer.timeline.now_us + timeout_us
-        while not await commits.send_and_wait(during):
-            if not consumer.stable or consumer.timeline.now_us >= deadline_us:
-                return False
-            if consumer.coordinator >= 0 and not commits.error.retriable:
-                return False
-            self.lookup.begin()
-            await consumer.sleep(consumer.retry_backoff_us)
-        return True
 
     # --- leaving ------------------------------------------------------------------------------------------------------
 
@@ -224,18 +240,36 @@ class ConsumerCoordinator:
         if consumer.owned:
             if consumer.auto_commit:
                 await self._commit_at_close()
-            consumer.disable_heartbeats()
+            self.thread.disable()
             if consumer.owned and not consumer.user_assigned:
                 lost = not consumer.stable
                 if not lost:
                     await self._listener.partitions_revoked(consumer.owned)
                 self.rejoin.revoke(consumer.owned, lost=lost)
-        consumer.disable_heartbeats()
+        self.thread.disable()
         if consumer.coordinator >= 0 and consumer.member_id and consumer.instance_id is None:
             leaving = m.LeavingMember(consumer.member_id, None, reasons.CLOSED)
             consumer.set_state(MemberState.LEFT, reasons.CLOSED)
             consumer.send_to_coordinator(m.LeaveGroupRequest(consumer.group, (leaving,)), _ignore)
         await consumer.await_pending_requests(until_us)
+
+    def closed(self) -> None:
+        """Report that the application has closed its consumer, unless LeaveGroup has done so."""
+        if self._consumer.state is not MemberState.LEFT:
+            self._consumer.set_state(MemberState.LEFT, reasons.CLOSED)
+
+    def failed(self, reason: str) -> None:
+        """Report the end of a process whose application did not survive what poll() threw."""
+        self._consumer.set_state(MemberState.DEAD, reason)
+
+    def leave_for_slow_poll(self) -> None:
+        """Leave the group: max.poll.interval.ms passed without poll(), and others must get the partitions."""
+        consumer = self._consumer
+        if consumer.coordinator >= 0 and consumer.member_id and consumer.instance_id is None:
+            leaving = m.LeavingMember(consumer.member_id, None, reasons.POLL_TIMEOUT)
+            consumer.send_to_coordinator(m.LeaveGroupRequest(consumer.group, (leaving,)), _ignore)
+        why = "max.poll.interval.ms passed without poll()"
+        self.reset_generation(reasons.LEAVING, member_id=True, state=MemberState.LEFT, reason=why)
 
     async def _commit_at_close(self) -> None:
         """Send the last auto commit; it fails without a request if the consumer is in no group, or is joining."""

@@ -7,6 +7,7 @@ every part needs: identity, configuration, metadata, and the requests to the coo
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from enum import StrEnum
 from functools import partial
 from typing import Any, Final, NamedTuple
 
@@ -20,8 +21,8 @@ from cluster.clients.producer.transaction_offsets import ConsumerGroupMetadata
 from cluster.config import ConsumerConfig
 from cluster.network import Connection, InFlightRequest
 from cluster.protocol.api import Request
-from cluster.protocol.client_states import MEMBER_STATES, MemberState
-from cluster.protocol.errors import ErrorCode
+from cluster.protocol.client_states import MEMBER_STATES
+from cluster.protocol.state_machine import StateTable
 from cluster.spec import GroupSpec
 from cluster.virtual_time import Timer, Waiter
 
@@ -60,7 +61,8 @@ class ConsumerHost(Process, ABC):
         self.read_config()
         self.processed = 0
         self.start_delay_us = 0  # this process's share of the start jitter
-        self.state: MemberState = MEMBER_STATES.initial
+        self.states: StateTable[Any, Any] = MEMBER_STATES
+        self.state: StrEnum = MEMBER_STATES.initial
         self.reset_state()
 
     def read_config(self) -> None:
@@ -107,11 +109,11 @@ class ConsumerHost(Process, ABC):
         self._backing_off: Timer | None = None
         self._waiter: Waiter | None = None
 
-    def change_state(self, to: MemberState) -> None:
+    def change_state(self, to: StrEnum) -> None:
         """Change the member's state. Raises IllegalTransition."""
-        self.state = MEMBER_STATES.next_state(self.state, to)
+        self.state = self.states.next_state(self.state, to)
 
-    def set_state(self, to: MemberState, reason: str = "") -> None:
+    def set_state(self, to: StrEnum, reason: str = "") -> None:
         """Change the member's state, and emit it. Raises IllegalTransition."""
         self.change_state(to)
         self.emit(
@@ -368,28 +370,8 @@ class ConsumerHost(Process, ABC):
         """Return to the committed offsets; `otherwise`: the positions of partitions without one."""
 
     @abstractmethod
-    def enable_heartbeats(self) -> None:
-        """Start heartbeats after a successful JoinGroup."""
-
-    @abstractmethod
-    def disable_heartbeats(self) -> None:
-        """Stop heartbeats: there is no member id or generation, or JoinGroup is in flight."""
-
-    @abstractmethod
-    def heartbeat_failed(self, error: ErrorCode, sent_as: MemberIdentity) -> None:
-        """Handle the error of a heartbeat that was sent with this identity."""
-
-    @abstractmethod
-    def look_up_coordinator(self) -> None:
-        """Start a lookup of the coordinator for the heartbeat thread."""
-
-    @abstractmethod
     def fail(self, reason: str) -> None:
         """Let poll() throw a fatal error: the application closes its consumer and ends."""
-
-    @abstractmethod
-    def leave_for_slow_poll(self) -> None:
-        """Leave the group: max.poll.interval.ms passed without poll(), and others must get the partitions."""
 
     @abstractmethod
     async def commit_sync(self) -> bool:

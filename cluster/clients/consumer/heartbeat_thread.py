@@ -5,10 +5,12 @@ the barrier (`MemberState.hasNotJoinedGroup`). It never reads records and never 
 Source: `AbstractCoordinator.HeartbeatThread`, `Heartbeat`.
 """
 
+from abc import ABC, abstractmethod
 from functools import partial
 from typing import Final
 
 from cluster.clients.consumer.consumer_host import MS, ConsumerHost, MemberIdentity
+from cluster.clients.consumer.group_membership import BackgroundThread
 from cluster.protocol.errors import ErrorCode
 from cluster.protocol.messages import HeartbeatRequest, HeartbeatResponse
 from cluster.virtual_time import Waiter
@@ -18,11 +20,27 @@ COORDINATOR_MOVED = (ErrorCode.NOT_COORDINATOR, ErrorCode.COORDINATOR_NOT_AVAILA
 MOST_DOUBLINGS: Final = 10
 
 
-class HeartbeatThread:
+class HeartbeatUser(ABC):
+    """What the thread tells the group protocol that it keeps alive."""
+
+    @abstractmethod
+    def heartbeat_failed(self, error: ErrorCode, sent_as: MemberIdentity) -> None:
+        """Handle the error of a heartbeat that was sent with this identity."""
+
+    @abstractmethod
+    def look_up_coordinator(self) -> None:
+        """Start a lookup of the coordinator."""
+
+    @abstractmethod
+    def leave_for_slow_poll(self) -> None:
+        """Leave the group: max.poll.interval.ms passed without poll(), and others must get the partitions."""
+
+
+class HeartbeatThread(BackgroundThread):
     """The thread and its clocks: when the next heartbeat is due, and when the last response came."""
 
-    def __init__(self, consumer: ConsumerHost) -> None:
-        self._consumer = consumer
+    def __init__(self, consumer: ConsumerHost, user: HeartbeatUser) -> None:
+        self._consumer, self._user = consumer, user
         self._waiter: Waiter | None = None
         self.enabled = False
         self.paused = False
@@ -91,12 +109,12 @@ class HeartbeatThread:
         now_us = consumer.timeline.now_us
         if consumer.coordinator < 0:
             self._next_lookup_us = now_us + max(MS, consumer.retry_backoff_us)
-            consumer.look_up_coordinator()
+            self._user.look_up_coordinator()
         elif now_us >= self._session_ends_us:
             self._next_lookup_us = now_us
             consumer.coordinator_unknown("session timed out without receiving a heartbeat response")
         elif not consumer.in_poll and now_us - consumer.last_poll_us >= consumer.max_poll_interval_us:
-            consumer.leave_for_slow_poll()
+            self._user.leave_for_slow_poll()
         elif now_us >= self._next_us:
             self._next_us = now_us + consumer.heartbeat_interval_us
             beat = HeartbeatRequest(
@@ -117,4 +135,4 @@ class HeartbeatThread:
             self._failures += 1
             self.wake()
         if response is not None and error is not ErrorCode.NONE:
-            consumer.heartbeat_failed(error, sent_as)
+            self._user.heartbeat_failed(error, sent_as)

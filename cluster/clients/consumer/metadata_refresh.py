@@ -5,15 +5,14 @@ if needed.
 Source: `ConsumerCoordinator.poll` never waits for leaders; `Metadata.timeToNextUpdate` spaces the requests.
 """
 
-from cluster.clients.consumer.consumer_coordinator import ConsumerCoordinator
 from cluster.clients.consumer.consumer_host import ConsumerHost
-from cluster.protocol.client_states import MemberState
+from cluster.clients.consumer.group_membership import GroupMembership
 
 
 class MetadataRefresh:
     """Refreshes metadata whenever it is stale."""
 
-    def __init__(self, consumer: ConsumerHost, membership: ConsumerCoordinator) -> None:
+    def __init__(self, consumer: ConsumerHost, membership: GroupMembership) -> None:
         self._consumer, self._membership = consumer, membership
 
     async def run(self) -> None:
@@ -27,11 +26,11 @@ class MetadataRefresh:
 
     async def refresh(self) -> None:
         """Refresh once, and apply the result to the fetcher and to the group."""
-        consumer, rejoin = self._consumer, self._membership.rejoin
+        consumer = self._consumer
         consumer.metadata_stale = False
         await consumer.refresh_metadata(consumer.watched_topics)
         consumer.fetcher.route()
-        rejoin.check_metadata_changed()
+        self._membership.metadata_changed()
         consumer.metadata_refreshed()
         consumer.request_attention()  # poll() fetches partitions that have a leader now
         if not all(consumer.topic_partitions.get(topic) for topic in consumer.topics):
@@ -39,5 +38,5 @@ class MetadataRefresh:
             consumer.mark_metadata_stale()
         elif any(consumer.leader_of(name) < 0 for name in consumer.owned):
             consumer.retry_refresh_later()
-        elif consumer.state is MemberState.ASSIGNED or (consumer.state is MemberState.STABLE and not rejoin.needed):
+        elif self._membership.settled:
             await consumer.sleep(consumer.retry_backoff_us)

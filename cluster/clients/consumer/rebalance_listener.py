@@ -12,14 +12,14 @@ Source: `ConsumerRebalanceListenerInvoker`, `ConsumerCoordinator.onJoinPrepare`,
 from cluster import events as e
 from cluster.clients.consumer.application import Application
 from cluster.clients.consumer.consumer_host import ConsumerHost
-from cluster.clients.consumer.heartbeat_thread import HeartbeatThread
+from cluster.clients.consumer.group_membership import BackgroundThread
 
 
 class RebalanceListener:
     """The listener of one member's application."""
 
-    def __init__(self, consumer: ConsumerHost, application: Application, heartbeats: HeartbeatThread) -> None:
-        self._consumer, self._application, self._heartbeats = consumer, application, heartbeats
+    def __init__(self, consumer: ConsumerHost, application: Application, thread: BackgroundThread) -> None:
+        self._consumer, self._application, self._thread = consumer, application, thread
 
     async def partitions_revoked(self, partitions: tuple[str, ...]) -> None:
         """onPartitionsRevoked: do what the application wants done before it gives up these partitions."""
@@ -27,7 +27,7 @@ class RebalanceListener:
         if not consumer.spec.application.listens:
             return
         consumer.in_poll, consumer.last_poll_us = False, consumer.timeline.now_us
-        self._heartbeats.wake()
+        self._thread.wake()
         consumer.emit(e.RebalanceListenerCalled(group=consumer.group, member=consumer.name, partitions=partitions))
         if consumer.spec.application.revoke_takes_us:
             await consumer.sleep(consumer.spec.application.revoke_takes_us)

@@ -16,6 +16,7 @@ from typing import Any, Final
 
 from cluster import events as e
 from cluster.clients.consumer.consumer_host import MS, ConsumerHost, MemberIdentity
+from cluster.clients.consumer.heartbeat_thread import HeartbeatThread
 from cluster.clients.consumer.leader_assignment import AssignorError, assign_partitions, metadata_of
 from cluster.clients.consumer.offset_commits import IN_NO_GROUP, OffsetCommits
 from cluster.clients.consumer.positions import Positions
@@ -53,10 +54,11 @@ class Rejoin:
         commits: OffsetCommits,
         positions: Positions,
         listener: RebalanceListener,
+        heartbeats: HeartbeatThread,
         on_error: OnError,
     ) -> None:
         self._consumer, self._commits, self._positions, self._on_error = consumer, commits, positions, on_error
-        self._listener = listener
+        self._listener, self._heartbeats = listener, heartbeats
         self.state: RejoinState = REJOIN_STATES.initial
         self.reason = ""
         self._prepare_until_us: int | None = None
@@ -212,7 +214,7 @@ class Rejoin:
 
     def _join(self) -> None:
         consumer, config = self._consumer, self._consumer.config
-        consumer.disable_heartbeats()
+        self._heartbeats.disable()
         consumer.stable = False
         consumer.set_state(MemberState.JOINING, self.reason)
         self._joined_topics = consumer.topics
@@ -274,7 +276,7 @@ class Rejoin:
         consumer = self._consumer
         consumer.member_id, consumer.generation = joined.member_id, joined.generation
         consumer.set_state(MemberState.SYNCING)
-        consumer.enable_heartbeats()
+        self._heartbeats.enable()
         assignments: dict[str, tuple[str, ...]] = {}
         self._leads = joined.leader == joined.member_id
         if self._leads:

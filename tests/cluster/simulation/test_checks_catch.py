@@ -10,7 +10,7 @@ import cluster.event_pipeline
 from cluster import events as e
 from cluster.assignors import ASSIGNORS
 from cluster.broker.replica import Replica
-from cluster.clients.consumer.consumer import Consumer
+from cluster.clients.consumer.consumer_coordinator import ConsumerCoordinator
 from cluster.clients.consumer.fetcher import Fetcher
 from cluster.clients.consumer.offset_commits import OffsetCommits
 from cluster.config import Value
@@ -201,14 +201,14 @@ def test_nobody_complains_about_a_group_whose_members_are_all_too_slow_for_their
 
 
 def test_a_member_that_left_for_its_slow_poll_and_never_joins_again_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
-    leave = Consumer.leave_for_slow_poll
+    leave = ConsumerCoordinator.leave_for_slow_poll
 
-    def for_good(consumer: Consumer) -> None:
-        leave(consumer)
-        consumer.membership.rejoin.revoke(consumer.owned, lost=True)
-        consumer.membership._fenced = True
+    def for_good(membership: ConsumerCoordinator) -> None:
+        leave(membership)
+        membership.rejoin.revoke(membership._consumer.owned, lost=True)
+        membership.fenced = True
 
-    monkeypatch.setattr(Consumer, "leave_for_slow_poll", for_good)
+    monkeypatch.setattr(ConsumerCoordinator, "leave_for_slow_poll", for_good)
     assert caught(slow_application(8), "g is Empty with []")
 
 
