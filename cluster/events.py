@@ -896,6 +896,15 @@ class MemberStateChanged(Event, frozen=True, kw_only=True):
     reason: str
 
 
+class MemberEpochChanged(Event, frozen=True, kw_only=True):
+    """The client of the new protocol has another member epoch: from the coordinator; 0: it joins; -1, -2: it leaves."""
+
+    group: str
+    member: str
+    member_id: str
+    epoch: int
+
+
 class ConsumerFenced(Event, frozen=True, kw_only=True):
     """FencedInstanceIdException: another process joined with this member's `group.instance.id`; this one stops."""
 

@@ -48,6 +48,8 @@ class ClientConfig(ConnectionConfig, frozen=True, rename=key_of_field):
 class ConsumerConfig(ClientConfig, frozen=True, rename=key_of_field):
     """The keys of a consumer."""
 
+    group_protocol: str
+    group_remote_assignor: str | None
     session_timeout_ms: int
     heartbeat_interval_ms: int
     max_poll_interval_ms: int

@@ -333,11 +333,19 @@ def _cross(scope: Scope, values: Mapping[str, Value], overrides: Mapping[str, Va
             return []
 
 
+_FORBIDDEN_WITH: Final[Mapping[str, tuple[str, ...]]] = {
+    "classic": ("group.remote.assignor",),
+    "consumer": ("partition.assignment.strategy", "heartbeat.interval.ms", "session.timeout.ms"),
+}
+"""Keys of the other group protocol. Source: `ConsumerConfig.checkUnsupportedConfigsPostProcess`."""
+
+
 def _consumer_errors(values: Mapping[str, Value], overrides: Mapping[str, Value]) -> list[ConfigError]:
-    if values["group.protocol"] == "consumer":
-        broker_side = ("session.timeout.ms", "heartbeat.interval.ms", "partition.assignment.strategy")
-        reason = "cannot be set with group.protocol=consumer: the broker decides it"
-        return [ConfigError(name, f"{name} {reason}") for name in broker_side if name in overrides]
+    protocol = str(values["group.protocol"])
+    forbidden = [name for name in _FORBIDDEN_WITH[protocol] if overrides.get(name) not in (None, "", ())]
+    if forbidden or protocol == "consumer":
+        reason = f"cannot be set when group.protocol={protocol.upper()}"
+        return [ConfigError(name, f"{name} {reason}") for name in forbidden]
     heartbeat, session = _int(values, "heartbeat.interval.ms"), _int(values, "session.timeout.ms")
     if heartbeat < session:
         return []

@@ -143,6 +143,7 @@ _PROTOCOLS = ("classic", "consumer", "share", "streams")
 
 CONSUMER_KEYS = (
     _consumer.word("group.protocol", ("classic", "consumer"), fixed=True),
+    _consumer.text("group.remote.assignor", None),
     _consumer.ms("session.timeout.ms", 45_000, 1),
     _consumer.ms("heartbeat.interval.ms", 3_000, 1),
     _consumer.ms("max.poll.interval.ms", 300_000, 1),

@@ -18,7 +18,7 @@ _THREADS: Final = "a broker's threads are never short here"
 _STORAGE: Final = "a broker's files are not simulated"
 _DECLARED: Final = "every topic is declared in the file"
 _QUORUM: Final = "there is no quorum of controllers"
-_OTHER_GROUPS: Final = "groups use the classic protocol"
+_OTHER_GROUPS: Final = "groups are of the classic or the consumer protocol"
 _TIERED: Final = "there is no tiered storage"
 _CLOCK: Final = "every producer stamps its records with the true time"
 _CODE: Final = "records have no content that code could read"
@@ -37,7 +37,7 @@ WITHOUT_EFFECT: dict[Scope, dict[str, tuple[str, ...]]] = {
         _DECLARED: ("allow.auto.create.topics",),
         "topics are subscribed to by name": ("exclude.internal.topics",),
         "records have no content": ("check.crcs", "key.deserializer", "value.deserializer"),
-        _OTHER_GROUPS: ("group.remote.assignor", "share.*"),
+        _OTHER_GROUPS: ("share.*",),
         "every broker has the newest protocol": ("internal.throw.on.fetch.stable.offset.unsupported",),
     },
     "producer": _CLIENT | {"records have no content": ("key.serializer", "value.serializer")},

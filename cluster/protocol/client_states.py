@@ -53,6 +53,51 @@ lasts until onPartitionsRevoked returns; the heartbeat thread may leave the grou
 """
 
 
+class ConsumerMemberState(StrEnum):
+    """The state of a member of a group of the new protocol (KIP-848); the value is Kafka's name.
+
+    A process starts UNSUBSCRIBED. Left and Dead: it has closed its consumer, or was killed or has crashed.
+    Source: `org.apache.kafka.clients.consumer.internals.MemberState`.
+    """
+
+    UNSUBSCRIBED = "UNSUBSCRIBED"
+    JOINING = "JOINING"
+    RECONCILING = "RECONCILING"
+    ACKNOWLEDGING = "ACKNOWLEDGING"
+    STABLE = "STABLE"
+    FENCED = "FENCED"
+    PREPARE_LEAVING = "PREPARE_LEAVING"
+    LEAVING = "LEAVING"
+    STALE = "STALE"
+    FATAL = "FATAL"
+    LEFT = "Left"
+    DEAD = "Dead"
+
+
+_C = ConsumerMemberState
+_OUT = (_C.FENCED, _C.FATAL, _C.PREPARE_LEAVING, _C.LEFT, _C.DEAD)  # a member may go in any state of its membership
+
+CONSUMER_MEMBER_STATES = by_next_state(
+    "consumer group member",
+    _C.LEFT,
+    {
+        _C.LEFT: (_C.UNSUBSCRIBED, _C.DEAD),
+        _C.UNSUBSCRIBED: (_C.JOINING, _C.PREPARE_LEAVING, _C.FATAL, _C.LEFT, _C.DEAD),
+        _C.JOINING: (_C.RECONCILING, _C.STABLE, *_OUT),
+        _C.RECONCILING: (_C.RECONCILING, _C.ACKNOWLEDGING, _C.STABLE, *_OUT),
+        _C.ACKNOWLEDGING: (_C.RECONCILING, _C.STABLE, *_OUT),
+        _C.STABLE: (_C.RECONCILING, *_OUT),
+        _C.FENCED: (_C.JOINING, _C.UNSUBSCRIBED, _C.LEFT, _C.DEAD),
+        _C.PREPARE_LEAVING: (_C.LEAVING, _C.UNSUBSCRIBED, _C.FENCED, _C.FATAL, _C.LEFT, _C.DEAD),
+        _C.LEAVING: (_C.UNSUBSCRIBED, _C.STALE, _C.FENCED, _C.FATAL, _C.LEFT, _C.DEAD),
+        _C.STALE: (_C.JOINING, _C.LEFT, _C.DEAD),
+        _C.FATAL: (_C.LEFT, _C.DEAD),
+        _C.DEAD: (_C.UNSUBSCRIBED,),
+    },
+)
+"""Source: `MemberState.previousValidStates`, which lists for each state the states that it may follow."""
+
+
 class ProducerState(StrEnum):
     """The state of a producer's process. Fenced: its transactional producer can send nothing more."""
 

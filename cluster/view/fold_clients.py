@@ -122,6 +122,12 @@ def member_state_changed(view: ClusterView, event: e.MemberStateChanged) -> None
     _lane(member, event.at_us, _phase_of(event.state))
 
 
+@FOLD.handles(e.MemberEpochChanged)
+def member_epoch_changed(view: ClusterView, event: e.MemberEpochChanged) -> None:
+    member = view.members[event.member]
+    member.member_id, member.generation = event.member_id, event.epoch
+
+
 @FOLD.handles(e.ConsumerFenced)
 def consumer_fenced(view: ClusterView, event: e.ConsumerFenced) -> None:
     note_of(view, event, "fault", event.member, f" is fenced: another process joined as {event.instance_id}")

@@ -14,6 +14,7 @@ from typing import Final
 import trio
 
 from cluster import events as e
+from cluster.clients.async_consumer.async_membership import AsyncMembership
 from cluster.clients.client_environment import ClientEnvironment
 from cluster.clients.consumer.application import Application
 from cluster.clients.consumer.consumer_coordinator import ConsumerCoordinator
@@ -67,8 +68,11 @@ class Consumer(ConsumerHost):
 
     def _choose_protocol(self) -> None:
         """Take the membership of `group.protocol`; with assign() there is no group, and both would do the same."""
-        self.membership: GroupMembership = ConsumerCoordinator(self, self.application)
+        new = self.config.group_protocol == "consumer" and not self.user_assigned
+        kind: type[GroupMembership] = AsyncMembership if new else ConsumerCoordinator
+        self.membership: GroupMembership = kind(self, self.application)
         self.heartbeats, self.states = self.membership.thread, self.membership.states
+        self.state = self.states.initial
         self.metadata = MetadataRefresh(self, self.membership)
 
     # --- the process --------------------------------------------------------------------------------------------------
@@ -92,8 +96,8 @@ class Consumer(ConsumerHost):
         self._work, self.ready = None, False
         if self.application.workers is not None:
             self.application.workers.begin(self)
-        self.change_state(self.membership.started)
         self.emit(e.MemberStarted(group=self.group, member=self.name))
+        self.membership.process_started()
         self.timeline.start(nursery, self._run, name=self.name)
         if self.application.output_producer is not None:
             self.application.output_producer.launch(nursery)
@@ -136,6 +140,7 @@ class Consumer(ConsumerHost):
         self.application.spec = self.spec.application
         self._values = dict(self.spec.consumer_config(self.name))
         self.read_config()
+        self._choose_protocol()
         self.environment.network.place(self.name, self.config.client_rack)
         self.declare()
 
@@ -216,10 +221,11 @@ class Consumer(ConsumerHost):
             await self._start_up(self.timeline.now_us + self.spec.startup_us)
         if not self._closing or not self.spec.startup_us:
             await self.application.begin(self)
-        if not self.topics and not self.user_assigned:
+        if not self.topics and not self.topic_regex and not self.user_assigned:
             self.fail(NOT_SUBSCRIBED)
         if self.spec.ready == "started":
             self._become_ready()
+        self.membership.begin_polling()
         while self.alive:
             wait = self._poll()
             if wait is None:
@@ -434,6 +440,16 @@ class Consumer(ConsumerHost):
     def _not_paused(self, partitions: tuple[str, ...]) -> None:
         if self.on_resumed is not None:
             self.on_resumed(partitions)
+
+    def give_up(self, partitions: tuple[str, ...], *, lost: bool) -> None:
+        """onPartitionsRevoked, or onPartitionsLost: stop reading these partitions."""
+        gone = dict.fromkeys(partitions)
+        self.owned = tuple(name for name in self.owned if name not in gone)
+        self.read_replica.forget(partitions)
+        self.fetcher.revoke(partitions)
+        self.membership.positions.revoked(partitions)
+        self.partitions_gone(partitions)
+        self.emit(e.PartitionsRevoked(group=self.group, member=self.name, partitions=partitions, lost=lost))
 
     def partitions_gone(self, partitions: tuple[str, ...]) -> None:
         """Tell the application that these were revoked or lost; one that comes back is not paused."""

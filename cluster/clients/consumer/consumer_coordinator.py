@@ -13,7 +13,7 @@ from cluster.clients.consumer.application import Application
 from cluster.clients.consumer.consumer_host import ConsumerHost, MemberIdentity
 from cluster.clients.consumer.coordinator_lookup import CoordinatorLookup
 from cluster.clients.consumer.group_membership import GroupMembership
-from cluster.clients.consumer.heartbeat_thread import HeartbeatThread, HeartbeatUser
+from cluster.clients.consumer.heartbeat_thread import HeartbeatThread
 from cluster.clients.consumer.offset_commits import IN_NO_GROUP, REBALANCING, OffsetCommits
 from cluster.clients.consumer.positions import Positions
 from cluster.clients.consumer.rebalance_listener import RebalanceListener
@@ -33,16 +33,18 @@ _FATAL_TO_JOIN = (
 )
 
 
-class ConsumerCoordinator(GroupMembership, HeartbeatUser):
+class ConsumerCoordinator(GroupMembership):
     """The classic group protocol of one member, as poll() runs it."""
 
-    states, started, left, dead = MEMBER_STATES, MemberState.JOINING, MemberState.LEFT, MemberState.DEAD
+    states, left, dead = MEMBER_STATES, MemberState.LEFT, MemberState.DEAD
 
     def __init__(self, consumer: ConsumerHost, application: Application) -> None:
-        super().__init__(consumer)
-        self.thread: HeartbeatThread = HeartbeatThread(consumer, self)
-        self._listener = RebalanceListener(consumer, application, self.thread)
+        super().__init__(consumer, application)
         self.lookup = CoordinatorLookup(consumer)
+        self.thread: HeartbeatThread = HeartbeatThread(
+            consumer, self.lookup, self.heartbeat_failed, self.leave_for_slow_poll
+        )
+        self._listener = RebalanceListener(consumer, application, self.thread)
         self.positions = Positions(consumer)
         self.commits = OffsetCommits(consumer, self._commit_failed)
         self.reset()
@@ -56,6 +58,13 @@ class ConsumerCoordinator(GroupMembership, HeartbeatUser):
         self.thread.reset()
         parts = self.commits, self.positions, self._listener, self.thread
         self.rejoin = Rejoin(self._consumer, *parts, self._rejoin_failed)
+
+    def process_started(self) -> None:
+        """Be Joining, as the start of a process implies."""
+        self._consumer.change_state(MemberState.JOINING)
+
+    def begin_polling(self) -> None:
+        """Do nothing: each poll() looks at what has to be done."""
 
     @property
     def has_work(self) -> bool:
@@ -188,10 +197,6 @@ class ConsumerCoordinator(GroupMembership, HeartbeatUser):
         """Handle the error of a heartbeat that was sent with this identity."""
         self.on_error(error, sent_as, "HEARTBEAT")
 
-    def look_up_coordinator(self) -> None:
-        """Start a lookup of the coordinator for the heartbeat thread."""
-        self.lookup.begin()
-
     def _rejoin_failed(self, error: ErrorCode, sent_as: MemberIdentity, api: str) -> None:
         self.on_error(error, sent_as, api, joining=True)
 
@@ -245,7 +250,7 @@ class ConsumerCoordinator(GroupMembership, HeartbeatUser):
                 lost = not consumer.stable
                 if not lost:
                     await self._listener.partitions_revoked(consumer.owned)
-                self.rejoin.revoke(consumer.owned, lost=lost)
+                consumer.give_up(consumer.owned, lost=lost)
         self.thread.disable()
         if consumer.coordinator >= 0 and consumer.member_id and consumer.instance_id is None:
             leaving = m.LeavingMember(consumer.member_id, None, reasons.CLOSED)

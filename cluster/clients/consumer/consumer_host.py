@@ -54,6 +54,7 @@ class ConsumerHost(Process, ABC):
         self.spec, self.group = spec, spec.name
         self.user_assigned = spec.assign.get(name, ())
         self.topics = () if self.user_assigned else spec.topics_of(name)
+        self.topic_regex = ""
         self.assignors: tuple[Assignor, ...] = ()
         self.cooperative = False
         self.read_replica = ReadReplica(self, self.group, self._read_replicas_changed)
@@ -354,8 +355,8 @@ class ConsumerHost(Process, ABC):
         """resume(): poll() returns records of these partitions again."""
 
     @abstractmethod
-    def partitions_gone(self, partitions: tuple[str, ...]) -> None:
-        """Tell the application that these were revoked or lost."""
+    def give_up(self, partitions: tuple[str, ...], *, lost: bool) -> None:
+        """onPartitionsRevoked, or onPartitionsLost: stop reading these partitions."""
 
     @abstractmethod
     def crash(self, reason: str) -> None:

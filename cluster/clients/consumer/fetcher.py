@@ -9,10 +9,10 @@ Source: `org.apache.kafka.clients.consumer.internals.Fetcher`, `FetchCollector`.
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
-from cluster.clients.consumer.read_replica import ReadReplica
-from cluster.network import Connection, InFlightRequest
+from cluster.clients.consumer.read_replica import Reader
+from cluster.network import InFlightRequest
 from cluster.protocol.errors import ErrorCode
 from cluster.protocol.messages import FetchedPartition, FetchRequest, FetchResponse, PartitionMetadata
 from cluster.protocol.record_batch import RecordBatch, Slice
@@ -28,29 +28,6 @@ class FetchPosition(NamedTuple):
     offset_epoch: int
     leader: int
     leader_epoch: int
-
-
-class Reader(Protocol):
-    """The consumer that a fetcher works for. A Protocol, for the consumer's host interface contains its fetcher."""
-
-    name: str
-    partitions: dict[str, PartitionMetadata]
-    read_replica: ReadReplica
-
-    def connection(self, broker: int) -> Connection:
-        """The connection to a broker."""
-
-    def wake(self) -> None:
-        """Wake poll(): records have arrived."""
-
-    def mark_metadata_stale(self) -> None:
-        """Refresh metadata: a broker does not lead a partition, or does not answer."""
-
-    def position_out_of_range(self, partition: str) -> None:
-        """Reset a position that is not in the log."""
-
-    def position_skipped(self, partition: str, position: int) -> None:
-        """Emit that the position passed offsets that the application does not get."""
 
 
 class Fetcher:
@@ -77,6 +54,7 @@ class Fetcher:
         self._buffer: deque[tuple[str, list[RecordBatch]]] = deque()
         self._buffered: dict[str, None] = {}
         self.paused: dict[str, None] = {}
+        self._withheld: dict[str, None] = {}  # what the consumer is about to give up
         self._ends: dict[
             str, RecordBatch
         ] = {}  # partition → the last batch of its fetch, if the application does not get it
@@ -113,7 +91,14 @@ class Fetcher:
     def revoke(self, partitions: tuple[str, ...]) -> None:
         """Stop fetching these partitions, and drop their buffered records."""
         for name in partitions:
-            for known in (self.positions, self.offset_epochs, self.leader_epochs, self._buffered, self._ends):
+            for known in (
+                self.positions,
+                self.offset_epochs,
+                self.leader_epochs,
+                self._buffered,
+                self._ends,
+                self._withheld,
+            ):
                 known.pop(name, None)
         self._buffer = deque([entry for entry in self._buffer if entry[0] in self.positions])
         self.route()
@@ -124,6 +109,10 @@ class Fetcher:
         Source: `SubscriptionState.pause`, `FetchCollector.collectFetch`.
         """
         self.paused |= dict.fromkeys(partitions)
+
+    def withhold(self, partitions: Iterable[str]) -> None:
+        """Return and fetch no records of these until they are revoked. Source: `markPendingRevocation`."""
+        self._withheld |= dict.fromkeys(partitions)
 
     def unpause(self, partitions: Iterable[str]) -> None:
         """Return and fetch records of these again."""
@@ -171,7 +160,7 @@ class Fetcher:
 
     def send(self) -> None:
         """Send a Fetch to every broker that serves a fetchable partition and has none in flight."""
-        buffered, positions, epochs, paused = self._buffered, self.positions, self.leader_epochs, self.paused
+        buffered, positions, epochs, paused = self._buffered, self.positions, self.leader_epochs, self._unfetched
         for broker in tuple(self._free):
             wanted: dict[str, tuple[int, int]] = {}
             for name in self._by_broker[broker]:
@@ -292,14 +281,20 @@ class Fetcher:
 
     def collect(self, max_records: int) -> list[Slice]:
         """Take up to `max_records` buffered records, oldest fetch first, and move the positions past them."""
-        if self.paused:
+        if self.paused or self._withheld:
             return self._collect_unpaused(max_records)
         return self._collect(max_records)
 
+    @property
+    def _unfetched(self) -> dict[str, None]:
+        """The partitions that poll() returns nothing of: paused by the application, or about to be given up."""
+        return self.paused | self._withheld if self._withheld else self.paused
+
     def _collect_unpaused(self, max_records: int) -> list[Slice]:
         """Collect without the paused partitions; their batches go to the end of the buffer."""
-        paused = [entry for entry in self._buffer if entry[0] in self.paused]
-        self._buffer = deque([entry for entry in self._buffer if entry[0] not in self.paused])
+        unfetched = self._unfetched
+        paused = [entry for entry in self._buffer if entry[0] in unfetched]
+        self._buffer = deque([entry for entry in self._buffer if entry[0] not in unfetched])
         slices = self._collect(max_records)
         self._buffer.extend(paused)
         return slices
@@ -354,6 +349,7 @@ class Fetcher:
         self._reader.read_replica.reset()
         self._buffer.clear()
         self.paused.clear()
+        self._withheld = {}
         self._buffered, self._ends, self._in_flight, self._free = {}, {}, {}, {}
 
 

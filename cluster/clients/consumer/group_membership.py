@@ -8,6 +8,7 @@ from abc import ABC, abstractmethod
 from enum import StrEnum
 from typing import Any
 
+from cluster.clients.consumer.application import Application
 from cluster.clients.consumer.consumer_host import ConsumerHost
 from cluster.clients.consumer.coordinator_lookup import CoordinatorLookup
 from cluster.clients.consumer.offset_commits import OffsetCommits
@@ -40,12 +41,11 @@ class BackgroundThread(ABC):
 class GroupMembership(ABC):
     """The group protocol of one member, as poll() runs it.
 
-    `states`: the table of the member's states, `started`, `left` and `dead`: those of its process. `thread`: it runs
+    `states`: the table of the member's states, `left` and `dead`: those of a process that has ended. `thread`: it runs
     beside poll(). `fenced`: another process has the member's instance id, and this one keeps its partitions unread.
     """
 
     states: StateTable[Any, Any]
-    started: StrEnum
     left: StrEnum
     dead: StrEnum
     thread: BackgroundThread
@@ -54,12 +54,20 @@ class GroupMembership(ABC):
     commits: OffsetCommits
     fenced = False
 
-    def __init__(self, consumer: ConsumerHost) -> None:
-        self._consumer = consumer
+    def __init__(self, consumer: ConsumerHost, application: Application) -> None:
+        self._consumer, self._application = consumer, application
 
     @abstractmethod
     def reset(self) -> None:
         """Begin a new process, which is in no group."""
+
+    @abstractmethod
+    def process_started(self) -> None:
+        """Take the first state of a process."""
+
+    @abstractmethod
+    def begin_polling(self) -> None:
+        """React to the application's first poll()."""
 
     @property
     @abstractmethod

@@ -5,11 +5,12 @@ the barrier (`MemberState.hasNotJoinedGroup`). It never reads records and never 
 Source: `AbstractCoordinator.HeartbeatThread`, `Heartbeat`.
 """
 
-from abc import ABC, abstractmethod
+from collections.abc import Callable
 from functools import partial
 from typing import Final
 
 from cluster.clients.consumer.consumer_host import MS, ConsumerHost, MemberIdentity
+from cluster.clients.consumer.coordinator_lookup import CoordinatorLookup
 from cluster.clients.consumer.group_membership import BackgroundThread
 from cluster.protocol.errors import ErrorCode
 from cluster.protocol.messages import HeartbeatRequest, HeartbeatResponse
@@ -20,27 +21,20 @@ COORDINATOR_MOVED = (ErrorCode.NOT_COORDINATOR, ErrorCode.COORDINATOR_NOT_AVAILA
 MOST_DOUBLINGS: Final = 10
 
 
-class HeartbeatUser(ABC):
-    """What the thread tells the group protocol that it keeps alive."""
-
-    @abstractmethod
-    def heartbeat_failed(self, error: ErrorCode, sent_as: MemberIdentity) -> None:
-        """Handle the error of a heartbeat that was sent with this identity."""
-
-    @abstractmethod
-    def look_up_coordinator(self) -> None:
-        """Start a lookup of the coordinator."""
-
-    @abstractmethod
-    def leave_for_slow_poll(self) -> None:
-        """Leave the group: max.poll.interval.ms passed without poll(), and others must get the partitions."""
-
-
 class HeartbeatThread(BackgroundThread):
-    """The thread and its clocks: when the next heartbeat is due, and when the last response came."""
+    """The thread and its clocks: when the next heartbeat is due, and when the last response came.
 
-    def __init__(self, consumer: ConsumerHost, user: HeartbeatUser) -> None:
-        self._consumer, self._user = consumer, user
+    `failed` gets the error of a heartbeat and the identity that it was sent with. `leave`: max.poll.interval.ms passed.
+    """
+
+    def __init__(
+        self,
+        consumer: ConsumerHost,
+        lookup: CoordinatorLookup,
+        failed: Callable[[ErrorCode, MemberIdentity], None],
+        leave: Callable[[], None],
+    ) -> None:
+        self._consumer, self._lookup, self._failed, self._leave = consumer, lookup, failed, leave
         self._waiter: Waiter | None = None
         self.enabled = False
         self.paused = False
@@ -109,12 +103,12 @@ class HeartbeatThread(BackgroundThread):
         now_us = consumer.timeline.now_us
         if consumer.coordinator < 0:
             self._next_lookup_us = now_us + max(MS, consumer.retry_backoff_us)
-            self._user.look_up_coordinator()
+            self._lookup.begin()
         elif now_us >= self._session_ends_us:
             self._next_lookup_us = now_us
             consumer.coordinator_unknown("session timed out without receiving a heartbeat response")
         elif not consumer.in_poll and now_us - consumer.last_poll_us >= consumer.max_poll_interval_us:
-            self._user.leave_for_slow_poll()
+            self._leave()
         elif now_us >= self._next_us:
             self._next_us = now_us + consumer.heartbeat_interval_us
             beat = HeartbeatRequest(
@@ -135,4 +129,4 @@ class HeartbeatThread(BackgroundThread):
             self._failures += 1
             self.wake()
         if response is not None and error is not ErrorCode.NONE:
-            self._user.heartbeat_failed(error, sent_as)
+            self._failed(error, sent_as)

@@ -46,8 +46,9 @@ class OffsetCommits:
         if not offsets or consumer.coordinator < 0 or not consumer.stable:
             return None
         instance_id = None if consumer.user_assigned else consumer.instance_id
+        generation = consumer.generation if consumer.generation > 0 else -1  # 0, -1, -2: epochs of no member
         return m.OffsetCommitRequest(
-            consumer.group, consumer.generation, consumer.member_id, instance_id, offsets, consumer.name
+            consumer.group, generation, consumer.member_id, instance_id, offsets, consumer.name
         )
 
     def _check_coordinator(self) -> None:
@@ -74,7 +75,7 @@ class OffsetCommits:
         request = self._request()
         if request is None:
             self.error = ErrorCode.NONE
-            if consumer.fetcher.positions and consumer.generation < 0 and not consumer.user_assigned:
+            if consumer.fetcher.positions and consumer.generation < 0 and not consumer.stable:
                 self._not_a_member()
             return not consumer.fetcher.positions
         sent_as = consumer.identity

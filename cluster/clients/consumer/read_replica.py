@@ -6,10 +6,12 @@ Source: `SubscriptionState.preferredReadReplica`, `AbstractFetch.selectReadRepli
 """
 
 from collections.abc import Callable, Iterable
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, Protocol
 
 from cluster.clients.process import Process
 from cluster.events import PreferredReadReplicaChanged
+from cluster.network import Connection
+from cluster.protocol.messages import PartitionMetadata
 
 MS: Final = 1_000
 LEADER: Final = -1
@@ -87,3 +89,26 @@ class ReadReplica:
                 group=self._group, member=consumer.name, partition=partition, broker=broker, reason=reason
             )
         )
+
+
+class Reader(Protocol):
+    """The consumer that a fetcher works for. A Protocol, for the consumer's host interface contains its fetcher."""
+
+    name: str
+    partitions: dict[str, PartitionMetadata]
+    read_replica: ReadReplica
+
+    def connection(self, broker: int) -> Connection:
+        """The connection to a broker."""
+
+    def wake(self) -> None:
+        """Wake poll(): records have arrived."""
+
+    def mark_metadata_stale(self) -> None:
+        """Refresh metadata: a broker does not lead a partition, or does not answer."""
+
+    def position_out_of_range(self, partition: str) -> None:
+        """Reset a position that is not in the log."""
+
+    def position_skipped(self, partition: str, position: int) -> None:
+        """Emit that the position passed offsets that the application does not get."""

@@ -181,7 +181,7 @@ class Rejoin:
             if not lost:
                 consumer.set_state(MemberState.REVOKING, self.reason)
                 await self._listener.partitions_revoked(going)
-            self.revoke(going, lost=lost)
+            consumer.give_up(going, lost=lost)
         if lost or not consumer.owned or not self._generation_lost:
             self._change_state(_E.PREPARED)
 
@@ -198,17 +198,6 @@ class Rejoin:
             if error.retriable:
                 self._commits.emit_auto_commit_failed("rejoin", error.name, {})
         self._consumer.request_attention()
-
-    def revoke(self, partitions: tuple[str, ...], *, lost: bool) -> None:
-        """onPartitionsRevoked, or onPartitionsLost: stop reading these partitions."""
-        consumer = self._consumer
-        gone = dict.fromkeys(partitions)
-        consumer.owned = tuple(name for name in consumer.owned if name not in gone)
-        consumer.read_replica.forget(partitions)
-        consumer.fetcher.revoke(partitions)
-        self._positions.revoked(partitions)
-        consumer.partitions_gone(partitions)
-        consumer.emit(e.PartitionsRevoked(group=consumer.group, member=consumer.name, partitions=partitions, lost=lost))
 
     # --- JoinGroup ----------------------------------------------------------------------------------------------------
 
@@ -346,7 +335,7 @@ class Rejoin:
         if revoked:
             consumer.set_state(MemberState.REVOKING, reasons.REVOKED)
             await self._listener.partitions_revoked(revoked)
-            self.revoke(revoked, lost=False)
+            consumer.give_up(revoked, lost=False)
             if not consumer.stable:
                 return
             consumer.set_state(MemberState.STABLE)

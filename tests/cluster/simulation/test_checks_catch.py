@@ -205,7 +205,7 @@ def test_a_member_that_left_for_its_slow_poll_and_never_joins_again_is_caught(mo
 
     def for_good(membership: ConsumerCoordinator) -> None:
         leave(membership)
-        membership.rejoin.revoke(membership._consumer.owned, lost=True)
+        membership._consumer.give_up(membership._consumer.owned, lost=True)
         membership.fenced = True
 
     monkeypatch.setattr(ConsumerCoordinator, "leave_for_slow_poll", for_good)

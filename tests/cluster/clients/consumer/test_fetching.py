@@ -6,6 +6,7 @@ import pytest
 
 from cluster import events as e
 from cluster.clients.consumer.fetcher import Fetcher
+from cluster.clients.consumer.heartbeat_thread import HeartbeatThread
 from cluster.clients.consumer.read_replica import ReadReplica
 from cluster.network import InFlightRequest
 from cluster.protocol.errors import ErrorCode
@@ -150,6 +151,7 @@ def test_an_error_for_an_older_generation_is_ignored(monkeypatch: pytest.MonkeyP
             beat = HeartbeatRequest("g", generation, member_id)
             for error in (ErrorCode.ILLEGAL_GENERATION, ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.FENCED_INSTANCE_ID):
                 if (generation, member_id) != now or error is not ErrorCode.FENCED_INSTANCE_ID:
+                    assert isinstance(consumer.heartbeats, HeartbeatThread)
                     consumer.heartbeats._answered(beat, HeartbeatResponse(error))
     assert forgotten == [False, True]
     assert consumer.state == "Stable"

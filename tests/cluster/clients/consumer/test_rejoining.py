@@ -7,6 +7,7 @@ import pytest
 
 from cluster import events as e
 from cluster.clients.consumer.consumer import Consumer
+from cluster.clients.consumer.heartbeat_thread import HeartbeatThread
 from cluster.config import Value
 from cluster.protocol.errors import ErrorCode
 from cluster.protocol.messages import HeartbeatRequest, HeartbeatResponse
@@ -21,6 +22,7 @@ def test_an_answer_to_somebody_who_is_no_more_does_not_count(error: ErrorCode) -
     member = flight.simulation.consumers["g-1"]
     assert isinstance(member, Consumer)
     old = HeartbeatRequest("g", member.generation - 1, member.member_id)
+    assert isinstance(member.heartbeats, HeartbeatThread)
     member.heartbeats._answered(old, HeartbeatResponse(error))
     assert member.generation == 1
     assert member.state == "Stable"

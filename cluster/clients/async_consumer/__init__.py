@@ -1,0 +1,1 @@
+"""The consumer of the new group protocol (KIP-848): Kafka's `AsyncKafkaConsumer`."""
