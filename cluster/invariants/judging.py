@@ -12,6 +12,7 @@ from typing import Any
 from cluster import events as e
 from cluster.invariants.assignments import AssignmentInvariants
 from cluster.invariants.committed_reads import CommittedReads
+from cluster.invariants.compaction import CompactionInvariants
 from cluster.invariants.durations import DurationInvariants
 from cluster.invariants.groups import GroupInvariants
 from cluster.invariants.handlers import Handlers
@@ -23,7 +24,7 @@ from cluster.invariants.sentences import NEED_LOGS, SENTENCES
 from cluster.invariants.streams import StreamInvariants
 from cluster.invariants.timeouts import TimeoutInvariants
 from cluster.invariants.transactions import TransactionInvariants
-from cluster.spec import ScenarioSpec
+from cluster.spec import ScenarioSpec, TopicSpec
 from cluster.view import ClusterView
 
 
@@ -33,7 +34,7 @@ class Invariants:
     def __init__(self, spec: ScenarioSpec, view: ClusterView, log_of: LogLookup | None = None) -> None:
         """`log_of`: returns the log of a replica, if the flight has replicas.
 
-        Without it R6, R8 and J1 are not judged, and T3 not for partitions whose logs may differ.
+        Without it R6, R8, J1 and L2 are not judged, and T3 not for partitions whose logs may differ.
         """
         known: dict[str, LogState] = {}
         transactions = TransactionInvariants(view, _transaction_version(spec), known)
@@ -58,6 +59,8 @@ class Invariants:
         self._watch(StreamInvariants(spec, view, known, log_of).handlers())
         if log_of is not None:
             self._watch(ReplicaInvariants(known, log_of).handlers())
+            if "compacted topic" in declared:
+                self._watch(CompactionInvariants(view, known, log_of).handlers())
         self._handlers_of = self._handlers.get
         self.in_force = tuple(
             name
@@ -92,6 +95,12 @@ def _transaction_version(spec: ScenarioSpec) -> int:
     return version
 
 
+def _policy(spec: ScenarioSpec, topic: TopicSpec) -> tuple[str, ...]:
+    policy = topic.topic_config(spec.config)["cleanup.policy"]
+    assert isinstance(policy, tuple)
+    return policy
+
+
 def _declared(spec: ScenarioSpec) -> dict[str, None]:
     """The kinds of declared objects that sentences need: groups, transactional ids, …"""
     found: dict[str, None] = {}
@@ -99,6 +108,8 @@ def _declared(spec: ScenarioSpec) -> dict[str, None]:
         found["group"] = None
     if any(group.autoscaler is not None for group in spec.groups):
         found["autoscaler"] = None
+    if any("compact" in _policy(spec, topic) for topic in spec.topics):
+        found["compacted topic"] = None
     if _strict_producers(spec):
         found["acks=all"] = None
     for producer in spec.producers:

@@ -31,6 +31,11 @@ SENTENCES: dict[str, Sentence] = {
     "R13": Sentence("MinIsrHolds", "with fewer in-sync replicas than min.insync.replicas nothing is committed"),
     "A1": Sentence("AckedIsCommitted", "acks=all is answered when the records are committed", "acks=all"),
     "L1": Sentence("LogShape", "offsets have no holes, log start ≤ high watermark ≤ log end"),
+    "L2": Sentence(
+        "LogCompaction",
+        "a cleaning leaves the last record of each key at its offset, and tombstones for their time",
+        "compacted topic",
+    ),
     "P1": Sentence("IdempotentOrder", "an idempotent producer's sequences have no holes and no repetition", "pid"),
     "P2": Sentence("ZombieFenced", "a partition takes nothing of an older producer epoch", "pid"),
     "T1": Sentence("LastStableOffset", "the last stable offset is at most the high watermark and never falls", "txn"),
@@ -81,7 +86,7 @@ SENTENCES: dict[str, Sentence] = {
 }
 """Jepsen's and Kafka's own checkers have the same sentences; A1 is what acks=all promises."""
 
-NEED_LOGS = ("R6", "R8", "J1")
+NEED_LOGS = ("R6", "R8", "J1", "L2")
 """The invariants that need the replicas' logs: judged by `run`, `rerun` and `check` only."""
 
 

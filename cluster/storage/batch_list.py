@@ -20,7 +20,7 @@ from cluster.storage.packed_batches import Chunk, Oldest, packed, whole_payloads
 
 PACK_AT = 1_024
 PACKED_TOGETHER = 512
-_base_offset = attrgetter("base_offset")
+_base_offset, _next_offset = attrgetter("base_offset"), attrgetter("next_offset")
 
 
 class BatchList(Sequence[RecordBatch]):
@@ -67,7 +67,7 @@ class BatchList(Sequence[RecordBatch]):
             self._forget_cleaned()
             yield from batches[: len(batches) - len(left)]
         if not self._chunks:
-            gone = bisect_right([*self.bases[1:], *[batch.next_offset for batch in self.tail[-1:]]], offset)
+            gone = bisect_right(self.tail, offset, key=_next_offset)
             batches = self.tail[:gone]
             del self.tail[:gone], self.bases[:gone]
             yield from batches

@@ -66,6 +66,8 @@ class ProducerMemory:
             offset: snapshot for offset, snapshot in self._snapshots.items() if log_start < offset <= log_end
         }
         newest = max(self._snapshots, default=None)
+        if newest is not None and self.read_to < newest:
+            self.read_on(batches, log_end)  # the index of aborted transactions is a file: no snapshot stands for it
         if newest is not None or log_start > 0 or self.read_to > log_end:
             self.states.load(self._snapshots[newest] if newest is not None else {})
             self.transactions.reload(self.states.open(), log_end)

@@ -14,7 +14,7 @@ from cluster.view import ClusterView, fold
 P = "orders-0"
 SPEC = ScenarioSpec(
     title="told",
-    topics=(TopicSpec("orders"),),
+    topics=(TopicSpec("orders", config={"cleanup.policy": ("compact", "delete")}),),
     producers=(ProducerSpec("p", ("orders",), transactions=TransactionsSpec("t-{n}")),),
     groups=(
         GroupSpec(

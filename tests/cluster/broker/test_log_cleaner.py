@@ -1,18 +1,22 @@
 """Compacted topics in flight: who cleans, what readers and followers meet, what is refused, what no fault breaks."""
 
+from collections.abc import Callable
+
+import msgspec
 import pytest
 
 from cluster import events as e
 from cluster.config import Value
-from cluster.spec import KeysSpec, ProducerSpec, ScenarioSpec
+from cluster.spec import KeysSpec, ProducerSpec, ScenarioSpec, TransactionsSpec
 from cluster.storage.partition_log import PartitionLog
 from recordings.flights.runner import fly, make_plan
 from recordings.scenarios.loader import Scenario
+from tests.mutants import Patch, cleaner
 from tests.support.checks_delivery import delivery_errors
 from tests.support.compacted_flights import FAULTS, KEYS, NAMES, all_compacted, compacted, in_transactions
 from tests.support.completed_flight import Flown, flown
 from tests.support.random_delivery_flights import fateful
-from tests.support.scenario_builders import THREE_BROKERS
+from tests.support.scenario_builders import SECOND_US, THREE_BROKERS
 from tests.support.slow_cases import mostly_slow
 
 
@@ -147,6 +151,35 @@ def test_faults_break_nothing(steps: tuple[tuple[float, str], ...]) -> None:
 def test_transactions_are_compacted_too(steps: tuple[tuple[float, str], ...]) -> None:
     """Aborted records go first, markers when their records have gone; readers of committed data see no aborted one."""
     held(in_transactions(*steps))
+
+
+@pytest.mark.parametrize(
+    ("breaks", "found"),
+    [
+        (cleaner.removes_the_last_record_of_a_key, "the last record of its key, is gone"),
+        (cleaner.leaves_the_older_records, "is still there"),
+        (cleaner.removes_tombstones_too_early, "is gone before delete.retention.ms"),
+        (cleaner.counts_aborted_records, "is gone"),
+        (cleaner.moves_records_to_the_front, "offset"),
+    ],
+)
+def test_a_broken_cleaner_is_caught(
+    breaks: Callable[[Patch], None], found: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """L2 tells each; the sound cleaner passes the same flights."""
+    scenario = in_transactions()
+    long = TransactionsSpec("pay-{n}", records=80, abort=0.3)
+    linger: dict[str, Value] = {"linger.ms": 500}
+    [writer] = scenario.producers
+    many = KeysSpec("uniform", distinct=200)
+    writer = msgspec.structs.replace(writer, keys=many, tombstones=0.2, transactions=long, config=linger)
+    scenario = msgspec.structs.replace(scenario, producers=(writer,))
+    plan = make_plan(Scenario(scenario, "compacted", ""), until_us=60 * SECOND_US)
+    assert fly(plan).invariants["violations"] == []
+    breaks(monkeypatch)
+    (violation,) = fly(plan).invariants["violations"]
+    assert violation["invariant"] == "L2"
+    assert found in violation["found"]
 
 
 @pytest.mark.parametrize("steps", FAULTS)

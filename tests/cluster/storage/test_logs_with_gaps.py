@@ -140,3 +140,27 @@ def test_batches_are_replaced_below_any_border(made: CompactedLog, data: st.Data
     known.append(later)
     while known:
         assert known.pop() == ([*expected, later])[len(known)]
+
+
+def test_a_batch_before_a_gap_goes_with_its_segment() -> None:
+    """It ends before the next one begins, and is deleted for its own end."""
+    made = CompactedLog(SMALL)
+    for key in (1, 2, 2, 3):
+        made.append(NO_PRODUCER_ID, key)
+    made.roll()
+    made.clean()
+    assert made.last_offsets() == [0, 2, 3]
+    made.log.drop_before(1)
+    assert made.last_offsets() == [2, 3]
+
+
+def test_a_restart_forgets_no_aborted_transaction() -> None:
+    """A follower reads its log when it must; a snapshot behind that has no index of aborted transactions."""
+    made = CompactedLog(SMALL)
+    made.in_transaction(1, 1, 2)
+    made.abort(1)
+    behind = made.log.log_end
+    made.append(2, 3)
+    copy = copied(made)
+    copy.started((behind,))
+    assert [entry.last_offset for entry in copy.transactions.aborted] == [2]
