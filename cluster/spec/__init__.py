@@ -14,11 +14,8 @@ from cluster.spec.application_spec import (
 from cluster.spec.buggify import Buggify
 from cluster.spec.member_spec import MemberSpec
 from cluster.spec.overrides import (
-    FIELDS,
     Declared,
-    SettingError,
     Thing,
-    did_you_mean,
     group_of,
     keys_at,
     put_back,
@@ -27,6 +24,7 @@ from cluster.spec.overrides import (
     write_over,
 )
 from cluster.spec.scaling_spec import HPA_STABILIZATION_US, HPA_SYNC_US, AutoscalerSpec, Readiness
+from cluster.spec.setting_fields import FIELDS, SettingError, did_you_mean
 from cluster.spec.spec import (
     LONGEST_FLIGHT_US,
     MOST_BATCHES,

@@ -7,36 +7,24 @@ keys that only producers have if its application has a producer. A member's scop
 """
 
 from collections.abc import Callable
-from typing import Any, Literal, TypeVar, get_args
+from typing import Any, TypeVar
 
 import msgspec
 
 from cluster.config import (
     CONFIG_KEYS,
-    MOST_DIGITS,
     SET_IN_FLIGHT,
     Scope,
     Value,
-    brief,
     coerce,
     cross_errors,
-    format_duration,
-    format_rate,
-    format_size,
     nearest,
-    parse_duration,
-    parse_rate,
-    parse_size,
     refused_config,
     scopes_of,
 )
-from cluster.spec.application_spec import CommitPolicy
 from cluster.spec.member_spec import MemberSpec
+from cluster.spec.setting_fields import FIELDS, FILE_FIELDS, SettingError, did_you_mean
 from cluster.spec.spec import (
-    MOST_BROKERS,
-    MOST_MEMBERS,
-    MOST_PARTITIONS,
-    MOST_PRODUCERS,
     BrokerSpec,
     GroupSpec,
     ProducerSpec,
@@ -64,122 +52,6 @@ _NOUNS: dict[type, str] = {
     ProducerSpec: "producer",
     BrokerSpec: "broker",
 }
-
-
-class SettingError(ValueError):
-    """A setting that cannot be made: the text says which, why, and the nearest right word."""
-
-    def __init__(self, reason: str) -> None:
-        super().__init__(brief(reason))
-
-
-class Field(msgspec.Struct, frozen=True):
-    """A scenario field that may be set: how its value is read and shown, and where it stands in each kind of thing.
-
-    `effect`: the command `set` changes it at once or for the next start of each process. What is read only when the
-    flight begins it refuses; `instead` is the command that changes that in flight, where there is one.
-    """
-
-    places: dict[type, tuple[str, ...]]
-    read: Callable[[object], object]
-    show: Callable[[Any], str]
-    effect: Literal["at once", "at the next start", "before the flight"] = "before the flight"
-    instead: str = ""
-
-
-def _count(low: int, high: int) -> Callable[[object], int]:
-    """A whole number within bounds."""
-
-    def read(value: object) -> int:
-        if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) <= MOST_DIGITS:
-            value = int(value)
-        if not isinstance(value, int) or isinstance(value, bool):
-            raise SettingError(f"{value!r} is not a whole number")
-        if value < low:
-            raise SettingError(f"{value} is below {low}")
-        if value > high:
-            raise SettingError(f"{value} is above {high}")
-        return value
-
-    return read
-
-
-def _truth(value: object) -> bool:
-    value = {"true": True, "false": False}.get(value, value) if isinstance(value, str) else value
-    if not isinstance(value, bool):
-        raise SettingError(f"{value!r} is neither true nor false")
-    return value
-
-
-def _assignors(value: object) -> Value:
-    return coerce("consumer", "partition.assignment.strategy", value)
-
-
-def _duration(value: object) -> int:
-    if not isinstance(value, str):
-        raise SettingError(f'{value!r} needs a unit and quotation marks: "30s"')
-    return parse_duration(value)
-
-
-def _rate(value: object) -> float:
-    if not isinstance(value, str):
-        raise SettingError(f'{value!r} needs a unit and quotation marks: "200/s"')
-    per_second = parse_rate(value)
-    if per_second <= 0:
-        raise SettingError("a rate is above 0")
-    return per_second
-
-
-def _size(value: object) -> int:
-    if not isinstance(value, str):
-        raise SettingError(f'{value!r} needs a unit and quotation marks: "1KiB"')
-    return parse_size(value)
-
-
-def _commit(value: object) -> str:
-    choices = get_args(CommitPolicy)
-    if value not in choices:
-        near = nearest(value, choices) if isinstance(value, str) else None
-        raise SettingError(did_you_mean(f"{value!r} is none of {', '.join(choices)}", near))
-    return str(value)
-
-
-FIELDS: dict[str, Field] = {
-    "members": Field({GroupSpec: ("members",)}, _count(0, MOST_MEMBERS), str, "at the next start"),
-    "assignors": Field(
-        {GroupSpec: ("assignors",), MemberSpec: ("assignors",)}, _assignors, ",".join, "at the next start"
-    ),
-    "static": Field({GroupSpec: ("static",)}, _truth, lambda value: str(value).lower(), "at the next start"),
-    "per_record": Field(
-        {GroupSpec: ("application", "per_record_us"), MemberSpec: ("per_record_us",)},
-        *(_duration, format_duration, "at once"),
-    ),
-    "rate": Field({ProducerSpec: ("rate_per_second",)}, _rate, format_rate, "at once"),
-    "stagger": Field({GroupSpec: ("stagger_us",)}, _duration, format_duration),
-    "startup": Field(
-        {GroupSpec: ("startup_us",), MemberSpec: ("startup_us",)}, _duration, format_duration, "at the next start"
-    ),
-    "start": Field({GroupSpec: ("start_us",), ProducerSpec: ("start_us",)}, _duration, format_duration),
-    "commit": Field({GroupSpec: ("application", "commit")}, _commit, str),
-    "size": Field({ProducerSpec: ("size_bytes",)}, _size, format_size),
-    "count": Field({ProducerSpec: ("count",)}, _count(1, MOST_PRODUCERS), str),
-    "partitions": Field(
-        {TopicSpec: ("partitions",)}, _count(1, MOST_PARTITIONS), str, instead="add partitions TOPIC to N"
-    ),
-    "replication": Field({TopicSpec: ("replication",)}, _count(1, MOST_BROKERS), str),
-}
-"""Every scenario field that a setting may write."""
-
-
-FILE_FIELDS = {
-    "topics": "subscribe MEMBER to TOPIC,…",
-    "subscriptions": "subscribe MEMBER to TOPIC,…",
-    **dict.fromkeys(("brokers", "limit", "arrivals", "keys", "until", "seed", "start_jitter", "ready"), ""),
-    **dict.fromkeys(("transactions", "jitter", "writes", "outputs", "sink", "poison", "restart_after"), ""),
-    **dict.fromkeys(("processing", "slow_keys", "autoscaler", "fail", "retries", "dead_letter"), ""),
-    **dict.fromkeys(("on_revoked", "revoke_takes"), ""),
-}
-"""Words of scenario files that no setting writes, and the command that does in flight, where there is one."""
 
 
 def write_over(spec: ScenarioSpec, scope: str | None, key: str, value: object) -> ScenarioSpec:
@@ -242,6 +114,9 @@ def scopes_of_setting(spec: ScenarioSpec, scope: str | None, key: str) -> list[t
 
 def why_not(spec: ScenarioSpec, scope: str, key: str, value: object) -> str | None:
     """Why the command `set` could not be carried out on a cluster as the scenario declares it; None when it can."""
+    known = next((each for each in spec.groups if each.name == scope), None) or group_of(spec, scope)
+    if key == "per_record" and known is not None and known.of(scope).application.processing is not None:
+        return _unequal(known)
     try:
         after = write_over(spec, scope, key, value)
     except ValueError as error:
@@ -251,6 +126,8 @@ def why_not(spec: ScenarioSpec, scope: str, key: str, value: object) -> str | No
     group = group_of(after, scope)
     things: list[Declared] = [*after.brokers, *after.topics, *after.producers, *after.groups]
     thing = group.of(scope) if group is not None else next(thing for thing in things if thing.name == scope)
+    if isinstance(thing, GroupSpec) and key in ("on_revoked", "revoke_takes"):
+        return thing.why_no_listener()
     kind, place = keys_at(thing, key)
     config: dict[str, Value] = _at(thing, place)
     return _misfit(kind, key, after.config | config if isinstance(thing, BrokerSpec) else config)
@@ -307,11 +184,6 @@ def _restored(config: dict[str, Value], before: dict[str, Value], key: str) -> d
     return rest | {key: before[key]} if key in before else rest
 
 
-def did_you_mean(text: str, suggestion: str | None) -> str:
-    """A complaint with the nearest right word behind it, if there is one."""
-    return f"{text} (did you mean {suggestion}?)" if suggestion else text
-
-
 def _having(key: str) -> Callable[[Declared], bool]:
     """Whatever has this key or field."""
     scopes = scopes_of(key)
@@ -339,12 +211,18 @@ def _with(thing: Declared, key: str, value: object) -> Declared:
         if place is None:
             owners = " or a ".join(_NOUNS[owner] for owner in field.places)
             raise SettingError(f"{key} is a field of a {owners}, and {thing.name} is a {_NOUNS[type(thing)]}")
+        if key == "per_record" and isinstance(thing, GroupSpec) and thing.application.processing is not None:
+            raise SettingError(_unequal(thing))
         return _placed(thing, place, field.read(value))
     _refuse_file_field(key)
     kind, place = keys_at(thing, key)
     read = coerce(kind, key, value)
     thing = _placed(thing, place, _at(thing, place) | {key: read})
     return _said_again(thing, key, read) if isinstance(thing, GroupSpec | MemberSpec) else thing
+
+
+def _unequal(group: GroupSpec) -> str:
+    return f"per_record has no effect: `processing` of {group.name} gives a time to each record"
 
 
 def _refuse_file_field(key: str) -> None:

@@ -190,6 +190,20 @@ class GroupSpec(msgspec.Struct, frozen=True):
             own=(),
         )
 
+    def why_no_listener(self) -> str | None:
+        """Why its rebalance listener cannot do what it is asked for; None if it can, or is asked for nothing."""
+        application = self.application
+        if application.on_revoked == "commit" and application.commit in ("never", "transaction"):
+            return f'on_revoked: with commit = "{application.commit}" commitSync has nothing to commit'
+        if application.listens and self.assigns_all:
+            return f"on_revoked: members of {self.name} call assign(): nothing is revoked from them"
+        return None
+
+    @property
+    def assigns_all(self) -> bool:
+        """Whether every declared member calls assign(), and so none joins the group."""
+        return bool(self.assign) and all(name in self.assign for name in self.instances())
+
     def every_assignor(self) -> tuple[str, ...]:
         """The assignors of the group and of each member that has its own, each once."""
         return tuple(dict.fromkeys([*self.assignors, *(name for own in self.own for name in own.assignors or ())]))

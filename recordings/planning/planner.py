@@ -2,7 +2,7 @@
 
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from hashlib import sha256
 from pathlib import Path
@@ -96,7 +96,8 @@ def fly_plan(
     """Fly every row with every seed, and judge the rows.
 
     `progress` gets the number of flights that have ended, of those that failed, and of all. Raises SettingError or
-    ScenarioErrors if no row is possible, RecordingError if `out` is another plan's or cannot be written.
+    ScenarioErrors if no row with one of the values is possible, RecordingError if `out` is another plan's or cannot be
+    written.
     """
     began = time.perf_counter()
     pilot = order.pilot(allow_code=leave is not None)
@@ -153,4 +154,16 @@ def _impossible(pilot: RowPilot, leave: Leave | None, seed: int) -> dict[int, Ro
             if len(found) == len(pilot.rows) - 1:
                 raise
             found[row] = RowFlight(row=row, seed=seed, failed=str(error))
+    _refuse_hopeless(pilot.rows, found)
     return found
+
+
+def _refuse_hopeless(rows: Sequence[RowSettings], impossible: Mapping[int, RowFlight]) -> None:
+    """Refuse the plan for a value that no row can have, which is a slip; a combination may be. Raises SettingError."""
+    hopeful = {setting for row, settings in enumerate(rows) if row not in impossible for setting in settings}
+    reasons = dict.fromkeys(
+        flight.failed for row, flight in impossible.items() if flight.failed and not hopeful.issuperset(rows[row])
+    )
+    if reasons:
+        more = f" (and {len(reasons) - 1} more)" if len(reasons) > 1 else ""
+        raise SettingError(f"nothing was flown: {next(iter(reasons))}{more}")

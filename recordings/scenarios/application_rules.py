@@ -15,7 +15,7 @@ def check_application(spec: ScenarioSpec, group: GroupSpec, place: Place) -> Ite
     if application.poison is not None and application.poison.key:
         yield from refused(_no_such_key(spec, "poison", application.poison.key), (*place, "poison"))
     yield from _failures(spec, group, place)
-    yield from check_listener(group, application, place)
+    yield from check_listener(group, place)
     if application.slow_keys is not None:
         keys = application.slow_keys.keys or ("0",)  # of a share: whether there are any
         for index, key in enumerate(keys):
@@ -35,15 +35,11 @@ def check_application(spec: ScenarioSpec, group: GroupSpec, place: Place) -> Ite
         yield from _producer(group.name, application, (*place, "producer"))
 
 
-def check_listener(group: GroupSpec, application: ApplicationSpec, place: Place) -> Iterator[Problem]:
+def check_listener(group: GroupSpec, place: Place) -> Iterator[Problem]:
     """What the rebalance listener of a group, or of one of its members, cannot be asked for."""
-    there = (*place, "on_revoked")
-    if application.on_revoked == "commit" and application.commit in ("never", "transaction"):
-        reason = f'on_revoked: with commit = "{application.commit}" commitSync has nothing to commit'
-        yield Problem(there, reason, "nothing")
-    elif application.listens and not any(name not in group.assign for name in group.instances()):
-        reason = f"on_revoked: members of {group.name} call assign(): nothing is revoked from them"
-        yield Problem(there, reason, "nothing")
+    reason = group.why_no_listener()
+    if reason is not None:
+        yield Problem((*place, "on_revoked"), reason, "nothing")
 
 
 def _workers(application: ApplicationSpec, place: Place) -> Iterator[Problem]:

@@ -12,7 +12,9 @@ from cluster.spec import (
     Readiness,
 )
 from recordings.scenarios.application_parser import on_revoked, read_application
+from recordings.scenarios.toml_lines import Place
 from recordings.scenarios.toml_tables import (
+    Problem,
     ReadError,
     TomlTable,
     duration,
@@ -51,8 +53,20 @@ def read_group(table: TomlTable) -> GroupSpec:
         own=_own(table.table("member")),
     )
     table.known.append("autoscaler")
+    if group.assigns_all:
+        _note_what_only_joins_read(table, group)
     table.close()
     return group
+
+
+def _note_what_only_joins_read(table: TomlTable, group: GroupSpec) -> None:
+    """Note what has no effect where no member joins the group."""
+    said: list[Place] = [(key,) for key in ("static", "assignors") if table.data.get(key)]
+    keys = ("group.instance.id", "partition.assignment.strategy")
+    said += [("config", key) for key in keys if group.config.get(key) is not None]
+    for place in said:
+        reason = f"members of {group.name} call assign(), and join no group"
+        table.note(Problem((*table.place, *place), f"{place[-1]} has no effect: {reason}", is_note=True))
 
 
 def _autoscaler(table: TomlTable) -> AutoscalerSpec:

@@ -15,7 +15,7 @@ from cluster.spec import ScenarioSpec
 from recordings.scenarios.custom_assignors import SHIPPED
 from recordings.scenarios.defaults import line_of, put_defaults
 from recordings.scenarios.overrides import SettingError, apply_settings, parse_setting
-from recordings.scenarios.parser import read_scenario
+from recordings.scenarios.parser import check_defaults, read_scenario
 from recordings.scenarios.toml_lines import Place, locate
 from recordings.scenarios.toml_tables import MOST_PROBLEMS, Problem, TooManyProblemsError
 from recordings.scenarios.toml_text import TomlError, read_text, read_toml
@@ -110,6 +110,7 @@ def parse_scenario(text: str, file: str, folder: Path | None = None, *, recorded
         data = read_toml(text)
         lines = locate(text)
         spec = read_scenario(put_defaults(data, problems), problems, lines)
+        check_defaults(data, problems)
     except TomlError as error:
         raise ScenarioErrors([ScenarioError(file, error.line, str(error))]) from None
     except TooManyProblemsError:

@@ -4,6 +4,8 @@ Every function takes one table of the contract `scenario-format.md`, in its orde
 here, so that reading goes on and one pass finds all problems.
 """
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from cluster.commands import Command, CommandError, Mark, parse, text_of
@@ -25,6 +27,7 @@ from recordings.scenarios.toml_tables import (
     ReadError,
     Scalar,
     TomlTable,
+    ValuesAlone,
     duration,
     filled_text,
     filled_words,
@@ -67,6 +70,18 @@ def read_scenario(
     top.known.append("defaults")
     top.close(cluster, "in [cluster]")
     return spec
+
+
+def check_defaults(data: dict[str, Any], problems: list[Problem]) -> None:
+    """Add errors of the values in `[defaults]` also where every table says something else instead."""
+    block = data.get("defaults")
+    readers: dict[str, Callable[[TomlTable], object]] = {
+        "topic": partial(_topic, replication=1), "producer": read_producer, "group": read_group,
+    }  # fmt: skip
+    for kind, read in readers.items():
+        given = block.get(kind) if isinstance(block, dict) else None
+        if isinstance(given, dict):
+            read(ValuesAlone(given, ("defaults", kind), problems))
 
 
 def _brokers(table: TomlTable) -> tuple[BrokerSpec, ...]:

@@ -89,30 +89,34 @@ class TomlTable:
         try:
             return read(self.data[key])
         except ReadError as error:
-            self.wrong(key, f"{key}: {error}", error.suggestion)
+            self.unreadable(key, f"{key}: {error}", error.suggestion)
         except ValueError as error:
-            self.wrong(key, f"{key}: {error}")
+            self.unreadable(key, f"{key}: {error}")
         return default
+
+    def unreadable(self, key: str, reason: str, suggestion: str | None = None) -> None:
+        """Add an error of a value that is wrong whatever stands beside it."""
+        self.note(Problem((*self.place, key), reason, suggestion))
 
     def table(self, key: str) -> "TomlTable":
         """The table at a key; an empty one when it is absent or not a table."""
-        return TomlTable(self.take(key, mapping, {}), (*self.place, key), self.problems)
+        return type(self)(self.take(key, mapping, {}), (*self.place, key), self.problems)
 
     def tables(self, key: str) -> list["TomlTable"]:
         """The tables of an array at a key (`[[topic]]`)."""
         self.known.append(key)
         found = self.data.get(key, [])
         if not isinstance(found, list) or not all(isinstance(each, dict) for each in found):
-            self.wrong(key, f"{key} is written as [[{key}]]" if "." not in key else f"{key} is a list of tables")
+            self.unreadable(key, f"{key} is written as [[{key}]]" if "." not in key else f"{key} is a list of tables")
             return []
-        return [TomlTable(each, (*self.place, key, index), self.problems) for index, each in enumerate(found)]
+        return [type(self)(each, (*self.place, key, index), self.problems) for index, each in enumerate(found)]
 
     def config(self, scope: Scope, key: str = "config") -> dict[str, Value]:
         """The `config` table, or that at another key: Kafka's keys, quoted or not, in their own types and units."""
         self.known.append(key)
         found = self.data.get(key, {})
         if not isinstance(found, dict):
-            self.wrong(key, f"{key}: {shown(found)} is not a table")
+            self.unreadable(key, f"{key}: {shown(found)} is not a table")
             return {}
         values: dict[str, Value] = {}
         for place, name, raw in flat_config(found, (*self.place, key)):
@@ -138,6 +142,13 @@ class TomlTable:
                 self.wrong(key, f"{key} belongs {place}")
             else:
                 self.wrong(key, f"unknown key {cut(key)}", nearest(key, self.known))
+
+
+class ValuesAlone(TomlTable):
+    """A table of which only unreadable values are errors, not what is missing, unknown, or does not fit together."""
+
+    def wrong(self, key: str, reason: str, suggestion: str | None = None) -> None:
+        """Leave the error to the whole of which this is a part."""
 
 
 def flat_config(table: Mapping[str, Any], place: Place, prefix: str = "") -> list[tuple[Place, str, object]]:

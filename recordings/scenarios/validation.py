@@ -257,7 +257,7 @@ def _member(group: GroupSpec, own: MemberSpec, members: tuple[str, ...], place: 
             yield Problem((*place, "config", error.key), error.reason)
     yield from refused_keys(own.config, (*place, "config"))
     if own.on_revoked is not None:
-        yield from check_listener(group, group.of(own.name).application, place)
+        yield from check_listener(group.of(own.name), place)
     for index, assignor in enumerate(own.assignors or ()):
         unloadable = custom_assignors.load_error(assignor)
         if unloadable is not None:

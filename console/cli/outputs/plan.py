@@ -58,9 +58,13 @@ def report_of(planned: Planned, again: Sequence[str]) -> dict[str, Any]:
 def of_plan(planned: Planned, again: Sequence[str], *, coloured: bool) -> str:
     """The table, the recommendation and how to replay the flights that decide; `again` flies the scenario."""
     rows, seeds = planned.judgement.rows, planned.seeds
-    flown = f"{len(rows)} rows × {len(seeds)} seeds ({seeds[0]} to {seeds[-1]})" if seeds else f"{len(rows)} rows"
+    flown = _many(len(rows), "row")
+    if seeds:
+        flown += f" × {_many(len(seeds), 'seed')} ({seeds[0]}{f' to {seeds[-1]}' if len(seeds) > 1 else ''})"
     head = f"{planned.scenario}  {flown}{''.join(f'  {text}' for text in planned.fixed)}"
-    cost = f"{planned.flown_now} flights in {planned.wall_s:.1f} s, {planned.jobs} processes"
+    cost = (
+        f"{_many(planned.flown_now, 'flight')} in {planned.wall_s:.1f} s, {_many(planned.jobs, 'process', 'processes')}"
+    )
     earlier = len(planned.flights) - planned.flown_now - sum(1 for row in rows if not row.flights)
     lines = [head, f"{cost}{f'; {earlier} flown earlier' if earlier > 0 else ''}", ""]
     lines = [visible_line(line) for line in lines]
@@ -121,6 +125,11 @@ def _verdict(row: PlanRow) -> str:
     return "; ".join(part for part in ("★ recommended" if row.recommended else "", alike) if part)
 
 
+def _many(number: int, noun: str, plural: str = "") -> str:
+    """`1 seed`, `3 seeds`."""
+    return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
+
+
 def _rows(numbers: Sequence[int]) -> str:
     return f"row{'s' if len(numbers) > 1 else ''} {joined([str(number) for number in numbers])}"
 
@@ -154,7 +163,9 @@ def _sentences(recommendation: Recommendation, rows: Sequence[PlanRow], seeds: i
     if gain is None or recommendation.instead_of is None:
         count = sum(1 for each in rows if each.judged and not each.read_nothing)
         return (
-            [f"{count} rows cost the same, as far as {seeds} seeds can tell: keep what you have."] if count > 1 else []
+            [f"{count} rows cost the same, as far as {_many(seeds, 'seed')} can tell: keep what you have."]
+            if count > 1
+            else []
         )
     other = rows[recommendation.instead_of - 1]
     sure = f" ({DECIDING:.0%} confidence)" if seeds >= enough_for(DECIDING) else ""
@@ -163,14 +174,15 @@ def _sentences(recommendation: Recommendation, rows: Sequence[PlanRow], seeds: i
     least, most = amount(measure, round(low)), amount(measure, round(high))
     saved = f"by {least if least == most else f'{least} to {most}'}{sure}"
     instead = f"{_trade(gain)} with row {other.row} ({', '.join(other.settings)})"
-    evidence = f"less with {gain.agreeing} of {gain.seeds} seeds, {saved}"
+    evidence = f"less with {gain.agreeing} of {_many(gain.seeds, 'seed')}, {saved}"
     lines = [f"Recommended: row {row.row} ({', '.join(row.settings)}): {instead}; {evidence}."]
     if recommendation.price:
         lines.append(f"In return: {'; '.join(_trade(trade) for trade in recommendation.price)}.")
     if recommendation.equals:
         lines.append(f"By its costs {_rows(recommendation.equals)} cannot be distinguished from it.")
     if seeds < enough_for(DECIDING):
-        lines.append(f"{seeds} seeds are few: from {enough_for(DECIDING)} on the confidence is {DECIDING:.0%}.")
+        few = f"{_many(seeds, 'seed')} {'is' if seeds == 1 else 'are'} few"
+        lines.append(f"{few}: from {enough_for(DECIDING)} on the confidence is {DECIDING:.0%}.")
     return lines
 
 

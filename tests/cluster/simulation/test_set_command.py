@@ -11,7 +11,7 @@ from cluster.commands import parse
 from cluster.config import CONFIG_KEYS, SET_IN_FLIGHT, Scope, Value, in_flight_keys
 from cluster.simulation import Simulation
 from cluster.simulation.set_command import BROKER_SETTERS, TOPIC_SETTERS
-from cluster.spec import MemberSpec, ScenarioSpec, TopicSpec, TransactionsSpec
+from cluster.spec import CommitPolicy, MemberSpec, ScenarioSpec, TopicSpec, TransactionsSpec
 from tests.support.completed_flight import Flown, flown, last_heartbeat_us
 from tests.support.random_flights import lies
 from tests.support.scenario_builders import MS, SECOND_US, spec
@@ -53,6 +53,42 @@ def test_processing_time_changes_at_once_and_is_put_back() -> None:
         if 11 * SECOND_US < began.at_us < 14 * SECOND_US
     ]
     assert min(work) >= 100 * MS
+
+
+def committing(commit: CommitPolicy, *steps: tuple[float, str], until_s: float) -> ScenarioSpec:
+    made = spec(*steps, until_s=until_s)
+    application = msgspec.structs.replace(made.groups[0].application, commit=commit)
+    return msgspec.structs.replace(made, groups=(msgspec.structs.replace(made.groups[0], application=application),))
+
+
+def test_a_rebalance_listener_is_that_of_the_next_process() -> None:
+    steps = ((10, "set g on_revoked commit"), (10, "set g revoke_takes 2s"), (12, "scale g to 2"))
+    flight = flown(committing("after-each-poll", *steps, (20, "restart g-1"), (30, "scale g to 3"), until_s=45))
+    assert [(one.value, one.before, one.effect) for one in flight.all(e.SettingChanged)] == [
+        ("commit", "nothing", "at the next start"),
+        ("2s", "0s", "at the next start"),
+    ]
+    called = flight.all(e.RebalanceListenerCalled, member="g-1")
+    assert called
+    assert min(one.at_us for one in called) > 20 * SECOND_US
+    returned = flight.all(e.RebalanceListenerReturned, member="g-1")
+    assert {after.at_us - before.at_us >= 2 * SECOND_US for before, after in zip(called, returned, strict=True)} == {
+        True
+    }
+    assert flight.all(e.RebalanceListenerCalled, member="g-2")  # it was started later
+
+
+@pytest.mark.parametrize(
+    ("commit", "text", "reason"),
+    [
+        ("never", "set g on_revoked commit", 'on_revoked: with commit = "never" commitSync has nothing to commit'),
+        ("auto", "set g-1 on_revoked maybe", "'maybe' is none of nothing, commit"),
+        ("auto", "set g revoke_takes 3", "'3' has no unit"),
+    ],
+)
+def test_a_listener_that_cannot_be_is_refused_in_flight(commit: CommitPolicy, text: str, reason: str) -> None:
+    (found,) = refused(flown(committing(commit, (10, text), until_s=12)))
+    assert found.startswith(reason)
 
 
 def test_a_slowed_member_keeps_its_speed_until_that_is_over() -> None:

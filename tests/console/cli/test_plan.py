@@ -68,12 +68,13 @@ def test_the_replayed_flights_are_those_of_the_plan(flightdeck: Flightdeck, kill
 
 
 def test_a_row_that_is_not_judged_makes_the_exit_code_1(flightdeck: Flightdeck, killed: str) -> None:
-    ended = flightdeck(
-        "plan", killed, "--vary", "session.timeout.ms=45000,2000", "--seeds", "1", "--until", "2s", "--jobs", "1"
-    )
+    varied = ("--vary", "session.timeout.ms=45000,5000", "--vary", "heartbeat.interval.ms=3000,6000")
+    ended = flightdeck("plan", killed, *varied, "--seeds", "1", "--until", "2s", "--jobs", "1")
     assert ended.code == 1
     assert "✖ not judged: 1 failed" in ended.out
-    assert "✖ row 2, seed 1: session.timeout.ms=2000: heartbeat.interval.ms (3000) must be below" in ended.out
+    assert "heartbeat.interval.ms=6000: heartbeat.interval.ms (6000) must be below" in ended.out
+    assert "4 rows × 1 seed (1)" in ended.out
+    assert "as far as 1 seed can tell" in ended.out
 
 
 @pytest.mark.parametrize(
@@ -81,6 +82,11 @@ def test_a_row_that_is_not_judged_makes_the_exit_code_1(flightdeck: Flightdeck, 
     [
         (["--vary", "members"], "varies nothing"),
         (["--vary", "membres=1,2"], "did you mean members?"),
+        (["--vary", "session.timeout.ms=45000,2000"], "nothing was flown: session.timeout.ms=2000: heartbeat.interval"),
+        (
+            ["--vary", "assignors=range,rnge", "--vary", "members=3,2"],
+            "nothing was flown: assignors=rnge: ",
+        ),
         ([*VARIED, "--seeds", "0"], "--seeds: from 1 to 1000"),
         ([*VARIED, "--jobs", "0"], "--jobs: from 1 to 256 processes"),
         ([*VARIED, "--out", "killed.toml"], "is no plan's directory"),

@@ -189,3 +189,35 @@ def test_without_a_scope_a_producer_key_is_that_of_the_declared_producers() -> N
 def test_a_setting_that_does_not_fit_is_refused(text: str, setting: str, reason: str) -> None:
     with pytest.raises(SettingError, match=reason):
         apply_settings(parse_scenario(text, "f.toml").spec, [parse_setting(setting)])
+
+
+BY_HAND = """\
+title = "t"
+[[topic]]
+name = "orders"
+partitions = 2
+[[group]]
+name = "mirror"
+static = true
+assignors = ["range"]
+config = { "group.instance.id" = "x" }
+[group.assign]
+mirror-1 = ["orders-0", "orders-1"]
+"""
+
+
+def test_what_only_joining_members_read_is_noted_where_all_call_assign() -> None:
+    def notes(text: str) -> list[str]:
+        return [str(each) for each in parse_scenario(text, "f.toml").notes]
+
+    text = BY_HAND.replace('config = { "group.instance.id" = "x" }\n', "")
+    why = "has no effect: members of mirror call assign(), and join no group"
+    assert notes(text) == [f"f.toml:7: static {why}", f"f.toml:8: assignors {why}"]
+    assert notes(BY_HAND.replace("static = true\n", "")) == [
+        f"f.toml:7: assignors {why}",
+        f"f.toml:8: group.instance.id {why}",
+    ]
+    assert notes(text.replace("static = true", 'members = 2\ntopics = ["orders"]\nstatic = true')) == []
+    default = '[defaults.group]\nassignors = ["range"]\n'
+    lines = text.replace('assignors = ["range"]\n', "").replace("[[topic]]", f"{default}[[topic]]").splitlines()
+    assert notes("\n".join(lines)) == [f"f.toml:3: assignors {why}", f"f.toml:9: static {why}"]

@@ -148,3 +148,30 @@ def test_notes_do_not_hide_errors_and_many_are_no_error() -> None:
     assert errors_of(many.replace('"compression.type" = "producer"', '"compression.type" = "zstd"')) == [
         "f.toml:5: not built yet: compression.type other than Kafka's default"
     ]
+
+
+@pytest.mark.parametrize(
+    ("block", "tables", "error"),
+    [
+        ("group]\nmembers = 'two'", "members = 2", "3: members: 'two' is not a whole number"),
+        ("group]\nmembers = -1", "members = 2", "3: members: -1 is below 0"),
+        ("group]\nstatic = 1", "static = true", "3: static: 1 is neither true nor false"),
+        ("group]\napplication = 7", "application = {}", "3: application: 7 is not a table"),
+        ("group]\nconfig = 7", "config = {}", "3: config: 7 is not a table"),
+        ("group.application]\nper_record = 3", "application = { per_record = '1s' }", "3: per_record: 3 needs a unit"),
+        ("group.config]\n'max.poll.records' = 'x'", "config = { 'max.poll.records' = 5 }", "3: max.poll.records"),
+        ("group.autoscaler]\nmax = 'x'", "autoscaler = { lag_per_member = 1, max = 2 }", "3: max: 'x' is not"),
+        ("topic]\npartitions = true", "", "3: partitions: true is not a whole number"),
+    ],
+)
+def test_a_default_that_no_table_takes_must_be_readable_all_the_same(block: str, tables: str, error: str) -> None:
+    rest = f"[[topic]]\nname = 'o'\npartitions = 1\n[[group]]\nname = 'g'\ntopics = ['o']\n{tables}\n"
+    (found,) = errors_of(f"title = 't'\n[defaults.{block}\n{rest}")
+    assert found.startswith(f"f.toml:{error}"), found
+
+
+def test_a_default_may_need_what_each_table_adds() -> None:
+    """`queue` alone is an error; it goes with the worker threads that a group has."""
+    rest = "[[topic]]\nname = 'o'\n[[group]]\nname = 'g'\ntopics = ['o']\napplication = { worker_threads = 2 }\n"
+    spec = parse_scenario(f"title = 't'\n[defaults.group.application]\nqueue = 4\n{rest}", "f.toml").spec
+    assert (spec.groups[0].application.queue, spec.groups[0].application.worker_threads) == (4, 2)

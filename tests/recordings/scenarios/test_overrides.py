@@ -2,9 +2,10 @@
 
 import re
 
+import msgspec
 import pytest
 
-from cluster.spec import ScenarioSpec
+from cluster.spec import ProcessingSpec, ScenarioSpec, why_not
 from recordings.scenarios.loader import SettingError, apply_settings, parse_scenario, parse_setting
 
 SPEC = parse_scenario(
@@ -108,6 +109,28 @@ def test_fields_that_a_flight_begins_with_are_set_before_it() -> None:
     assert after("billing:commit=before-processing").groups[0].application.commit == "before-processing"
 
 
+def test_a_rebalance_listener_is_set_for_a_group_or_one_member() -> None:
+    billing, audit = after("billing:on_revoked=commit", "revoke_takes=2s", "billing-2:on_revoked=nothing").groups
+    assert (billing.application.on_revoked, audit.application.on_revoked) == ("commit", "nothing")
+    assert [group.application.revoke_takes_us for group in (billing, audit)] == [2_000_000] * 2
+    assert [billing.of(name).application.on_revoked for name in ("billing-1", "billing-2")] == ["commit", "nothing"]
+
+
+def test_a_time_for_all_records_is_refused_where_each_draws_its_own() -> None:
+    drawn = msgspec.structs.replace(SPEC.groups[0].application, processing=ProcessingSpec(2_000, 80_000))
+    spec = msgspec.structs.replace(
+        SPEC, groups=(msgspec.structs.replace(SPEC.groups[0], application=drawn), *SPEC.groups[1:])
+    )
+    reason = "per_record has no effect: `processing` of billing gives a time to each record"
+    for text in ("billing:per_record=3ms", "per_record=3ms"):
+        with pytest.raises(SettingError, match=reason):
+            apply_settings(spec, [parse_setting(text)])
+    own = apply_settings(spec, [parse_setting("billing-1:per_record=3ms")]).groups[0]
+    assert own.of("billing-1").application.processing is None
+    assert why_not(spec, "billing", "per_record", "3ms") == why_not(spec, "billing-1", "per_record", "3ms") == reason
+    assert why_not(spec, "audit", "per_record", "3ms") is None
+
+
 def test_values_may_be_numbers_and_lists_as_a_sweep_gives_them() -> None:
     spec = apply_settings(
         SPEC, [("billing", "members", 4), ("billing", "assignors", ["range"]), (None, "linger.ms", 9)]
@@ -141,6 +164,10 @@ def test_a_key_that_the_scenario_says_in_other_words_changes_them_too() -> None:
         (["checkout:count=100000"], "100000 is above 2000"),
         (["checkout:size=2KB"], "'2KB': unknown unit"),
         (["billing:commit=sync"], "'sync' is none of auto, after-each-poll"),
+        (["billing:on_revoked=commits"], "'commits' is none of nothing, commit (did you mean commit?)"),
+        (["billing:revoke_takes=4"], "'4' has no unit"),
+        (["checkout:on_revoked=commit"], "on_revoked is a field of a group or a member, and checkout is a producer"),
+        (["billing:on_revoked=commit", "billing:commit=never"], 'with commit = "never" commitSync has nothing'),
         (["billing:stagger=1"], "'1' has no unit"),
         (["checkout:stagger=1s"], "stagger is a field of a group, and checkout is a producer"),
         (["orders:start=1s"], "start is a field of a group or a producer, and orders is a topic"),
