@@ -30,6 +30,7 @@ POLL_TIMEOUT = (
     " messages. You can address this either by increasing max.poll.interval.ms or by reducing the maximum size of"
     " batches returned in poll() with max.poll.records."
 )
+LOST = "partition lost"
 LEAVING = "consumer pro-actively leaving the group"
 ENCOUNTERED = re.compile(r"encountered (\w+) from (\w+) response")
 
@@ -49,7 +50,7 @@ def member_started(log: KafkaLogState, event: e.MemberStarted) -> list[Line]:
     known = log.member(event.member)
     known.running, known.generation, known.member_id, known.coordinator, known.asked = True, -1, "", -1, ""
     known.owned, known.unpositioned, known.fenced_by_commit, known.listened = {}, {}, False, False
-    known.commits_in_hand, known.beat_refused = 0, ""
+    known.commits_in_hand, known.beat_refused, known.paused = 0, "", {}
     known.ended_commits, known.joined, known.unread = [], False, []
     if event.member in log.transactional_ids:
         known.subscribes_later = True  # after initTransactions() has returned
@@ -339,12 +340,34 @@ def partitions_assigned(log: KafkaLogState, event: e.PartitionsAssigned) -> list
 def rebalance_listener_called(log: KafkaLogState, event: e.RebalanceListenerCalled) -> list[Line]:
     """Kafka writes the line before it calls the listener."""
     log.member(event.member).listened = True
-    return [_revokes(log, event)]
+    return _revokes(log, event)
 
 
-def _revokes(log: KafkaLogState, event: e.PartitionsRevoked | e.RebalanceListenerCalled) -> Line:
+def _revokes(log: KafkaLogState, event: e.PartitionsRevoked | e.RebalanceListenerCalled) -> list[Line]:
     message = f"Revoke previously assigned partitions {tree_set(event.partitions)}"
-    return consumer_line(log, event.member, message, INVOKER)
+    return [consumer_line(log, event.member, message, INVOKER), *_unpauses(log, event, "revocation")]
+
+
+def _unpauses(log: KafkaLogState, event: e.PartitionsRevoked | e.RebalanceListenerCalled, why: str) -> list[Line]:
+    """The line of partitions that go while they are paused; if one is, Kafka names all that are lost."""
+    paused = log.member(event.member).paused
+    those = [name for name in event.partitions if paused.pop(name, "") is None]
+    named = tree_set(event.partitions if why == LOST else those)
+    message = f"The pause flag in partitions {named} will be removed due to {why}."
+    return [consumer_line(log, event.member, message, INVOKER)] if those else []
+
+
+@WRITER.handles(e.PartitionsPaused)
+def partitions_paused(log: KafkaLogState, event: e.PartitionsPaused) -> list[Line]:
+    log.member(event.member).paused |= dict.fromkeys(event.partitions)
+    return []
+
+
+@WRITER.handles(e.PartitionsResumed)
+def partitions_resumed(log: KafkaLogState, event: e.PartitionsResumed) -> list[Line]:
+    for partition in event.partitions:
+        log.member(event.member).paused.pop(partition, None)
+    return []
 
 
 @WRITER.handles(e.PartitionsRevoked)
@@ -356,7 +379,7 @@ def partitions_revoked(log: KafkaLogState, event: e.PartitionsRevoked) -> list[L
     names = tree_set(event.partitions)
     listened, known.listened = known.listened, False
     if not event.lost:
-        lines = [] if listened else [_revokes(log, event)]
+        lines = [] if listened else _revokes(log, event)
         if known.hands_over:
             known.asked = reasons.REVOKED
             full = f"need to revoke partitions {names} as indicated by the current assignment and re-join"
@@ -366,7 +389,8 @@ def partitions_revoked(log: KafkaLogState, event: e.PartitionsRevoked) -> list[L
         "Giving away all assigned partitions as lost since generation/memberID has been reset,indicating that consumer"
         " is in old state or no longer part of the group"
     )
-    lost = consumer_line(log, event.member, f"Lost previously assigned partitions {names}", INVOKER)
+    lost = [consumer_line(log, event.member, f"Lost previously assigned partitions {names}", INVOKER)]
+    lost += _unpauses(log, event, LOST)
     if known.state == "Fenced":  # only close() revokes them, and logs no reason
-        return [lost]
-    return [consumer_line(log, event.member, message), lost]
+        return lost
+    return [consumer_line(log, event.member, message), *lost]

@@ -99,6 +99,7 @@ class MemberLogState(msgspec.Struct):
     claimed: tuple[int, tuple[str, ...]] = (-1, ())
     counts: dict[str, int] = {}
     owned: dict[str, None] = {}
+    paused: dict[str, None] = {}
     unpositioned: dict[str, None] = {}
     reset_to: dict[str, tuple[int, int | None]] = {}
     subscribes_later: bool = False

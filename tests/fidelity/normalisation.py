@@ -7,7 +7,7 @@ are one, and so are the lookups of a coordinator that are repeated every 100 ms.
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 
@@ -79,6 +79,7 @@ LISTS = (
     "Updating assignment with",
     "Notifying assignor",
     "Finished assignment",
+    "The pause flag in partitions",
     "Request joining group due to: need to",
     "Request joining group due to: subscription has changed",
     NO_CONTEXT + "Final assignment of partitions",
@@ -163,6 +164,12 @@ def committed_text(state: str, members: int, offsets: Mapping[str, int]) -> str:
     """What is told of a group that an administrator looks at."""
     positions = ", ".join(f"{name}={offsets[name]}" for name in sorted(offsets))
     return f"{state}, members {members}, committed {positions}"
+
+
+def positions_text(positions: Mapping[str, int], paused: Collection[str]) -> str:
+    """What is told of a consumer: its position in each partition, and whether that is paused."""
+    said = [f"{name}={positions[name]}{' paused' if name in paused else ''}" for name in sorted(positions)]
+    return f"positions {', '.join(said)}"
 
 
 def concerns(row: Row) -> bool:

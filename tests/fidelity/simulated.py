@@ -12,6 +12,8 @@ from cluster.events import (
     Event,
     OffsetCommitRefused,
     PartitionsAssigned,
+    PartitionsPaused,
+    PartitionsResumed,
     PartitionsRevoked,
     PreferredReadReplicaChanged,
     ProducerDeclared,
@@ -35,10 +37,12 @@ from tests.fidelity.normalisation import (
     facts,
     offsets_text,
     outcome,
+    positions_text,
 )
 
 Told = tuple[float, str, str]
-LOOKS = ("offsets of ", "committed of ")
+LOOKS = ("offsets of ", "committed of ", "positions of ")
+"""What a mark is called that looks at a topic, a group or a member."""
 
 
 def flown(scenario: str | os.PathLike[str]) -> list[Fact]:
@@ -112,8 +116,12 @@ class _Flight:
     def _look(self, at_us: int, words: str) -> None:
         """What a scenario sees where it looks at an instant."""
         what, _, name = words.partition(" of ")
-        told = {"offsets": self._offsets, "committed": self._committed}[what](name)
+        told = {"offsets": self._offsets, "committed": self._committed, "positions": self._positions}[what](name)
         self.told.append((at_us / 1_000, name, told))
+
+    def _positions(self, name: str) -> str:
+        member = self._view.members[name]
+        return positions_text(member.positions, member.paused_partitions)
 
     def _offsets(self, topic: str) -> str:
         logs = [self._view.partitions[name] for name in self._view.partitions_by_topic[topic]]
@@ -136,6 +144,10 @@ def _told(event: Event) -> list[tuple[str, str]]:
             return [(member, f"assigned [{', '.join(partitions)}]")]
         case PartitionsRevoked(member=member, partitions=partitions, lost=lost):
             return [(member, f"{'lost' if lost else 'revoked'} [{', '.join(partitions)}]")]
+        case PartitionsPaused(member=member, partitions=partitions):
+            return [(member, f"paused [{', '.join(sorted(partitions))}]")]
+        case PartitionsResumed(member=member, partitions=partitions):
+            return [(member, f"resumed [{', '.join(sorted(partitions))}]")]
         case OffsetCommitRefused(member=member, error=error) if error.endswith("Exception"):
             return [(member, f"commit_threw {error}")]
         case ConsumerFenced(member=member):

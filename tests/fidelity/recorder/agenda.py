@@ -13,8 +13,10 @@ from cluster.commands import (
     LoseResponses,
     Mark,
     Pause,
+    PausePartitions,
     Restart,
     Resume,
+    ResumePartitions,
     Set,
     SlowMember,
     Stall,
@@ -33,6 +35,9 @@ ASSIGNORS = {
     "sticky": "StickyAssignor",
     "cooperative-sticky": "CooperativeStickyAssignor",
 }
+LOOKS = ("offsets of ", "committed of ", "positions of ")
+"""What a mark is called that looks at a topic, a group or a member."""
+
 Words = tuple[str, ...]
 """One line to a driver: the verb, the name, then key=value."""
 
@@ -190,9 +195,12 @@ def _order(command: Command) -> tuple[str, Words]:
             return "", ("delete_records", f"{topic}-{partition}", f"before={before}")
         case Elect(kind=kind, topic=topic, partition=partition):
             return "", ("elect", f"{topic}-{partition}", f"kind={kind.upper()}")
-        case Mark(text=text) if text.startswith("offsets of "):
-            return "", ("offsets", text.removeprefix("offsets of "))
-        case Mark(text=text) if text.startswith("committed of "):
-            return "", ("committed", text.removeprefix("committed of "))
+        case PausePartitions(member=member, partitions=partitions, for_us=None):
+            return member, ("client", member, "verb=pause", f"partitions={','.join(partitions)}")
+        case ResumePartitions(member=member, partitions=partitions):
+            return member, ("client", member, "verb=resume", f"partitions={','.join(partitions)}")
+        case Mark(text=text) if text.startswith(LOOKS):
+            what, _, name = text.partition(" of ")
+            return (name, ("client", name, "verb=positions")) if what == "positions" else ("", (what, name))
         case _:
             raise CannotRecord(f"{command}: not done to a real cluster")

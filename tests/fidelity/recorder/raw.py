@@ -9,20 +9,13 @@ from typing import Any
 import msgspec
 import zstandard
 
-from tests.fidelity.normalisation import (
-    Fact,
-    Row,
-    committed_text,
-    facts,
-    offsets_text,
-    outcome,
-)
+from tests.fidelity.normalisation import Fact, Row, committed_text, facts, offsets_text, outcome, positions_text
 from tests.fidelity.traces import RAW
 
 LINE = re.compile(r"(\d{13}) (TRACE|DEBUG|INFO|WARN|ERROR|FATAL) (\S+) \[([^\]]*)\] (.*)$")
 BELOW = re.compile(r"\t(?!at )|\{")  # not a stack trace
 CONTEXT = re.compile(r"\[[^\]]*\]")
-CALLBACKS = ("assigned", "revoked", "lost")
+CALLBACKS = ("assigned", "revoked", "lost", "paused", "resumed")
 THROWN = ("poll_threw", "commit_threw", "producer_threw", "send_failed")
 CALLS = ("transactions_initialised", "transaction_committed", "transaction_aborted")
 
@@ -109,6 +102,8 @@ def _told(run: Run) -> Iterator[tuple[float, str, str]]:
             yield at_ms, who, kind
         elif kind == "offsets":
             yield at_ms, who, offsets_text(event["start"], event["stable"], event["end"])
+        elif kind == "positions":
+            yield at_ms, who, positions_text(event["offsets"], event["paused"])
         elif kind == "committed":
             yield at_ms, who, committed_text(event["state"], event["members"], event["offsets"])
 

@@ -152,9 +152,28 @@ final class Member extends Client implements ConsumerRebalanceListener {
             }
             case "stall" -> sleep(Long.parseLong(order.given().get("ms")));
             case "subscribe" -> consumer.subscribe(List.of(order.given().get("topics").split(",")), this);
+            case "pause" -> {
+                consumer.pause(named(order, consumer.assignment()));
+                Telling.tell("paused", name, "partitions", Telling.names(named(order, consumer.assignment())));
+            }
+            case "resume" -> {
+                Collection<TopicPartition> those = named(order, consumer.paused());
+                consumer.resume(those);
+                Telling.tell("resumed", name, "partitions", Telling.names(those));
+            }
+            case "positions" -> {
+                Map<String, Long> positions = new TreeMap<>();
+                for (TopicPartition each : consumer.assignment()) positions.put(each.toString(), consumer.position(each));
+                Telling.tell("positions", name, "offsets", positions, "paused", Telling.names(consumer.paused()));
+            }
             default -> throw new IllegalArgumentException(order.verb());
         }
         return true;
+    }
+
+    private static Collection<TopicPartition> named(Order order, Collection<TopicPartition> all) {
+        String names = order.given().get("partitions");
+        return names.isEmpty() ? all : Telling.partitions(names);
     }
 
     private void close() {
