@@ -43,8 +43,8 @@ def _opening() -> Iterator[str]:
         " coordinator, or a log line with its level and logger, in the order in which its actor tells it. Two facts of"
         f" an actor are also as far apart as in reality, within {TOLERATED_MS} ms or {TOLERATED_SHARE:.0%}. Lines of"
         f" these loggers are compared: {', '.join(f'`{name}`' for name in sorted(COMPARED))}. Member and producer ids,"
-        " addresses and offsets above 0 are not; repeated lookups of a coordinator count once"
-        " (`tests/fidelity/normalisation.py`)."
+        " addresses and offsets above 0 are not, but where a scenario looks at them; repeated lookups of a"
+        " coordinator count once (`tests/fidelity/normalisation.py`)."
     )
     yield ""
 

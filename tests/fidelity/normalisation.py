@@ -7,7 +7,7 @@ are one, and so are the lookups of a coordinator that are repeated every 100 ms.
 """
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 
@@ -30,6 +30,19 @@ class Fact(NamedTuple):
     logger: str
     text: str
 
+
+class LoggedBatch(NamedTuple):
+    """A batch of a log: its offsets, those of its records that are there, and what is said of it as a whole."""
+
+    first: int
+    last: int
+    kept: Sequence[int]
+    marker: str
+    horizon: bool
+
+
+EMPTY_MARKER = "marker"
+"""Of a marker whose record is gone nothing says what it was."""
 
 CLIENTS = frozenset(
     {
@@ -170,6 +183,33 @@ def positions_text(positions: Mapping[str, int], paused: Collection[str]) -> str
     """What is told of a consumer: its position in each partition, and whether that is paused."""
     said = [f"{name}={positions[name]}{' paused' if name in paused else ''}" for name in sorted(positions)]
     return f"positions {', '.join(said)}"
+
+
+def replica_name(partition: str, broker: int) -> str:
+    """Whose log is told of: the first broker's has the partition's name."""
+    return partition if broker == 1 else f"{partition} broker={broker}"
+
+
+def log_text(batches: Iterable[LoggedBatch]) -> str:
+    """What is told of a log: each batch with its offsets, and which of them compaction has left.
+
+    `until`: the batch has a delete horizon.
+    """
+    return "; ".join(_batch_text(batch) for batch in batches)
+
+
+def _batch_text(batch: LoggedBatch) -> str:
+    words = [f"{batch.first}" if batch.first == batch.last else f"{batch.first}-{batch.last}"]
+    whole = len(batch.kept) == batch.last - batch.first + 1
+    words += [] if whole else [f"[{' '.join(map(str, batch.kept))}]"]
+    words += [batch.marker] if batch.marker else []
+    return " ".join([*words, "until"] if batch.horizon else words)
+
+
+def records_text(serials: Mapping[str, Iterable[int]]) -> str:
+    """Which records a group has finished: the serial numbers of each producer."""
+    read = {name: sorted(set(numbers)) for name, numbers in serials.items()}
+    return "; ".join(f"{name}: {' '.join(map(str, read[name]))}" for name in sorted(read) if read[name])
 
 
 def concerns(row: Row) -> bool:

@@ -1,8 +1,10 @@
 """A scenario as Flightdeck flies it, as facts: the lines of `run --log`, and what its applications were told."""
 
 import os
-from collections import deque
+from collections import defaultdict, deque
 from collections.abc import Iterator, Mapping
+
+import trio
 
 from cluster.commands import Mark
 from cluster.events import (
@@ -22,6 +24,8 @@ from cluster.events import (
     SendRefused,
     TransactionStateChanged,
 )
+from cluster.protocol.record_batch import RecordBatch
+from cluster.simulation import Simulation
 from cluster.spec import ScenarioSpec
 from cluster.view import ClusterView, fold
 from cluster.view.state import NEVER
@@ -30,19 +34,26 @@ from recordings.kafka_log.renderer import RENDERERS
 from recordings.kafka_log.state import KafkaLogState
 from recordings.scenarios.loader import load
 from tests.fidelity.normalisation import (
+    EMPTY_MARKER,
     READ_REPLICA,
     Fact,
+    LoggedBatch,
     Row,
     committed_text,
     facts,
+    log_text,
     offsets_text,
     outcome,
     positions_text,
+    records_text,
+    replica_name,
 )
 
 Told = tuple[float, str, str]
-LOOKS = ("offsets of ", "committed of ", "positions of ")
+LOOKS = ("offsets of ", "committed of ", "positions of ", "records of ")
 """What a mark is called that looks at a topic, a group or a member."""
+
+LOG = "log of "
 
 
 def flown(scenario: str | os.PathLike[str]) -> list[Fact]:
@@ -53,7 +64,40 @@ def flown(scenario: str | os.PathLike[str]) -> list[Fact]:
     if not ended.held:
         raise AssertionError(f"{plan.scenario}: {ended.invariants['violations']}")
     flight.look_until(plan.spec.until_us)
-    return facts(flight.rows, [*flight.told, *_outcome(plan.spec, ended)])
+    return facts(flight.rows, [*flight.told, *_logs(plan.spec), *_outcome(plan.spec, ended)])
+
+
+def _logs(spec: ScenarioSpec) -> list[Told]:
+    """What stands in the logs, at each `mark "log of TOPIC"`, in a flight of its own."""
+    looks = [(at_us, text.removeprefix(LOG)) for at_us, text in _marks(spec) if text.startswith(LOG)]
+    if not looks:
+        return []
+    told: list[Told] = []
+    simulation = Simulation(spec, spec.seed)
+
+    async def fly_on() -> None:
+        async with simulation.running():
+            for at_us, topic in looks:
+                await simulation.timeline.fly(at_us)
+                told.extend((at_us / 1_000, *each) for each in _logs_now(simulation, spec, topic))
+
+    trio.run(fly_on, clock=simulation.timeline)
+    return told
+
+
+def _logs_now(simulation: Simulation, spec: ScenarioSpec, topic: str) -> Iterator[tuple[str, str]]:
+    names = [f"{each.name}-{n}" for each in spec.topics if each.name == topic for n in range(each.partitions)]
+    for broker in spec.brokers:
+        for name in names:
+            log = simulation.log_of(broker.id, name)
+            if log is not None:
+                yield replica_name(name, broker.id), log_text(map(_logged, log.batches))
+
+
+def _logged(batch: RecordBatch) -> LoggedBatch:
+    kept = [batch.base_offset + place for place in batch.places]
+    marker = EMPTY_MARKER if batch.marker and not kept else batch.marker
+    return LoggedBatch(batch.base_offset, batch.next_offset - 1, kept, marker, horizon=batch.delete_horizon_us >= 0)
 
 
 def _outcome(spec: ScenarioSpec, ended: FlightResult) -> Iterator[Told]:
@@ -116,12 +160,24 @@ class _Flight:
     def _look(self, at_us: int, words: str) -> None:
         """What a scenario sees where it looks at an instant."""
         what, _, name = words.partition(" of ")
-        told = {"offsets": self._offsets, "committed": self._committed, "positions": self._positions}[what](name)
-        self.told.append((at_us / 1_000, name, told))
+        look = {
+            "offsets": self._offsets,
+            "committed": self._committed,
+            "positions": self._positions,
+            "records": self._records,
+        }
+        self.told.append((at_us / 1_000, name, look[what](name)))
 
     def _positions(self, name: str) -> str:
         member = self._view.members[name]
         return positions_text(member.positions, member.paused_partitions)
+
+    def _records(self, group: str) -> str:
+        finished = defaultdict[str, list[int]](list)
+        for reader in self._view.groups[group].readers.values():
+            for producer, serials in reader.finished_serials.items():
+                finished[producer] += [serial for first, end in serials.ranges() for serial in range(first, end)]
+        return records_text(finished)
 
     def _offsets(self, topic: str) -> str:
         logs = [self._view.partitions[name] for name in self._view.partitions_by_topic[topic]]

@@ -1,15 +1,20 @@
 """The recorder without a cluster: a scenario as orders, a log as facts, passes as races."""
 
+import base64
+import zlib
 from pathlib import Path
 
 import pytest
+import trio
 
+from cluster.simulation import Simulation
 from cluster.spec import ScenarioSpec
 from recordings.scenarios.loader import load
-from tests.fidelity.normalisation import Fact
+from tests.fidelity.normalisation import Fact, log_text
 from tests.fidelity.recorder.__main__ import races
 from tests.fidelity.recorder.agenda import CannotRecord, actions, alone, clients, sources
 from tests.fidelity.recorder.raw import Run, facts_of, read_run, write_run
+from tests.fidelity.recorder.segments import batches_of
 from tests.fidelity.traces import SCENARIOS
 
 COORDINATOR = "org.apache.kafka.clients.consumer.internals.ConsumerCoordinator"
@@ -55,6 +60,59 @@ def test_a_lost_response_is_an_order_to_the_brokers_proxy() -> None:
 
 def test_records_reach_a_group_through_one_that_writes() -> None:
     assert sources(scenario("s41-exactly-once")) == {"g41": ["feed41-1"], "g41out": ["feed41-1"]}
+
+
+def test_a_producer_gets_the_keys_that_flightdeck_draws() -> None:
+    spec = scenario("s70-compaction")
+    simulation = Simulation(spec, spec.seed)
+
+    async def main() -> None:
+        async with simulation.running():
+            await simulation.timeline.fly(4_500_000)
+
+    trio.run(main, clock=simulation.timeline)
+    log = simulation.log_of(1, "s70-0")
+    assert log is not None
+    (batch,) = log.batches
+    flown = [f"{key}{'!' if place in batch.tombstones else ''}" for place, key in enumerate(batch.keys)]
+    assert f"keys={','.join(flown)}" in clients(spec)["p70a-1"][1]
+    assert any(key.endswith("!") for key in flown)
+
+
+def test_keys_are_for_producers_that_end(tmp_path: Path) -> None:
+    text = (SCENARIOS / "s70-compaction.toml").read_text(encoding="utf-8").replace("limit = 12\n", "")
+    path = tmp_path / "endless.toml"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(CannotRecord, match="p70a-1: keys are given to a producer with a limit"):
+        clients(load(str(path)).spec)
+
+
+SEGMENT = (
+    "eNpjYAADViB2ATGYru1Q1WUogIgyLuII+2EMoWOvMEAFGRj/AwGIpcKw9yULAweIycOAAriB2Als3vkrDR8ZDBDmxf1A0FDzmGDmKQAJbKaJAbEh"
+    "2LTJzk0NENP+QwHEtNJlUKVMcNfBgCLca/eXtCpg81rzG6hSZmSv9V5kxuoYJSBeCDbvne25LgYHIIsTYs6dnRB6ajxUKQtcE+MdRobNc5lYmMxO"
+    "MBaYG6boGiobMdABmAGdqQ127BKvOxZIjg1n/gtx7J6m/ygAqIIN6NijC5gYmAzAjk0DOtaApq4E2vd6PjBwTOD2GdHBPh4mQ7h9ZjS1z4Lh4HwmPiYj"
+    "RiaBzJTUvJLMkkohqMXmQMm785gEmIyxSFqAXPp1LpMQkyncpZb0SDYO8Oyr1CBeiZx9D59B0NCSgxE9+zLAcgwAiyuIow=="
+)
+"""A segment file of s71's topic on a real broker, compressed."""
+
+
+def test_a_segment_file_has_its_batches_and_what_compaction_left_of_them(tmp_path: Path) -> None:
+    data = zlib.decompress(base64.b64decode(SEGMENT))
+    (tmp_path / "00000000000000000000.log").write_bytes(data + bytes(100))
+    assert log_text(batches_of(tmp_path)) == (
+        "5 COMMIT until; 11 COMMIT; 22 [] marker; 33 COMMIT until; 34-43 [36] until;"
+        " 54-63 [54 56 60 61 62 63] until; 64 ABORT"
+    )
+
+
+def test_the_records_of_a_group_are_those_that_it_has_finished_until_then() -> None:
+    events = [
+        {"at_ms": 1_700_000_002_000, "kind": "finished", "who": "g-1", "group": "g", "read": {"p-1": [3, 1, 1]}},
+        {"at_ms": 1_700_000_003_000, "kind": "records", "who": "g"},
+        {"at_ms": 1_700_000_004_000, "kind": "finished", "who": "g-1", "group": "g", "read": {"p-1": [4]}},
+    ]
+    run = Run(1_700_000_000_000, 1_700_000_060_000, {}, [], events)
+    assert [fact.text for fact in facts_of(run)] == ["p-1: 1 3"]
 
 
 def test_what_cannot_be_done_to_a_real_cluster_is_refused(tmp_path: Path) -> None:

@@ -1,8 +1,10 @@
 """A scenario as orders for real clients: what each is started with, and what is done when."""
 
 from collections.abc import Iterator
+from functools import partial
 from typing import NamedTuple
 
+from cluster.clients.producer.arrivals import Keys
 from cluster.commands import (
     AbandonTransaction,
     AddPartitions,
@@ -25,6 +27,7 @@ from cluster.commands import (
     Subscribe,
 )
 from cluster.config import Value
+from cluster.random_streams import NumberedDraws, random_stream
 from cluster.spec import GroupSpec, ProducerSpec, ScenarioSpec
 from tests.fidelity.recorder.proxy import API_KEYS
 
@@ -35,7 +38,7 @@ ASSIGNORS = {
     "sticky": "StickyAssignor",
     "cooperative-sticky": "CooperativeStickyAssignor",
 }
-LOOKS = ("offsets of ", "committed of ", "positions of ")
+LOOKS = ("offsets of ", "committed of ", "positions of ", "records of ")
 """What a mark is called that looks at a topic, a group or a member."""
 
 Words = tuple[str, ...]
@@ -46,6 +49,7 @@ class Action(NamedTuple):
     """Something to do at an instant: `start`, `kill`, `pause`, `resume` or `stop` a process, or `order` its driver.
 
     `set`: a group's members that start from now on have another setting. `lose`: a broker's proxy loses responses.
+    `log`: a topic's segment files are read.
     """
 
     at_us: int
@@ -66,7 +70,7 @@ def clients(spec: ScenarioSpec) -> dict[str, tuple[int, Words]]:
     found: dict[str, tuple[int, Words]] = {}
     for producer in spec.producers:
         for number, name in enumerate(producer.instances(), start=1):
-            found[name] = (producer.start_us, _producer(producer, name, number))
+            found[name] = (producer.start_us, (*_producer(producer, name, number), *_keys(producer, name, spec.seed)))
     for group in spec.groups:
         for number, name in enumerate(group.instances()):
             found[name] = (group.start_us + number * group.stagger_us, _member(group, name))
@@ -83,6 +87,18 @@ def _producer(spec: ProducerSpec, name: str, number: int) -> Words:
         if transaction_loop.abort not in (0, 1):
             raise CannotRecord(f"{name}: a share of transactions that are aborted is Flightdeck's choice, not Kafka's")
     return ("producer", name, *words, *_settings(spec.config))
+
+
+def _keys(spec: ProducerSpec, name: str, seed: int) -> Words:
+    """The key of each record that Flightdeck draws; `!`: the record has no value."""
+    if spec.keys.kind == "none":
+        return ()
+    if spec.limit is None or len(spec.topics) > 1:
+        raise CannotRecord(f"{name}: keys are given to a producer with a limit and one topic of one partition")
+    keys, tombstones = Keys(spec.keys, partial(random_stream, seed, f"keys/{name}")), NumberedDraws(seed, "tombstones")
+    sequence = (name, f"{spec.topics[0]}-0")
+    empty = ["!" if tombstones.draw(sequence, serial) < spec.tombstones else "" for serial in range(spec.limit)]
+    return (f"keys={','.join(f'{keys.draw()}{each}' for each in empty)}",)
 
 
 def _member(group: GroupSpec, name: str) -> Words:
@@ -168,6 +184,8 @@ def _actions(at_us: int, command: Command, spec: ScenarioSpec) -> Iterator[Actio
         case Set(scope=scope, key="partition.assignment.strategy", value=value, for_us=None):
             chosen = ",".join(f"{CONSUMER}.{ASSIGNORS[each]}" for each in value.split(","))
             yield Action(at_us, "set", scope, (f"cfg.partition.assignment.strategy={chosen}",))
+        case Mark(text=text) if text.startswith("log of "):
+            yield Action(at_us, "log", text.removeprefix("log of "))
         case _:
             yield Action(at_us, "order", *_order(command))
 

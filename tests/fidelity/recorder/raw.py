@@ -9,7 +9,18 @@ from typing import Any
 import msgspec
 import zstandard
 
-from tests.fidelity.normalisation import Fact, Row, committed_text, facts, offsets_text, outcome, positions_text
+from tests.fidelity.normalisation import (
+    Fact,
+    LoggedBatch,
+    Row,
+    committed_text,
+    facts,
+    log_text,
+    offsets_text,
+    outcome,
+    positions_text,
+    records_text,
+)
 from tests.fidelity.traces import RAW
 
 LINE = re.compile(r"(\d{13}) (TRACE|DEBUG|INFO|WARN|ERROR|FATAL) (\S+) \[([^\]]*)\] (.*)$")
@@ -104,8 +115,22 @@ def _told(run: Run) -> Iterator[tuple[float, str, str]]:
             yield at_ms, who, offsets_text(event["start"], event["stable"], event["end"])
         elif kind == "positions":
             yield at_ms, who, positions_text(event["offsets"], event["paused"])
+        elif kind == "log":
+            yield at_ms, who, log_text(LoggedBatch(*batch) for batch in event["batches"])
+        elif kind == "records":
+            yield at_ms, who, records_text(_read(run, who, event["at_ms"]))
         elif kind == "committed":
             yield at_ms, who, committed_text(event["state"], event["members"], event["offsets"])
+
+
+def _read(run: Run, group: str, until_ms: float) -> dict[str, list[int]]:
+    """The records that a group has finished until an instant."""
+    found = defaultdict[str, list[int]](list)
+    for event in run.events:
+        if event.get("group") == group and event["at_ms"] <= until_ms:
+            for producer, serials in event["read"].items():
+                found[producer] += serials
+    return found
 
 
 def _outcome(run: Run) -> Iterator[tuple[float, str, str]]:

@@ -4,12 +4,15 @@ import signal
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from cluster.spec import ScenarioSpec, TopicSpec
+from tests.fidelity.normalisation import replica_name
 from tests.fidelity.recorder.agenda import Action, Words, actions, alone, clients, sources, text_of
 from tests.fidelity.recorder.cluster import RealCluster, Release
 from tests.fidelity.recorder.jvm import Jvm
 from tests.fidelity.recorder.raw import Run
+from tests.fidelity.recorder.segments import batches_of
 from tests.fidelity.traces import Step
 
 SIGNALS = {"kill": signal.SIGKILL, "pause": signal.SIGSTOP, "resume": signal.SIGCONT, "stop": signal.SIGTERM}
@@ -39,6 +42,7 @@ class _Pass:
         self._clients = clients(spec)
         self._shared = self._jvm("shared")
         self._jvms = [self._shared]
+        self._looks: list[dict[str, Any]] = []
         self._spare: dict[str, list[Jvm]] = {}
         self._home: dict[str, Jvm] = {}
 
@@ -71,7 +75,8 @@ class _Pass:
         self.end()
         lines = [line for path in self._cluster.logs() for line in _from(path, logs.get(path, 0))]
         lines += [line for jvm in self._jvms for line in _from(jvm.log, 0)]
-        events = sorted((event for jvm in self._jvms for event in jvm.events), key=lambda event: float(event["at_ms"]))
+        told = [*self._looks, *(event for jvm in self._jvms for event in jvm.events)]
+        events = sorted(told, key=lambda event: float(event["at_ms"]))
         return Run(begin * 1_000, end_ms, sources(self._spec), lines, events), steps
 
     def _do(self, action: Action) -> None:
@@ -85,6 +90,8 @@ class _Pass:
                 self._cluster.proxies[node].lose(int(count), api, client)
             else:
                 self._cluster.signal(node, SIGNALS[verb])
+        elif verb == "log":
+            self._looks += _logs(self._cluster.folder, target)
         elif verb == "start":
             self._start(target)
         elif verb == "restart":
@@ -129,6 +136,13 @@ def _creations(spec: ScenarioSpec) -> Iterator[Words]:
         ]
         settings = [f"cfg.{key}={text_of(value)}" for key, value in topic.config.items()]
         yield ("create", topic.name, f"replicas={'/'.join(hosts)}", *settings)
+
+
+def _logs(folder: Path, topic: str) -> Iterator[dict[str, Any]]:
+    """What stands in each broker's logs of a topic, as events."""
+    for partition in sorted(folder.glob(f"data-*/{topic}-*")):
+        who = replica_name(partition.name, int(partition.parent.name.removeprefix("data-")))
+        yield {"at_ms": time.time() * 1_000, "kind": "log", "who": who, "batches": batches_of(partition)}
 
 
 def _from(path: Path, size: int) -> Iterator[str]:

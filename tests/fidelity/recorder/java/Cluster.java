@@ -38,6 +38,7 @@ final class Cluster {
                 List.of(new AlterConfigOp(new ConfigEntry(given.get("key"), given.get("value")), AlterConfigOp.OpType.SET)))).all().get();
             case "offsets" -> offsets(name);
             case "committed" -> committed(name);
+            case "records" -> Telling.tell("records", name);
             default -> throw new IllegalArgumentException(verb);
         }
         Telling.tell("done", name, "verb", verb);

@@ -119,7 +119,8 @@ final class Member extends Client implements ConsumerRebalanceListener {
     private void finished(Iterable<ConsumerRecord<byte[], byte[]>> records) {
         Map<String, List<Long>> serials = new TreeMap<>();
         for (ConsumerRecord<byte[], byte[]> record : records) {
-            String[] identity = new String(record.value()).split("\0")[0].split("#");
+            byte[] said = record.value() == null ? record.headers().lastHeader("identity").value() : record.value();
+            String[] identity = new String(said).split("\0")[0].split("#");
             serials.computeIfAbsent(identity[0], key -> new ArrayList<>()).add(Long.parseLong(identity[1]));
         }
         Telling.tell("finished", name, "group", given.get("group"), "read", serials);

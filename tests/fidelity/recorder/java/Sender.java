@@ -18,6 +18,7 @@ final class Sender extends Client {
     private final int size;
     private final boolean aborts;
     private final String[] topics;
+    private final String[] keys;
     private final String transactionalId;
     private volatile boolean abandoned;
     private KafkaProducer<byte[], byte[]> producer;
@@ -31,6 +32,7 @@ final class Sender extends Client {
         size = Integer.parseInt(given.get("size"));
         aborts = Boolean.parseBoolean(given.getOrDefault("aborts", "false"));
         topics = given.get("topics").split(",");
+        keys = given.containsKey("keys") ? given.get("keys").split(",") : new String[0];
         transactionalId = given.getOrDefault("transactional_id", "");
     }
 
@@ -63,12 +65,23 @@ final class Sender extends Client {
             sleep(Math.min(wait, 20));
         }
         long serial = sent++;
-        byte[] value = Arrays.copyOf((name + "#" + serial + "\0").getBytes(), size);
-        producer.send(new ProducerRecord<>(topics[(int) (serial % topics.length)], value), (metadata, error) -> {
+        producer.send(record(topics[(int) (serial % topics.length)], serial), (metadata, error) -> {
             if (error != null) Telling.error("send_failed", name, error);
             else if (transactionalId.isEmpty()) Telling.tell("acked", name, "serials", List.of(serial));
         });
         return true;
+    }
+
+    /** A record that says which it is, in its value or, without one, in a header. */
+    private ProducerRecord<byte[], byte[]> record(String topic, long serial) {
+        byte[] identity = (name + "#" + serial + "\0").getBytes();
+        byte[] value = Arrays.copyOf(identity, size);
+        if (keys.length == 0) return new ProducerRecord<>(topic, value);
+        String key = keys[(int) serial];
+        if (!key.endsWith("!")) return new ProducerRecord<>(topic, key.getBytes(), value);
+        ProducerRecord<byte[], byte[]> tombstone = new ProducerRecord<>(topic, key.substring(0, key.length() - 1).getBytes(), null);
+        tombstone.headers().add("identity", identity);
+        return tombstone;
     }
 
     /** Obeys what was ordered meanwhile; whether that was to close. */
