@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 
 import msgspec
 
+from cluster.spec import ScenarioSpec
 from cluster.view import ClusterView, document
 from cluster.view.state import GroupView
 
@@ -21,12 +22,16 @@ class CrashPoint(msgspec.Struct, frozen=True):
 
 
 class Count(msgspec.Struct, frozen=True):
-    """What a group's application got in the end; `finished` counts records, acknowledged or not, each once."""
+    """What a group's application got in the end; `finished` counts records, acknowledged or not, each once.
+
+    `skipped`: before its first position, or deleted before it came to them.
+    """
 
     lost: int
     duplicated: int
     unread: int
     finished: int = 0
+    skipped: int = 0
 
 
 class CrashOutcome(msgspec.Struct, frozen=True, kw_only=True):
@@ -106,6 +111,20 @@ def sources(view: ClusterView, name: str) -> list[str]:
     return [group for group in view.groups if _written(view, group) & topics]
 
 
+def has_one_output_each(spec: ScenarioSpec, writers: list[str], reader: str) -> bool:
+    """Whether the scenario says that each input of the writers becomes one record of what the reader reads."""
+    groups = {group.name: group for group in spec.groups}
+    if reader not in groups or not writers or not all(name in groups for name in writers):
+        return False
+    topics = set(groups[reader].topics)
+    for application in [groups[name].application for name in writers]:
+        outputs = [output for output in application.written if output.topic in topics]
+        whole = [output for output in outputs if output.records == 1 and output.share == 1]
+        if len(outputs) != 1 or not whole or application.fail is not None or application.poison is not None:
+            return False
+    return True
+
+
 def _written(view: ClusterView, group: str) -> set[str]:
     """The topics that the members of a group write to."""
     writers = [view.producers[name] for name in view.producers if name in view.members]
@@ -120,7 +139,7 @@ def counts(view: ClusterView, now_us: int, groups: list[str]) -> dict[str, Count
 
 def _count(ledger: Mapping[str, int]) -> Count:
     finished = ledger["delivered"] + ledger["delivered_unacknowledged"]
-    return Count(ledger["lost"], ledger["duplicated"], ledger["unread"], finished)
+    return Count(ledger["lost"], ledger["duplicated"], ledger["unread"], finished, ledger["skipped"])
 
 
 def caught_up(view: ClusterView, now_us: int, groups: list[str]) -> bool:

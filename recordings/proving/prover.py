@@ -14,7 +14,7 @@ from cluster.simulation import Simulation
 from recordings.flights.interruptible_run import first_of, run_flight
 from recordings.flights.runner import Plan
 from recordings.proving.crash_flight import crash_step, fly_from_the_beginning, land
-from recordings.proving.crash_points import VICTIMS, CrashOutcome, CrashPoint, related, sources
+from recordings.proving.crash_points import VICTIMS, CrashOutcome, CrashPoint, has_one_output_each, related, sources
 from recordings.proving.forks import CAN_FORK, Forks
 
 SECOND_US = 1_000_000
@@ -48,8 +48,9 @@ class Proof(msgspec.Struct, kw_only=True):
 
     `events`: how many the window has, at `instants` different instants; `without_victim`: those of them after which no
     victim was alive. `groups`: the group, and those that it writes for or reads from. `sources`: the groups whose
-    applications write what each of them reads. Where those write one record for each, as the flight without a crash
-    shows, a record that they finished and that the reader never gets is lost, too: its output was never committed.
+    applications write what each of them reads. Where those write one record for each input, as the scenario says
+    (`one_output_each`) or the flight without a crash shows, a record that they finished and that the reader never gets
+    is lost, too: its output was never committed.
     """
 
     question: Question
@@ -61,6 +62,7 @@ class Proof(msgspec.Struct, kw_only=True):
     without_victim: int
     groups: list[str]
     sources: dict[str, list[str]]
+    one_output_each: list[str]
     uncrashed: CrashOutcome
     flown: list[Flown]
     interrupted: bool = False
@@ -95,14 +97,15 @@ class Proof(msgspec.Struct, kw_only=True):
             return 0
         if what == "duplicated":
             return count.duplicated
-        one_for_each = self._missing(self.uncrashed, group) == 0
+        one_for_each = group in self.one_output_each or self._missing(self.uncrashed, group) == 0
         return count.lost + (max(self._missing(outcome, group), 0) if one_for_each else 0)
 
     def _missing(self, outcome: CrashOutcome, group: str) -> int:
         """How many more records the group's sources have finished than the group."""
         sources = self.sources.get(group, [])
         known = [outcome.counts[name].finished for name in sources if name in outcome.counts]
-        return sum(known) - outcome.counts[group].finished if known and group in outcome.counts else -1
+        mine = outcome.counts.get(group)
+        return sum(known) - mine.finished - mine.skipped if known and mine is not None else -1
 
 
 Progress = Callable[[int, int, int, int], object]
@@ -134,6 +137,9 @@ def prove(
         without_victim=window.without_victim,
         groups=window.groups,
         sources=window.sources,
+        one_output_each=[
+            name for name in window.groups if has_one_output_each(plan.spec, window.sources.get(name, []), name)
+        ],
         uncrashed=outcomes.get(0, CrashOutcome()),
         flown=[Flown(point, outcomes[number]) for number, point in enumerate(window.points) if number in outcomes][1:],
         interrupted=interrupted,
