@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from recordings.proving.worst import Written
 
 SECOND_US = 1_000_000
+FEW = 500  # crash points
 
 
 def output_of(plan: "Plan", proof: "Proof", written: "list[Written]", exceeded: list[str]) -> str:
@@ -46,6 +47,7 @@ def _words(plan: "Plan", proof: "Proof") -> list[str]:
         f"without a crash: {_count(proof.uncrashed.counts.get(question.group))}",
         "",
         _verdict(proof),
+        *_few_in_words(proof),
         *_worst_in_words(proof),
         *(
             f"  {group}: {_bounds(proof, group)}"
@@ -74,6 +76,13 @@ def _verdict(proof: "Proof") -> str:
     else:
         reason = "no process to kill was alive in the window"
     return f"not proved: {reason} (so far {lost:,} lost, {duplicated:,} duplicated)"
+
+
+def _few_in_words(proof: "Proof") -> list[str]:
+    if not proof.complete or len(proof.flown) >= FEW:
+        return []
+    more = "a longer window (--from, --until), more load or shorter polls bring more"
+    return [f"  fewer than {FEW} crash points: {more}"]
 
 
 def _worst_in_words(proof: "Proof") -> list[str]:

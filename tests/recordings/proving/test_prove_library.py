@@ -112,11 +112,11 @@ NOT_FOUND = {
     "deals_before_others_gave_up": (
         "both owners repeat what is not committed, as a sound cooperative group does when a commit meets a rebalance"
     ),
-    "keeps_the_generation": "needs a member whose id is valid and whose generation is not: the barrier removes it first",
+    "keeps_the_generation": "needs a member with a valid id and an old generation: the barrier removes it first",
     "asks_for_the_epoch_only_once": "needs three elections within one fetch; test_leader_epochs.py has it",
     "takes_markers_of_replaced_coordinators": (
-        "needs a marker that is slower than a coordinator's failover, and a crash in the next transaction; tests/oracles"
-        " (producer_state.json) has it"
+        "needs a marker that is slower than a coordinator's failover, and a crash in the next transaction;"
+        " tests/oracles (producer_state.json) has it"
     ),
 }
 """What could lose or duplicate and no scenario here shows; `flightdeck check` and the tests named are for these."""
