@@ -90,11 +90,11 @@ def _producer(spec: ProducerSpec, name: str, number: int) -> Words:
 
 
 def _keys(spec: ProducerSpec, name: str, seed: int) -> Words:
-    """The key of each record that Flightdeck draws; `!`: the record has no value."""
+    """The key of each record that Flightdeck draws; `!`: it has no value, in a topic of one partition."""
     if spec.keys.kind == "none":
         return ()
     if spec.limit is None or len(spec.topics) > 1:
-        raise CannotRecord(f"{name}: keys are given to a producer with a limit and one topic of one partition")
+        raise CannotRecord(f"{name}: keys are given to a producer with a limit and one topic")
     keys, tombstones = Keys(spec.keys, partial(random_stream, seed, f"keys/{name}")), NumberedDraws(seed, "tombstones")
     sequence = (name, f"{spec.topics[0]}-0")
     empty = ["!" if tombstones.draw(sequence, serial) < spec.tombstones else "" for serial in range(spec.limit)]
