@@ -8,12 +8,14 @@ command that ended a fault, and faults of other groups' members.
 
 import msgspec
 
+from cluster.protocol.rebalance_causes import RebalanceCause
 from recordings.spark.formatting import SECOND_US
-from recordings.spark.report_model import Effect, FlightReport, Group, Incident
+from recordings.spark.report_model import Effect, FlightReport, Group, Incident, LastingTransaction
 
 BEHIND_US = 15 * SECOND_US  # three times Kafka's auto.commit.interval.ms
 SIGNIFICANT_FACTOR = 1.5  # of the lag before: less is the saw-tooth of a group that commits now and then
 SIGNIFICANT_RECORDS = 10
+SEEK, AUTOSCALER = "seek", "autoscaler"  # the kind of a command, and the source of others
 SHORTLY_US = 5 * SECOND_US  # a change may take until the next commit to show
 
 
@@ -21,7 +23,8 @@ class Behind(msgspec.Struct, frozen=True, kw_only=True):
     """A group's worst stretch: at `peak_us` its oldest uncommitted record had waited since `since_us`.
 
     `faults`: in force during it, the one that covers most of it first; `changes`: other commands that took effect in
-    it; `started_us`: when its first rebalance began, if that was within the stretch; `caught_up_us`: when it had caught
+    it, its seeks and its autoscaler's work at any time of it; `transactions`: open ones for which it waited;
+    `started_us`: when its first rebalance began, if that was within the stretch; `caught_up_us`: when it had caught
     up; None: it had not when the flight ended.
     """
 
@@ -30,6 +33,7 @@ class Behind(msgspec.Struct, frozen=True, kw_only=True):
     since_us: int
     faults: list[Incident]
     changes: list[Incident]
+    transactions: list[LastingTransaction]
     started_us: int | None
     caught_up_us: int | None
 
@@ -80,13 +84,21 @@ def _stretch(flight: FlightReport, group: Group) -> Behind:
     done = [each for each in done if not _of_another_group(each, flight, group)]
     faults = [each for each in done if each.fault and _overlap(each, since_us, peak_us) > 0]
     changes = [each for each in done if not each.fault and each.at_us < peak_us]
-    changes = [each for each in changes if _over_us(each) >= since_us and each.at_us <= since_us + SHORTLY_US]
+    resized = _resized_by_autoscaler(flight, group, changes, since_us, peak_us)
+    changes = [
+        each
+        for each in changes
+        if each in resized
+        or (_over_us(each) >= since_us and (each.at_us <= since_us + SHORTLY_US or each.kind == SEEK))
+    ]
+    waiting = [each for each in flight.lasting_transactions if each.group == group.group and each.from_us < peak_us]
     return Behind(
         group=group,
         peak_us=peak_us,
         since_us=since_us,
         faults=sorted(faults, key=lambda each: (-_overlap(each, since_us, peak_us), each.at_us)),
         changes=changes,
+        transactions=[each for each in waiting if each.until_us is None or each.until_us > since_us],
         started_us=first if first is not None and since_us < first else None,
         caught_up_us=_caught_up(group, peak_us),
     )
@@ -114,6 +126,22 @@ def _of_another_group(incident: Incident, flight: FlightReport, group: Group) ->
     """Whether a command names other groups or members of them, and neither this group nor a member of it."""
     named = {each.group for each in flight.groups if any(_is_of(target, each.group) for target in incident.targets)}
     return bool(named) and group.group not in named
+
+
+def _resized_by_autoscaler(
+    flight: FlightReport, group: Group, changes: list[Incident], since_us: int, peak_us: int
+) -> list[Incident]:
+    """The autoscaler's commands in a stretch, and those whose members came or went in a rebalance in it.
+
+    A member may need long to start up: its rebalance is then much later than the command.
+    """
+    own = [each for each in changes if each.source == AUTOSCALER and group.group in each.targets]
+    found = [each for each in own if each.at_us >= since_us]
+    for rebalance in flight.rebalances:
+        resized = rebalance.cause in (RebalanceCause.MEMBER_JOINED, RebalanceCause.MEMBER_LEFT)
+        if rebalance.group == group.group and resized and since_us <= rebalance.started_us < peak_us:
+            found += [each for each in own if each.at_us <= rebalance.started_us][-1:]
+    return found
 
 
 def _is_of(target: str, group: str) -> bool:

@@ -263,6 +263,19 @@ class LogLoss(msgspec.Struct, frozen=True, kw_only=True):
     records: int
 
 
+class LastingTransaction(msgspec.Struct, frozen=True, kw_only=True):
+    """A transaction open in a partition for more than 15 s, for which a group of committed reads waited.
+
+    From its first record there until its marker; `until_us` is null where the flight ended before. `producer` wrote it.
+    """
+
+    group: str
+    partition: str
+    producer: str
+    from_us: int
+    until_us: int | None
+
+
 class Reconciliation(msgspec.Struct, frozen=True, kw_only=True):
     """Whether the tables hold every recorded event: `recorded` and `found` count events by kind.
 
@@ -327,6 +340,7 @@ class FlightReport(msgspec.Struct, frozen=True, kw_only=True):
     outages: list[Outage]
     availability: list[Availability]
     log_losses: list[LogLoss]
+    lasting_transactions: list[LastingTransaction] = []
     incidents: list[Incident]
     rebalances: list[Rebalance]
     storms: list[Storm]

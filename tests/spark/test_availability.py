@@ -5,13 +5,18 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from pyspark.sql import SparkSession
 
 from cluster import events as e
+from recordings.flights.runner import fly, make_plan
 from recordings.journal.reader import Recording
+from recordings.scenarios.loader import load
 from recordings.spark.analyses.availability import availability
+from recordings.spark.analyses.lasting_transactions import lasting_transactions
 from recordings.spark.analyses.outages import outages
 from recordings.spark.analyses.producers import producer_totals
 from recordings.spark.tables import Tables
+from recordings.tables.export import export
 
 pytestmark = pytest.mark.timeout(300)  # a Java virtual machine, and a machine that may be busy
 
@@ -149,3 +154,51 @@ def test_producers_equal_their_events(tables: Tables, recorded: list[Path]) -> N
             retried_at_all += row["retries"]
     assert not found
     assert retried_at_all
+
+
+LONG_US = 15_000_000
+
+Waited = tuple[str, str, str, int, int | None]
+
+
+def waited_for(recording: Recording) -> list[Waited]:
+    """The transactions that stayed open for long, for each group that reads committed records, by events."""
+    readers: defaultdict[str, set[str]] = defaultdict(set)
+    committed: set[str] = set()
+    opened: dict[tuple[str, int], tuple[str, int]] = {}
+    spans: list[tuple[str, str, int, int | None]] = []
+    for event in recording.events():
+        match event:
+            case e.GroupDeclared():
+                readers[event.group] |= set(event.topics)
+                committed |= {event.group} if event.read_committed else set()
+            case e.SubscriptionChanged():
+                readers[event.group] |= set(event.topics)
+            case e.RecordsAppended(transactional=True, marker=""):
+                opened.setdefault((event.partition, event.producer_id), (event.producer, event.at_us))
+            case e.RecordsAppended(transactional=True):
+                producer, from_us = opened.pop((event.partition, event.producer_id), ("", -1))
+                spans += [(event.partition, producer, from_us, event.at_us)] if from_us >= 0 else []
+    spans += [(name, producer, from_us, None) for (name, _), (producer, from_us) in opened.items()]
+    end_us = recording.survey().totals.virtual_us
+    return [
+        (group, name, producer, from_us, until_us)
+        for group in committed
+        for name, producer, from_us, until_us in spans
+        if name.rpartition("-")[0] in readers[group] and (end_us if until_us is None else until_us) - from_us > LONG_US
+    ]
+
+
+def test_lasting_transactions_are_those_that_an_observer_notes(spark: SparkSession, tmp_path: Path) -> None:
+    ends = {"stuck-last-stable-offset": 50, "transaction-abort": 30}
+    flights = [tmp_path / f"{name}.flight" for name in ends]
+    for path, (name, seconds) in zip(flights, ends.items(), strict=True):
+        fly(make_plan(load(name), until_us=seconds * 1_000_000, invariants=False), record=path)
+    export(flights, tmp_path / "tables")
+    found: defaultdict[str, list[Waited]] = defaultdict(list)
+    for row in lasting_transactions(Tables(spark, [str(tmp_path / "tables")])).collect():
+        found[row["run_id"]].append((row["group"], row["partition"], row["producer"], row["from_us"], row["until_us"]))
+    for path in flights:
+        recording = Recording(path)
+        assert sorted(found[recording.header.run_id], key=str) == sorted(waited_for(recording), key=str), path.name
+    assert sum(map(len, found.values())) > 0

@@ -259,6 +259,57 @@ def test_scaling_out_long_after_the_lag_began_is_not_blamed_for_it() -> None:
     assert "scale billing" not in told
 
 
+def told_of(*incidents: data.Incident, **more: Any) -> str:  # noqa: ANN401 - any field of a flight
+    """The verdict's words on a stretch from 0:12 to 0:32."""
+    group = replace(with_incidents().groups[0], lag=replace(LAG, time_lag_peak_us=20 * SECOND_US))
+    return " ".join(verdict(replace(with_incidents(), groups=[group], incidents=[*incidents], **more)).sentences)
+
+
+def test_a_seek_explains_lag_of_records_that_were_older() -> None:
+    seek = commanded("seek billing orders-0 to 0", at_us=25 * SECOND_US, fault=False)
+    assert "No fault was in force; commands then: “seek billing orders-0 to 0” at 0:25." in told_of(seek)
+    late = commanded("seek billing orders-0 to 0", at_us=40 * SECOND_US, fault=False)
+    other = commanded("mark “seek billing orders-0 to 0”".replace("“", '"').replace("”", '"'), at_us=25 * SECOND_US)
+    for incident in (late, replace(other, fault=False), replace(seek, refused="no member of billing holds orders-0")):
+        assert "seek billing" not in told_of(incident)
+
+
+def test_an_autoscaler_is_named_whenever_it_resized_the_group() -> None:
+    scaled = commanded("scale billing to 1", at_us=25 * SECOND_US, fault=False, source="autoscaler")
+    words = "No fault was in force; commands then: “scale billing to 1” by its autoscaler at 0:25."
+    assert words in told_of(scaled)
+    assert "autoscaler" not in told_of(replace(scaled, source="operator"))
+    earlier = replace(scaled, at_us=5 * SECOND_US)  # its member has started up in the stretch, and joins
+    joined = replace(REBALANCE, started_us=20 * SECOND_US, cause="member joined")
+    assert words.replace("0:25", "0:05") in told_of(earlier, rebalances=[joined])
+    for other in (
+        replace(joined, cause="session expired"),
+        replace(joined, started_us=3 * SECOND_US),
+        replace(joined, group="audit"),
+    ):
+        assert "“scale billing to 1”" not in told_of(earlier, rebalances=[other])
+    assert "autoscaler" not in told_of(replace(scaled, targets=["audit"], text="scale audit to 1"))
+
+
+def test_a_transaction_that_held_committed_reads_back_is_named() -> None:
+    hanging = data.LastingTransaction(
+        group="billing", partition="orders-0", producer="gateway-1", from_us=10 * SECOND_US, until_us=None
+    )
+    words = "billing reads committed records, and waited for the transaction of gateway-1 that was open in orders-0"
+    told = told_of(lasting_transactions=[hanging])
+    assert f"{words} from 0:10 to the end." in told
+    assert "no command explains it" not in told
+    fault = commanded("stall billing-1 for 5s", at_us=14 * SECOND_US, cleared_us=19 * SECOND_US)
+    both = told_of(fault, lasting_transactions=[replace(hanging, until_us=31 * SECOND_US)])
+    assert f"Faults in force meanwhile: “stall billing-1 for 5s” at 0:14. {words} from 0:10 until 0:31." in both
+    for other in (
+        replace(hanging, group="audit"),
+        replace(hanging, until_us=11 * SECOND_US),
+        replace(hanging, from_us=40 * SECOND_US),
+    ):
+        assert "no command explains it" in told_of(lasting_transactions=[other])
+
+
 def test_a_rolling_restart_is_under_way_until_its_last_member_is_back() -> None:
     restart = commanded("rolling restart billing every 10s down 5s", at_us=0, fault=False, lasts_us=45 * SECOND_US)
     late = replace(LAG, time_lag_peak_us=20 * SECOND_US)

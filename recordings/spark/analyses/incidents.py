@@ -24,8 +24,8 @@ from recordings.spark.analyses.analysis import Analysis, Fact, Gravity, make, na
 from recordings.spark.facts.lag_measures import group_lag
 from recordings.spark.facts.time_windows import SECOND_US
 from recordings.spark.formatting import clock, duration, first_few, many
-from recordings.spark.lag_causes import Behind, still_behind, worst_behind
-from recordings.spark.report_model import Effect, FlightReport, Incident
+from recordings.spark.lag_causes import AUTOSCALER, Behind, still_behind, worst_behind
+from recordings.spark.report_model import Effect, FlightReport, Incident, LastingTransaction
 from recordings.spark.tables import Tables
 
 if TYPE_CHECKING:
@@ -167,26 +167,38 @@ def _furthest_behind(behind: Behind) -> Iterator[str]:
         f"{name} was furthest behind at {clock(behind.peak_us)}: its oldest uncommitted record was"
         f" {duration(lag.time_lag_peak_us)} old; its lag peaked at {many(lag.lag_peak, 'record')}."
     )
-    yield _explained(behind)
+    yield from _explained(behind)
     if behind.caught_up_us is None:
         yield f"{name} did not catch up: {many(lag.lag_end, 'record')} behind when the flight ends."
     else:
         yield f"{name} had caught up by {clock(behind.caught_up_us)}."
 
 
-def _explained(behind: Behind) -> str:
+def _explained(behind: Behind) -> Iterator[str]:
     name = behind.group.group
     if behind.faults:
-        return f"Faults in force meanwhile: {_commands(behind.faults)}."
-    if behind.started_us is not None:
-        return f"{name} had no members until {clock(behind.started_us)}; the records were older."
-    if behind.changes:
-        return f"No fault was in force; commands then: {_commands(behind.changes)}."
-    return "No fault was in force, and no command explains it."
+        yield f"Faults in force meanwhile: {_commands(behind.faults)}."
+    elif behind.started_us is not None:
+        yield f"{name} had no members until {clock(behind.started_us)}; the records were older."
+    elif behind.changes:
+        yield f"No fault was in force; commands then: {_commands(behind.changes)}."
+    elif not behind.transactions:
+        yield "No fault was in force, and no command explains it."
+    if behind.transactions:
+        yield f"{name} reads committed records, and waited for {first_few([*map(_open, behind.transactions)])}."
 
 
 def _commands(incidents: list[Incident]) -> str:
-    return first_few([f"“{each.text}” at {clock(each.at_us)}" for each in incidents])
+    return first_few([f"“{each.text}”{_by(each)} at {clock(each.at_us)}" for each in incidents])
+
+
+def _by(incident: Incident) -> str:
+    return " by its autoscaler" if incident.source == AUTOSCALER else ""
+
+
+def _open(one: LastingTransaction) -> str:
+    until = "to the end" if one.until_us is None else f"until {clock(one.until_us)}"
+    return f"the transaction of {one.producer} that was open in {one.partition} from {clock(one.from_us)} {until}"
 
 
 INCIDENTS = Analysis(

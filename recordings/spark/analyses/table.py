@@ -6,6 +6,7 @@ from recordings.spark.analyses.analysis import Analysis
 from recordings.spark.analyses.availability import AVAILABILITY
 from recordings.spark.analyses.groups import GROUPS
 from recordings.spark.analyses.incidents import INCIDENTS
+from recordings.spark.analyses.lasting_transactions import LASTING_TRANSACTIONS
 from recordings.spark.analyses.log_losses import LOG_LOSSES
 from recordings.spark.analyses.outages import OUTAGES
 from recordings.spark.analyses.producers import PRODUCERS
@@ -17,6 +18,7 @@ ANALYSES: tuple[Analysis[Any], ...] = (
     PRODUCERS,
     OUTAGES,
     AVAILABILITY,
+    LASTING_TRANSACTIONS,
     INCIDENTS,
     REBALANCES,
     STORMS,
