@@ -38,12 +38,6 @@ _TABLE: tuple[tuple[Callable[[Patch], None], tuple[str, ...]], ...] = (
     (brokers.remembers_one_batch_instead_of_five, ("far_apart", "lose responses", "slow link", "hold")),
     (brokers.forgets_sequences_when_it_takes_over, ()),
     (brokers.takes_batches_of_old_epochs, ("transactions",)),
-    (cleaner.removes_the_last_record_of_a_key, ("compacted",)),
-    (cleaner.leaves_the_older_records, ("compacted",)),
-    (cleaner.removes_tombstones_too_early, ("compacted",)),
-    (cleaner.cleans_what_is_not_decided, ("compacted", "transactions")),
-    (cleaner.counts_aborted_records, ("compacted", "transactions")),
-    (cleaner.moves_records_to_the_front, ("compacted",)),
     (transactions.forgets_the_last_stable_offset, _COMMITTED),
     (transactions.returns_aborted_records, _COMMITTED),
     (transactions.commits_what_was_aborted, _COMMITTED),
@@ -97,6 +91,12 @@ _TABLE: tuple[tuple[Callable[[Patch], None], tuple[str, ...]], ...] = (
     (readers.serves_what_its_leader_has_not_committed, ("racks", "far_apart")),
     (readers.propagates_no_high_watermark_to_idle_followers, ("racks",)),
     (readers.takes_markers_of_replaced_coordinators, ("transactions", "isolate", "coordinator")),
+    (cleaner.removes_the_last_record_of_a_key, ("compacted",)),
+    (cleaner.leaves_the_older_records, ("compacted",)),
+    (cleaner.removes_tombstones_too_early, ("compacted",)),
+    (cleaner.cleans_what_is_not_decided, ("compacted", "transactions")),
+    (cleaner.counts_aborted_records, ("compacted", "transactions")),
+    (cleaner.moves_records_to_the_front, ("compacted",)),
 )
 
 SURVIVORS: dict[str, str] = {

@@ -203,6 +203,10 @@ class Truth:
             end, first = self._readable(group, name)
             for batch, _ in self.records(name, first, min(end, first + 1)):
                 oldest = max(oldest, self._now_us() - batch.append_us)
+            if self.recorder.leaders[name].log.segments is not None and first < end:  # the record there may be gone
+                dates = self.recorder.appended_us[name]
+                known = bisect_right(dates, first, key=lambda date: date[0])
+                oldest = max(oldest, self._now_us() - dates[known - 1][1])
         return oldest
 
     def _member(self, consumer: Consumer) -> Document:

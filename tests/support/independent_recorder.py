@@ -168,6 +168,7 @@ class IndependentRecorder:
         self.ownership: defaultdict[str, Ownership] = defaultdict(Ownership)
         self.coordinators = CoordinatorNotes(self)
         self.passages = Passages(self)
+        self.appended_us: defaultdict[str, list[tuple[int, int]]] = defaultdict(list)  # base offset, instant
         self.fenced: Counter[str] = Counter()  # requests that were refused for their epoch
 
     # --- producers ----------------------------------------------------------------------------------------------------
@@ -509,6 +510,11 @@ def _watch_logs(patch: pytest.MonkeyPatch, recorder: IndependentRecorder) -> Non
 
     def appended(placed: RecordBatch, replica: Replica, *_: object) -> None:
         recorder.decided([placed])
+        if recorder.leaders.get(replica.partition) is replica:
+            dates = recorder.appended_us[replica.partition]
+            while dates and dates[-1][0] >= placed.base_offset:
+                dates.pop()
+            dates.append((placed.base_offset, placed.append_us))
         if placed.marker and recorder.leaders.get(replica.partition) is replica:
             recorder.passages.marked(replica.log, placed)
 

@@ -13,12 +13,12 @@ from pyspark.sql import functions as sf
 
 from recordings.spark.facts.log_entries import BATCH, PARTITION, batches
 from recordings.spark.facts.odd_records import odd_fates
-from recordings.spark.facts.passages import READER, passages
+from recordings.spark.facts.passages import READER, committed_at, passages, removals
 from recordings.spark.report_model import FATES
 from recordings.spark.tables import Tables
 
 EVERYTHING = 2**62
-STATES = ("finished", "before", "passed", "deleted")  # the first that holds decides
+STATES = ("finished", "before", "left", "compacted", "passed", "deleted")  # the first that holds decides
 KINDS = ("acked", "acked_aborted", "unacked", "unacked_aborted")
 
 
@@ -133,7 +133,10 @@ def _states(tables: Tables, readers: DataFrame) -> DataFrame:
         "passed": passed.unionByName(deleted),
         "deleted": gone,
     }
-    rows = [readers.select(*READER, sf.explode(sf.array(none.cast("bigint"), sf.lit(EVERYTHING))).alias("offset"))]
+    if not tables["log_compacted"].isEmpty():  # else planning would take longer than the result is worth
+        spans |= _compacted(tables, readers)
+    everywhere = sf.explode(sf.array(none.cast("bigint"), sf.lit(EVERYTHING))).alias("offset")
+    rows = [readers.select(*READER, everywhere, *(none.alias(name) for name in STATES))]
     for name, span in spans.items():
         ends = sf.array(
             sf.struct(sf.col("low").alias("offset"), sf.lit(1).alias(name)),
@@ -141,6 +144,17 @@ def _states(tables: Tables, readers: DataFrame) -> DataFrame:
         )
         rows.append(span.where("low < high").select(*READER, sf.inline(ends)))
     return reduce(lambda one, other: one.unionByName(other, allowMissingColumns=True), rows)
+
+
+def _compacted(tables: Tables, readers: DataFrame) -> dict[str, DataFrame]:
+    """The offsets that compaction removed, and those of them that a group's commit had passed before: `low`, `high`."""
+    removed = removals(tables).groupBy(*PARTITION, "at_offset").agg(sf.min("seq").alias("seq"))
+    moments = readers.select(*READER, "lowest").join(removed, list(PARTITION))
+    known = committed_at(tables, moments).select(
+        *READER, "lowest", "committed", sf.col("at_offset").alias("low"), (sf.col("at_offset") + 1).alias("high")
+    )
+    left = known.where("committed > low and low >= lowest")
+    return {"compacted": known.select(*READER, "low", "high"), "left": left.select(*READER, "low", "high")}
 
 
 def _by_ranges(known: DataFrame, states: DataFrame, readers: DataFrame) -> DataFrame:
@@ -189,6 +203,8 @@ def _stretches(counted: DataFrame, readers: DataFrame) -> DataFrame:
     fate = (
         sf.when(sf.col("finished"), "delivered")
         .when(sf.col("before"), "skipped")
+        .when(sf.col("left"), "lost")
+        .when(sf.col("compacted"), "skipped")
         .when(sf.col("passed"), "lost")
         .when(sf.col("deleted"), "skipped")
         .otherwise("unread")

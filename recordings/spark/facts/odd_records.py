@@ -4,7 +4,7 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as sf
 
 from recordings.spark.facts.log_entries import PARTITION
-from recordings.spark.facts.passages import READER, committed_at
+from recordings.spark.facts.passages import READER, committed_at, removals
 from recordings.spark.report_model import FATES
 from recordings.spark.tables import Tables
 
@@ -29,12 +29,15 @@ def odd_fates(tables: Tables, odd: DataFrame, readers: DataFrame) -> DataFrame:
         .join(sf.broadcast(readers.select(*READER, "read_committed")), list(PARTITION))
         .join(_finished(tables, places), [*READER, "producer", "serial"], "left")
         .join(_left_behind(tables, places, readers), [*READER, "producer", "serial"], "left")
+        .join(_compacted(tables, places, readers), [*READER, "producer", "serial"], "left")
         .where("not (read_committed and aborted) and not coalesce(copy, false)")
     )
     fate = (
         sf.when(sf.col("copy").isNotNull(), "delivered")
         .when(sf.col("vanished"), "lost")
         .when(sf.col("before"), "skipped")
+        .when(sf.col("left"), "lost")
+        .when(sf.col("compacted"), "skipped")
         .when(sf.col("passed"), "lost")
         .when(sf.col("deleted"), "skipped")
         .otherwise("unread")
@@ -154,4 +157,37 @@ def _left_behind(tables: Tables, places: DataFrame, readers: DataFrame) -> DataF
         .select(*READER, "producer", "serial", *(flag.alias(name) for name, flag in flags.items()))
         .groupBy(*READER, "producer", "serial")
         .agg(*(sf.bool_or(name).alias(name) for name in flags))
+    )
+
+
+def _compacted(tables: Tables, places: DataFrame, readers: DataFrame) -> DataFrame:
+    """Records that compaction removed wherever they stood: `READER`, `producer`, `serial`, `compacted`, `left`.
+
+    `left`: the group's commit had passed it before.
+    """
+    at = [*PARTITION, "at_offset"]
+    stood = (sf.col("seq") < sf.col("removed_seq")) & sf.coalesce(sf.col("cut_seq") > sf.col("counts"), sf.lit(True))
+    removed = (
+        places.join(removals(tables).withColumnRenamed("seq", "counts"), at)
+        .where(stood)
+        .groupBy(*RECORD, "at_offset")
+        .agg(sf.min("counts").alias("counts"))
+    )
+    gone = (
+        places.where("cut_seq is null")
+        .join(removed, [*RECORD, "at_offset"], "full")
+        .groupBy(*RECORD)
+        .agg(sf.bool_and(sf.col("counts").isNotNull()).alias("compacted"))
+        .where("compacted")
+    )
+    moments = (
+        removed.join(gone, list(RECORD))
+        .withColumnRenamed("counts", "seq")
+        .join(sf.broadcast(readers.select(*READER, "lowest")), list(PARTITION))
+    )
+    left = (sf.col("committed") > sf.col("at_offset")) & (sf.col("at_offset") >= sf.col("lowest"))
+    return (
+        committed_at(tables, moments)
+        .groupBy(*READER, "producer", "serial")
+        .agg(sf.bool_or("compacted").alias("compacted"), sf.bool_or(sf.coalesce(left, sf.lit(False))).alias("left"))
     )

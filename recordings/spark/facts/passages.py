@@ -77,6 +77,24 @@ def committed_at(tables: Tables, moments: DataFrame) -> DataFrame:
     return last_before(moments, facts.select(*READER, "seq", "committed"), ["group", "partition"])
 
 
+def removals(tables: Tables) -> DataFrame:
+    """What compaction removed from a leader's log: `PARTITION`, `at_offset`, `removed_seq`, `seq` (since it counts).
+
+    Each broker cleans its own log: what it removed from that counts when it leads.
+    """
+    run = sf.explode(sf.arrays_zip("removed_from", "removed_to")).alias("run")
+    runs = _by_reign(tables, tables["log_compacted"].select(*PARTITION, "seq", "broker", run))
+    own = last_reign(sf.col("seq"))["broker"] == sf.col("broker")
+    later = sf.filter("reigns", lambda leader: (leader["broker"] == sf.col("broker")) & (leader["seq"] > sf.col("seq")))
+    counts = sf.when(own, sf.col("seq")).otherwise(sf.get(later, sf.lit(0))["seq"])
+    offsets = sf.explode(sf.sequence(sf.col("run.removed_from"), sf.col("run.removed_to") - 1)).alias("at_offset")
+    return (
+        runs.withColumn("counts", counts)
+        .where("counts is not null")
+        .select(*PARTITION, offsets, sf.col("seq").alias("removed_seq"), sf.col("counts").alias("seq"))
+    )
+
+
 def _by_reign(tables: Tables, rows: DataFrame) -> DataFrame:
     return rows.join(sf.broadcast(reigns(tables)), list(PARTITION), "left")
 

@@ -149,6 +149,46 @@ ASOF JOIN commit ON commit.run_id = gone.run_id AND commit."group" = gone."group
     AND commit.partition = gone.partition AND commit.seq < gone_seq
 WHERE committed > at_offset;
 
+-- What compaction removed from the log that counts: from its leader's, or from that of a broker that led later.
+CREATE TABLE removed AS
+WITH run AS (
+    SELECT run_id, partition, seq, broker, unnest(removed_from) AS low, unnest(removed_to) AS high FROM log_compacted
+)
+SELECT run.run_id, run.partition, run.seq AS removed_seq, low, high,
+    CASE WHEN leader.broker = run.broker THEN run.seq ELSE (
+        SELECT min(later.seq) FROM leader AS later
+        WHERE later.run_id = run.run_id AND later.partition = run.partition AND later.broker = run.broker
+            AND later.seq > run.seq
+    ) END AS seq
+FROM run
+ASOF JOIN leader ON leader.run_id = run.run_id AND leader.partition = run.partition AND leader.seq < run.seq;
+
+CREATE TABLE removed_record AS
+SELECT record.run_id, record.partition, producer, serial, at_offset, min(removed.seq) AS seq
+FROM record
+JOIN removed ON removed.run_id = record.run_id AND removed.partition = record.partition
+    AND record.at_offset >= low AND record.at_offset < high AND record.seq < removed_seq
+WHERE removed.seq IS NOT NULL AND (record.cut IS NULL OR record.cut.seq > removed.seq)
+GROUP BY ALL;
+
+-- Not what stands elsewhere in the log: a producer without idempotence may have written it twice.
+CREATE TABLE compacted AS
+SELECT run_id, partition, producer, serial
+FROM removed_record
+ANTI JOIN (
+    SELECT * FROM record ANTI JOIN removed_record USING (run_id, partition, producer, serial, at_offset)
+    WHERE cut IS NULL
+) AS standing USING (run_id, partition, producer, serial)
+GROUP BY ALL;
+
+CREATE TABLE left_to_compaction AS
+SELECT DISTINCT removed_record.run_id, start."group", removed_record.partition, producer, serial
+FROM removed_record
+JOIN start ON start.run_id = removed_record.run_id AND start.partition = removed_record.partition
+ASOF JOIN commit ON commit.run_id = removed_record.run_id AND commit."group" = start."group"
+    AND commit.partition = removed_record.partition AND commit.seq < removed_record.seq
+WHERE committed > at_offset AND at_offset >= lowest;
+
 CREATE TABLE place AS
 SELECT run_id, "group", partition, producer, serial,
     bool_or(passed) AS passed, bool_or(before_start) AS before_start, bool_or(deleted) AS deleted
@@ -162,6 +202,8 @@ SELECT
         WHEN finished.serial IS NOT NULL THEN 'delivered'
         WHEN vanished.serial IS NOT NULL THEN 'lost'
         WHEN before_start THEN 'skipped'
+        WHEN compacted.serial IS NOT NULL AND left_to_compaction.serial IS NOT NULL THEN 'lost'
+        WHEN compacted.serial IS NOT NULL THEN 'skipped'
         WHEN place.passed OR left_behind.serial IS NOT NULL THEN 'lost'
         WHEN deleted THEN 'skipped'
         ELSE 'unread'
@@ -174,6 +216,8 @@ LEFT JOIN aborted_record USING (run_id, partition, producer, serial)
 LEFT JOIN vanished USING (run_id, partition, producer, serial)
 LEFT JOIN finished USING (run_id, "group", partition, producer, serial)
 LEFT JOIN left_behind USING (run_id, "group", partition, producer, serial)
+LEFT JOIN compacted USING (run_id, partition, producer, serial)
+LEFT JOIN left_to_compaction USING (run_id, "group", partition, producer, serial)
 LEFT JOIN place USING (run_id, "group", partition, producer, serial)
 WHERE NOT (read_committed AND aborted_record.serial IS NOT NULL) AND NOT coalesce(finished.copy, false);
 
