@@ -264,6 +264,7 @@ BREAKS: dict[str, Break] = {
     "slow-dependency": Break("a slow dependency adds nothing", a_slow_dependency_adds_nothing),
     "failing-dependency": Break("calls of the dependency succeed", calls_of_the_dependency_succeed, until_s=91),
     "dead-letters": Break("dead letters are not finished", text=('dead_letter = "orders-dlt"\n', "")),
+    "compacted-topic": Break("no record has to wait", text=('"min.compaction.lag.ms" = "1h"', "")),
     "poison-pill": Break("the application survives it", text=("crashes = true", "crashes = false")),
     "slow-follower": Break("no replica falls out of the in-sync set", no_replica_falls_out_of_the_isr),
     "broker-down": Break(
