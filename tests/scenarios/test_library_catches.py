@@ -26,6 +26,7 @@ from cluster.coordinators.group.group import ClassicGroup
 from cluster.protocol import java_string_hash
 from cluster.protocol.errors import ErrorCode
 from cluster.protocol.record_batch import Slice
+from cluster.simulation.event_steps import EventSteps
 from cluster.storage.partition_log import PartitionLog
 from cluster.storage.transaction_index import TransactionIndex
 from recordings.flights.runner import fly, make_plan
@@ -55,6 +56,10 @@ def a_commit_names_the_record_read_last(patch: Patch) -> None:
         assign(fetcher, {name: max(0, position - 1) for name, position in positions.items()}, *epochs)
 
     patch.setattr(Fetcher, "assign", one_back)
+
+
+def a_killed_process_ends_its_turn(patch: Patch) -> None:
+    patch.setattr(EventSteps, "_emit_own", lambda _, __, emit, event: emit(event))
 
 
 def a_slow_dependency_adds_nothing(patch: Patch) -> None:
@@ -230,6 +235,7 @@ BREAKS: dict[str, Break] = {
     "commit-before-processing": Break(
         "the commit comes last", text=('commit = "before-processing"', 'commit = "after-each-poll"')
     ),
+    "crash-between-commit-and-answer": Break("a killed process ends its turn", a_killed_process_ends_its_turn),
     "external-sink": Break("the commit comes first", text=('commit = "transaction"', 'commit = "before-processing"')),
     "read-process-write": Break("offsets are not part of the transaction", offsets_are_not_part_of_the_transaction),
     "stuck-last-stable-offset": Break("readers wait for no transaction", readers_wait_for_no_transaction),
