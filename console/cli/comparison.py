@@ -13,13 +13,14 @@ from recordings.comparison.bill import MEASURES, Measure, Scope
 from recordings.comparison.meter import BillMeter
 from recordings.comparison.pairing import DifferingAmount, shows
 from recordings.comparison.ranking import has_rivals, rank_groups
+from recordings.comparison.verdict import joined
 
 if TYPE_CHECKING:
     from cluster.spec import ScenarioSpec
     from cluster.view.state import LogEntry
     from recordings.comparison.course import Course
     from recordings.comparison.diff import FlightDiff, Side
-    from recordings.comparison.ranking import Ranking
+    from recordings.comparison.ranking import RankedWay, Ranking
     from recordings.flights.fork import ForkResult
     from recordings.flights.rerun import RerunResult
     from recordings.flights.runner import FlightResult
@@ -209,7 +210,11 @@ def of_ranking(ranking: "Ranking") -> str:
     measures = [next(each for each in MEASURES if each.field == field) for field in ranking.fields[:MEASURES_SHOWN]]
     heads = ["", "", *map(_head, measures)]
     rows = [
-        [f"{way.rank}.", way.name, *(amount(each, way.amounts[each.field]) for each in measures)]
+        [
+            f"{way.rank}." if way.rank else "✗",
+            way.name if way.rank else f"{way.name}: {_idle(way)}",
+            *(amount(each, way.amounts[each.field]) for each in measures),
+        ]
         for way in ranking.ways
     ]
     widths = [max(len(row[place]) for row in (heads, *rows)) for place in range(len(heads))]
@@ -219,6 +224,12 @@ def of_ranking(ranking: "Ranking") -> str:
         cells += [f"{text:>{width}}" for text, width in zip(row[2:], widths[2:], strict=True)]
         lines.append(("  " + "  ".join(cells)).rstrip())
     return "\n".join(lines)
+
+
+def _idle(way: "RankedWay") -> str:
+    """`reads nothing`, or which groups of a flight do."""
+    groups = [name for name in way.read_nothing if name != way.name]
+    return " ".join(filter(None, (joined(groups) if groups else "", "read" if len(groups) > 1 else "reads", "nothing")))
 
 
 def _head(measure: Measure) -> str:

@@ -1,16 +1,17 @@
 """Two recorded flights compared: the verdict, the first divergence that matters, and both bills."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
+from recordings.comparison.bill import Scope
 from recordings.comparison.course import Course, courses_of
 from recordings.comparison.divergence import ComparedLogs, compared_logs
 from recordings.comparison.event_differences import first_difference
 from recordings.comparison.pairing import PairedBills, paired
-from recordings.comparison.verdict import balance, costs, verdict
+from recordings.comparison.verdict import balance, costs, verdict, without_comparison
 from recordings.journal.comparison import Divergence
 from recordings.journal.reader import Recording
 from recordings.journal.upgrade import upgraded_lines
@@ -100,18 +101,27 @@ def compare(a: Side, b: Side) -> FlightDiff:
     found = costs(one.bill, other.bill, bills)
     equal = bool(one.journal_sha256) and one.journal_sha256 == other.journal_sha256
     given_a, given_b = _started_with(one), _started_with(other)
+    groups = bills.pairs[Scope.GROUP]
+    idle = _idle(a, b, groups) or _idle(b, a, [(name_b, name) for name, name_b in groups])
     return FlightDiff(
         a=a,
         b=b,
         until_us=min(one.until_us, other.until_us),
         equal=equal,
-        verdict=verdict(a.subject, b.subject, found),
-        balance=balance(found, b.subject),
+        verdict=idle or verdict(a.subject, b.subject, found),
+        balance="" if idle else balance(found, b.subject),
         bills=bills,
         logs=compared_logs(one.log, other.log),
         settings_a=[each for each in given_a if each not in given_b],
         settings_b=[each for each in given_b if each not in given_a],
     )
+
+
+def _idle(side: Side, other: Side, pairs: Sequence[tuple[str, str]]) -> str:
+    """The verdict on a flight in which groups read nothing that the other flight's read; "" where all read."""
+    groups, others = side.course.bill.groups, other.course.bill.groups
+    found = [name for name, theirs in pairs if not groups[name].delivered and others[theirs].delivered]
+    return without_comparison(side.subject, found) if found else ""
 
 
 def labels(a: Path, b: Path) -> tuple[str, str]:

@@ -112,6 +112,12 @@ def _causes(first: Any, second: Any) -> dict[str, int]:  # noqa: ANN401 - a grou
     return {cause: more for cause, more in found.items() if more}
 
 
+def read_nothing(bill: Bill, others: Iterable[Bill]) -> list[str]:
+    """The groups that finish no record here, though a group of that name does in one of the others."""
+    reading = {name for other in others for name, group in other.groups.items() if group.delivered}
+    return sorted(name for name, group in bill.groups.items() if name in reading and not group.delivered)
+
+
 def total(bill: Bill, measure: Measure, names: Iterable[str]) -> int:
     """The amount of a measure over these groups or producers: their sum, or the largest of peaks and recoveries."""
     each = payers(bill, measure.scope)

@@ -1,10 +1,12 @@
 """Several ways ranked by what they cost: flights, or groups of one flight that read the same topics.
 
-Ways are compared by the weightiest measure first, and by the next one where they are equal.
+Ways are compared by the weightiest measure first, and by the next one where they are equal. A way that reads nothing,
+though another one reads, is compared with none: what it saves is the work.
 """
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 
 import msgspec
 
@@ -13,16 +15,20 @@ from cluster.view import ClusterView
 from recordings.comparison.amounts import amount, spoken
 from recordings.comparison.bill import Bill, Measure, Scope, payers
 from recordings.comparison.course import Course
-from recordings.comparison.pairing import total
+from recordings.comparison.pairing import read_nothing, total
 from recordings.comparison.verdict import MOST_WORDS, WEIGHED, Cost, joined, of_scope
 
 
 class RankedWay(msgspec.Struct, frozen=True, kw_only=True):
-    """One way and its amounts by field. `rank` counts from 1; ways that cost the same have the same."""
+    """One way and its amounts by field. `rank` counts from 1; ways that cost the same have the same.
+
+    `read_nothing`: the groups that read nothing in this way only. Such a way has rank 0, and comes last.
+    """
 
     rank: int
     name: str
     amounts: dict[str, int]
+    read_nothing: list[str] = []
 
 
 class Ranking(msgspec.Struct, frozen=True, kw_only=True):
@@ -34,22 +40,47 @@ class Ranking(msgspec.Struct, frozen=True, kw_only=True):
     ways: list[RankedWay]
 
 
-def rank(of: str, ways: Mapping[str, Mapping[str, int]], measures: Sequence[Measure]) -> Ranking:
-    """Rank ways by their amounts; each name → field → amount, for each of these measures (by weight)."""
+def rank(
+    of: str,
+    ways: Mapping[str, Mapping[str, int]],
+    measures: Sequence[Measure],
+    idle: Mapping[str, Sequence[str]] = MappingProxyType({}),
+) -> Ranking:
+    """Rank ways by their amounts; each name → field → amount, for each of these measures (by weight).
+
+    `idle`: way → the groups that read nothing in it, though they read in another way.
+    """
+    compared = {name: amounts for name, amounts in ways.items() if not idle.get(name)}
     keys = {name: tuple(amounts[measure.field] for measure in measures) for name, amounts in ways.items()}
-    order = sorted(ways, key=lambda name: keys[name])
-    distinct = sorted(set(keys.values()))
-    differing = [measure for measure in measures if len({amounts[measure.field] for amounts in ways.values()}) > 1]
+    order = sorted(compared, key=lambda name: keys[name])
+    distinct = sorted({keys[name] for name in compared})
+    differing = [measure for measure in measures if len({amounts[measure.field] for amounts in compared.values()}) > 1]
+    left_out = [name for name in ways if name not in compared]
+    ranked = [RankedWay(rank=distinct.index(keys[name]) + 1, name=name, amounts=dict(ways[name])) for name in order]
+    ranked += [
+        RankedWay(rank=0, name=name, amounts=dict(ways[name]), read_nothing=list(idle[name])) for name in left_out
+    ]
     return Ranking(
         of=of,
-        sentence=_sentence(of, order, ways, differing),
+        sentence=_sentence(of, order, ways, differing, left_out),
         fields=[measure.field for measure in differing],
-        ways=[RankedWay(rank=distinct.index(keys[name]) + 1, name=name, amounts=dict(ways[name])) for name in order],
+        ways=ranked,
     )
 
 
-def _sentence(of: str, order: Sequence[str], ways: Mapping[str, Mapping[str, int]], differing: list[Measure]) -> str:
-    """The way that costs least, and the one that costs most."""
+def _sentence(
+    of: str,
+    order: Sequence[str],
+    ways: Mapping[str, Mapping[str, int]],
+    differing: list[Measure],
+    left_out: Sequence[str],
+) -> str:
+    """The way that costs least, and the one that costs most; or which ones are not compared."""
+    if not order:
+        return f"A group reads nothing in each of the {len(left_out)} {of}: none is compared."
+    if left_out and len(order) == 1:
+        whose = left_out[0] if len(left_out) == 1 else f"{len(left_out)} {of}"
+        return f"{order[0]} has no rival: {whose} {'read' if len(left_out) > 1 else 'reads'} nothing."
     least, most = order[0], order[-1]
     pairs = [Cost(measure, ways[least][measure.field], ways[most][measure.field]) for measure in differing]
     shown = [cost for cost in pairs if cost.is_worth_a_word][:2]
@@ -78,8 +109,10 @@ def rank_groups(view: ClusterView, bill: Bill) -> list[Ranking]:
     for names in reading.values():
         if len(names) > 1:
             ways = {name: {each.field: each.of(bill.groups[name]) for each in measures} for name in names}
-            ranking = rank("groups", ways, measures)
-            if ranking.ways[-1].rank > 1:
+            reads = any(bill.groups[name].delivered for name in names)
+            idle = {name: [name] for name in names if reads and not bill.groups[name].delivered}
+            ranking = rank("groups", ways, measures, idle)
+            if ranking.ways[-1].rank != 1:
                 rankings.append(ranking)
     return rankings
 
@@ -90,4 +123,5 @@ def rank_flights(named: Mapping[str, Course]) -> Ranking:
     for name, course in named.items():
         bill = course.bill
         ways[name] = {each.field: total(bill, each, payers(bill, each.scope)) for each in WEIGHED}
-    return rank("flights", ways, WEIGHED)
+    bills = [course.bill for course in named.values()]
+    return rank("flights", ways, WEIGHED, {name: read_nothing(course.bill, bills) for name, course in named.items()})

@@ -62,6 +62,12 @@ def verdict(a: str, b: str, found: Sequence[Cost]) -> str:
     return "Neither flight costs anything."
 
 
+def without_comparison(subject: str, groups: Sequence[str]) -> str:
+    """What is said of a flight in which groups read nothing that the other flight reads: no cost is a saving."""
+    whose = groups[0] if len(groups) == 1 else f"{len(groups)} groups"
+    return f"{capitalized(subject)} saves only the work: {whose} {'reads' if len(groups) == 1 else 'read'} nothing."
+
+
 def _sentence(a: str, b: str, shown: Sequence[Cost]) -> str:
     first = joined([spoken(cost.measure, cost.a) for cost in shown])
     second = joined([amount(cost.measure, cost.b) for cost in shown])

@@ -1,13 +1,36 @@
 """Ways ranked by what they cost: groups on the same topics, and flights."""
 
 import itertools
+from pathlib import Path
 
+from console.cli.comparison import of_ranking
 from recordings.comparison.bill import MEASURES, Scope
+from recordings.comparison.course import courses_of
+from recordings.comparison.diff import diff
 from recordings.comparison.meter import BillMeter
-from recordings.comparison.ranking import has_rivals, rank, rank_groups
+from recordings.comparison.ranking import has_rivals, rank, rank_flights, rank_groups
 from recordings.comparison.verdict import MOST_WORDS, WEIGHED, of_scope
 from recordings.flights.runner import fly, make_plan
-from recordings.scenarios.loader import load
+from recordings.scenarios.loader import load, parse_scenario
+
+IDLE = """
+title = "Two groups, and one of them has no member"
+until = "20s"
+[[topic]]
+name = "orders"
+[[producer]]
+name = "checkout"
+topics = ["orders"]
+rate = "10/s"
+[[group]]
+name = "reading"
+topics = ["orders"]
+members = {members}
+[[group]]
+name = "idle"
+topics = ["orders"]
+members = 0
+"""
 
 
 def test_the_weightiest_measure_that_differs_decides() -> None:
@@ -34,6 +57,44 @@ def test_a_ranking_has_at_most_twenty_words() -> None:
     same = rank("groups", {"a": nothing, "b": nothing}, of_scope(Scope.GROUP))
     assert same.sentence == "The 2 groups cost the same."
     assert [way.rank for way in same.ways] == [1, 1]
+
+
+def test_a_way_that_reads_nothing_is_never_the_best() -> None:
+    nothing = dict.fromkeys((measure.field for measure in WEIGHED), 0)
+    ways = {"idle": nothing, "slow": nothing | {"rebalances": 9}, "fast": nothing | {"rebalances": 1}}
+    found = rank("groups", ways, WEIGHED, {"idle": ["idle"]})
+    assert [(way.rank, way.name, way.read_nothing) for way in found.ways] == [
+        (1, "fast", []), (2, "slow", []), (0, "idle", ["idle"]),
+    ]  # fmt: skip
+    assert found.sentence == "fast costs least of 2 groups: 1 rebalance; slow costs most: 9."
+    assert of_ranking(found).splitlines()[-1].startswith("   ✗  idle: reads nothing")
+    alone = rank("groups", {"idle": nothing, "slow": nothing}, WEIGHED, {"idle": ["idle"]})
+    assert alone.sentence == "slow has no rival: idle reads nothing."
+    none = rank("flights", {"a": nothing, "b": nothing}, WEIGHED, {"a": ["x"], "b": ["y"]})
+    assert none.sentence == "A group reads nothing in each of the 2 flights: none is compared."
+
+
+def test_a_group_that_starts_too_late_to_read_is_ranked_with_none() -> None:
+    text = IDLE.format(members=1)
+    plan, meter = make_plan(parse_scenario(text, "idle.toml")), BillMeter()
+    fly(plan, meter=meter)
+    (ranking,) = rank_groups(meter.view, meter.bill())
+    assert [(way.rank, way.name) for way in ranking.ways] == [(1, "reading"), (0, "idle")]
+    assert ranking.sentence == "reading has no rival: idle reads nothing."
+
+
+def test_a_flight_that_reads_nothing_saves_only_the_work(tmp_path: Path) -> None:
+    for name, members in (("reads", 1), ("rests", 0)):
+        plan = make_plan(parse_scenario(IDLE.format(members=members), "idle.toml"))
+        fly(plan, record=tmp_path / name)
+    for paths in (("reads", "rests"), ("rests", "reads")):
+        found = diff(*(tmp_path / name for name in paths))
+        assert (found.verdict, found.balance) == ("rests saves only the work: reading reads nothing.", "")
+    courses = courses_of([tmp_path / "reads", tmp_path / "rests"], salvage=False)
+    ranking = rank_flights(dict(zip(("reads", "rests"), courses, strict=True)))
+    assert [(way.rank, way.name, way.read_nothing) for way in ranking.ways] == [
+        (1, "reads", []), (0, "rests", ["reading"]),
+    ]  # fmt: skip
 
 
 def test_the_ways_of_a_deploy_are_ranked_by_what_they_cost() -> None:
