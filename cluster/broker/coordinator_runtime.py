@@ -12,6 +12,7 @@ from typing import Final, Generic, Protocol, TypeVar, cast
 from cluster.broker.host import BrokerHost
 from cluster.broker.replica import Replica
 from cluster.coordinators.decision import Decision, Markers, Record
+from cluster.events import Event
 from cluster.network import InFlightRequest
 from cluster.protocol import messages as m
 from cluster.protocol.api import Request
@@ -158,21 +159,25 @@ class CoordinatorRuntime(ABC, Generic[CoordinatorT]):
         for call, response in decision.replies:
             cast(InFlightRequest, call).reply(response)
         if decision.events and not self._superseded(hosted):
-            self._emit(decision)
+            self._emit(decision.events)
+        if decision.appended is not None and not isinstance(placed, ErrorCode):
+            events = decision.appended()
+            if not self._superseded(hosted):
+                self._emit(events)
         if decision.markers:
             self._send_markers(hosted, decision.markers)
         if decision.then is not None:
-            if not decision.records:
-                self._then(hosted, decision.then, ErrorCode.NONE)
-            elif isinstance(placed, ErrorCode):
-                self._then(hosted, decision.then, placed)
+            if not isinstance(placed, ErrorCode):
+                self._wait(hosted, decision.then, placed.next_offset, decision)
+            elif decision.after_log:
+                self._wait(hosted, decision.then, hosted.replica.log.log_end, decision)
             else:
-                self._wait(hosted, decision.then, placed, decision)
+                self._then(hosted, decision.then, placed)
         self._arm(hosted)
 
-    def _emit(self, decision: Decision) -> None:
+    def _emit(self, events: list[Event]) -> None:
         emit = self._broker.emit
-        for event in decision.events:
+        for event in events:
             emit(event)
 
     def _superseded(self, hosted: HostedCoordinator[CoordinatorT]) -> bool:
@@ -200,9 +205,10 @@ class CoordinatorRuntime(ABC, Generic[CoordinatorT]):
         self,
         hosted: HostedCoordinator[CoordinatorT],
         then: Callable[[ErrorCode, int], Decision],
-        placed: RecordBatch,
+        until_offset: int,
         decision: Decision,
     ) -> None:
+        """Run `then` when the log is committed up to this offset, or with an error."""
         wait = DelayedDecision(lambda error: self._then(hosted, then, error))
 
         def on_committed(error: ErrorCode) -> None:
@@ -210,8 +216,10 @@ class CoordinatorRuntime(ABC, Generic[CoordinatorT]):
                 self._run(hosted, decision.late())
             wait.complete(error)
 
-        hosted.replica.when_committed(placed.next_offset, on_committed)
+        hosted.replica.when_committed(until_offset, on_committed)
         if not wait.completed:
+            if decision.waiting and not self._superseded(hosted):
+                self._emit(decision.waiting)
             deadline_us = self._broker.now_us + self._broker.buggify.append_timeout_us(
                 self._append_timeout_us(decision.records)
             )
@@ -275,7 +283,7 @@ class CoordinatorRuntime(ABC, Generic[CoordinatorT]):
             self._close(hosted)
             if not hosted.coordinator.loading:
                 decision = hosted.coordinator.unload(self._broker.now_us)
-                self._emit(decision)
+                self._emit(decision.events)
                 decision.events.clear()
                 self._run(hosted, decision)
 

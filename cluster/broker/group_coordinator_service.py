@@ -78,7 +78,7 @@ class GroupCoordinatorService(CoordinatorRuntime[GroupCoordinator]):
         super()._load(hosted)
         if hosted.closed or self._superseded(hosted):
             return
-        partition, groups = hosted.replica.partition, hosted.coordinator.groups
+        partition, groups = hosted.replica.partition, hosted.coordinator.all_groups
         for name in self._groups_held.get(partition, {}):
             if name not in groups:
                 self._broker.emit(GroupDeleted(group=name, broker=self._broker.id))
@@ -87,12 +87,12 @@ class GroupCoordinatorService(CoordinatorRuntime[GroupCoordinator]):
     def on_resigned(self, replica: Replica) -> None:
         """Keep the names of the dropped groups, so that the next coordinator can tell which of them are lost."""
         hosted, held = self.hosted.get(replica.partition), self._groups_held
-        if hosted is not None and held.get(replica.partition) is hosted.coordinator.groups:
-            held[replica.partition] = dict(hosted.coordinator.groups)
+        if hosted is not None and held.get(replica.partition) is hosted.coordinator.all_groups:
+            held[replica.partition] = dict(hosted.coordinator.all_groups)
         super().on_resigned(replica)
 
     def _new(self) -> GroupCoordinator:
-        return GroupCoordinator(self._broker.id, self._config, self._new_uuid)
+        return GroupCoordinator(self._broker.id, self._config, self._new_uuid, self._broker.metadata.topics)
 
     def _replay(self, coordinator: GroupCoordinator, batch: RecordBatch) -> None:
         for record in batch.payload:

@@ -16,7 +16,7 @@ MOST_DIGITS: Final = 100
 
 _NAME = re.compile(r"[A-Za-z0-9._-]+")
 
-API_NAMES = (*names_sent_by(SentBy.CLIENT), "ConsumerGroupHeartbeat")
+API_NAMES = names_sent_by(SentBy.CLIENT)
 """Kafka's names of the requests whose responses can be lost, in the order of their API keys."""
 
 

@@ -7,7 +7,7 @@ lists as tuples, None for a key that is not set). The table of keys is `cluster.
 from collections.abc import Mapping
 from typing import Final
 
-from cluster.config.keys import CONFIG_KEYS, TOPIC_FALLBACK, ConfigKey, Scope, Value
+from cluster.config.keys import CONFIG_KEYS, CONSUMER_GROUP_BOUNDS, TOPIC_FALLBACK, ConfigKey, Scope, Value
 from cluster.config.other_keys import default_of_unbuilt, other_names, without_effect
 from cluster.config.suggestions import brief, nearest
 from cluster.config.units import MICROSECONDS, parse_duration, parse_iso_duration, parse_size
@@ -107,6 +107,13 @@ def broker_number(config: Mapping[str, object], name: str) -> int:
     """A broker key that is a whole number, of a configuration that may lack it: then it is Kafka's default."""
     value = config.get(name, _BY_SCOPE["broker"][name].default)
     assert isinstance(value, int)
+    return value
+
+
+def broker_names(config: Mapping[str, object], name: str) -> tuple[str, ...]:
+    """A broker key that is a list of names, of a configuration that may lack it: then it is Kafka's default."""
+    value = config.get(name, _BY_SCOPE["broker"][name].default)
+    assert isinstance(value, tuple)
     return value
 
 
@@ -378,6 +385,7 @@ def _broker_errors(values: Mapping[str, Value], overrides: Mapping[str, Value]) 
     errors = []
     for low, high, word in (
         ("group.min.session.timeout.ms", "group.max.session.timeout.ms", "at most"),
+        *CONSUMER_GROUP_BOUNDS,
         ("replica.fetch.wait.max.ms", "replica.lag.time.max.ms", "at most"),
         ("broker.heartbeat.interval.ms", "broker.session.timeout.ms", "below"),
     ):

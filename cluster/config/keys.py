@@ -140,6 +140,7 @@ DEFAULT_ASSIGNORS = ("range", "cooperative-sticky")
 """Kafka's default for partition.assignment.strategy: eager by range, one bounce away from cooperative."""
 
 _PROTOCOLS = ("classic", "consumer", "share", "streams")
+_MIGRATION_POLICIES = ("bidirectional", "upgrade", "downgrade", "disabled")
 
 CONSUMER_KEYS = (
     _consumer.word("group.protocol", ("classic", "consumer"), fixed=True),
@@ -198,11 +199,34 @@ PRODUCER_KEYS = (
     _producer.ms("transaction.timeout.ms", 60_000, 1, fixed=True),
 )
 
+CONSUMER_GROUP_BOUNDS: Final = (
+    *[
+        (f"group.consumer.{low}{name}", f"group.consumer.{high}{name}", "at most")
+        for name in ("heartbeat.interval.ms", "session.timeout.ms", "assignment.interval.ms")
+        for low, high in (("min.", "max."), ("min.", ""), ("", "max."))
+    ],
+    ("group.consumer.heartbeat.interval.ms", "group.consumer.session.timeout.ms", "below"),
+)
+"""Which broker key is at most, or below, which other one. Source: `GroupCoordinatorConfig.validate`."""
+
 COORDINATOR_KEYS = (
     _groups.ms("group.min.session.timeout.ms", 6_000),
     _groups.ms("group.max.session.timeout.ms", 1_800_000),
     _groups.ms("group.initial.rebalance.delay.ms", 3_000),
     _groups.number("group.max.size", INT_MAX, 1),
+    _groups.ms("group.consumer.session.timeout.ms", 45_000, 1, fixed=True),
+    _groups.ms("group.consumer.min.session.timeout.ms", 45_000, 1, fixed=True),
+    _groups.ms("group.consumer.max.session.timeout.ms", 60_000, 1, fixed=True),
+    _groups.ms("group.consumer.heartbeat.interval.ms", 5_000, 1, fixed=True),
+    _groups.ms("group.consumer.min.heartbeat.interval.ms", 5_000, 1, fixed=True),
+    _groups.ms("group.consumer.max.heartbeat.interval.ms", 15_000, 1, fixed=True),
+    _groups.number("group.consumer.max.size", INT_MAX, 1, fixed=True),
+    _groups.words("group.consumer.assignors", ("uniform", "range"), ("uniform", "range"), fixed=True),
+    _groups.word("group.consumer.migration.policy", _MIGRATION_POLICIES, fixed=True),
+    _groups.ms("group.consumer.assignment.interval.ms", 1_000, fixed=True),
+    _groups.ms("group.consumer.min.assignment.interval.ms", 0, fixed=True),
+    _groups.ms("group.consumer.max.assignment.interval.ms", 15_000, fixed=True),
+    _groups.ms("group.consumer.regex.refresh.interval.ms", 600_000, 10_000, fixed=True),
     _groups.number("offsets.topic.num.partitions", 50, 1, 10_000, fixed=True),
     _groups.number("offsets.topic.replication.factor", 3, 1, 32_767, fixed=True),
     _groups.number("offsets.retention.minutes", 10_080, 1, unit="min"),

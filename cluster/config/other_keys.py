@@ -54,7 +54,11 @@ WITHOUT_EFFECT: dict[Scope, dict[str, tuple[str, ...]]] = {
             *("socket.send.buffer.bytes", "replica.socket.receive.buffer.bytes"),
         ),
         _THREADS: (
-            *("background.threads", "group.coordinator.background.threads", "group.coordinator.threads"),
+            *(
+                "background.threads",
+                "group.coordinator.background.threads",
+                "group.coordinator.threads",
+            ),
             *("log.cleaner.threads", "num.io.threads", "num.network.threads", "num.recovery.threads.per.data.dir"),
             *("num.replica.alter.log.dirs.threads", "num.replica.fetchers", "queued.max.request*"),
         ),
@@ -78,7 +82,7 @@ WITHOUT_EFFECT: dict[Scope, dict[str, tuple[str, ...]]] = {
             *("alter.config.policy.class.name", "create.topic.policy.class.name", "delete.topic.enable"),
             *("auto.create.topics.enable", "default.replication.factor", "num.partitions"),
         ),
-        _OTHER_GROUPS: ("group.consumer.*", "group.share.*", "group.streams.*", "share.*"),
+        _OTHER_GROUPS: ("group.share.*", "group.streams.*", "share.*"),
         _TIERED: (
             *("follower.fetch.last.tiered.offset.enable", "log.local.retention.*", "remote.fetch.*"),
             *("remote.list.*", "remote.log.index.*", "remote.log.manager.*", "remote.log.metadata.*"),

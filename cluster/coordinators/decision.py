@@ -3,7 +3,7 @@
 A coordinator is sans-IO: a handler gets a request and the time and returns a `Decision`. The driver (a broker) executes
 the decision in this order:
 
-1. append every record to the coordinator's partition and pass each to `replay` at once, in order;
+1. append every record to the coordinator's partition and pass each to `replay` at once, in order; call `appended`;
 2. send every reply (a reply belongs to the call of its request, which the coordinator may have parked long before);
 3. emit every event;
 4. wait until all records are below the high watermark (acks=all), the leader has resigned, or the append has timed out.
@@ -16,6 +16,7 @@ Source: Kafka's `CoordinatorResult` (records, response, append future) and `Coor
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from heapq import heapify, heappop, heappush, heapreplace
 
 import msgspec
@@ -58,6 +59,9 @@ class Decision(msgspec.Struct):
     append otherwise (`NOT_LEADER_OR_FOLLOWER` after a resignation, `REQUEST_TIMED_OUT`, `NOT_ENOUGH_REPLICAS`).
     After `unload` a call changes no state and only answers the requests that are still open.
     `late()` is called when records are committed after their append had timed out.
+
+    `appended()` is called once the records are appended and replayed, and returns the events that are true then.
+    `after_log`: without records, `then` waits until the log so far is committed; if it waits, `waiting` is emitted.
     """
 
     records: tuple[Record, ...] = ()
@@ -66,12 +70,15 @@ class Decision(msgspec.Struct):
     then: Callable[[ErrorCode, int], Decision] | None = None
     late: Callable[[], Decision] | None = None
     markers: list[Markers] = []
+    appended: Callable[[], list[Event]] | None = None
+    after_log: bool = False
+    waiting: list[Event] = []
 
 
 class Draft:
     """A decision under construction: rules add to it, `decision()` returns it. `now_us`: the request's instant."""
 
-    __slots__ = ("_late", "_outcomes", "events", "markers", "now_us", "records", "replies")
+    __slots__ = ("_appended", "_late", "_outcomes", "events", "markers", "now_us", "records", "replies")
 
     def __init__(self, now_us: int) -> None:
         self.now_us = now_us
@@ -81,6 +88,7 @@ class Draft:
         self.markers: list[Markers] = []
         self._outcomes: list[Callable[[ErrorCode, Draft], None]] = []
         self._late: list[Callable[[Draft], None]] = []
+        self._appended: list[Callable[[], list[Event]]] = []
 
     def reply(self, call: Call, response: Response) -> None:
         """Answer a call at once."""
@@ -97,6 +105,10 @@ class Draft:
         """
         self._outcomes.append(outcome)
 
+    def when_appended(self, events: Callable[[], list[Event]]) -> None:
+        """Register what returns the events that are true once this draft's records are appended and replayed."""
+        self._appended.append(events)
+
     def when_late(self, outcome: Callable[[Draft], None]) -> None:
         """Register a callback for records that are committed after their append had timed out."""
         self._late.append(outcome)
@@ -104,8 +116,9 @@ class Draft:
     def decision(self) -> Decision:
         """The decision with everything added so far."""
         outcomes = self._outcomes
+        events = partial(_events_of, self._appended) if self._appended else None
         if not outcomes:
-            return Decision(tuple(self.records), self.replies, self.events, markers=self.markers)
+            return Decision(tuple(self.records), self.replies, self.events, markers=self.markers, appended=events)
 
         def then(error: ErrorCode, now_us: int) -> Decision:
             draft = Draft(now_us)
@@ -121,7 +134,13 @@ class Draft:
 
         lates = self._late
         late = committed_late if lates else None
-        return Decision(tuple(self.records), self.replies, self.events, then, late, markers=self.markers)
+        return Decision(
+            tuple(self.records), self.replies, self.events, then, late, markers=self.markers, appended=events
+        )
+
+
+def _events_of(parts: list[Callable[[], list[Event]]]) -> list[Event]:
+    return [event for part in parts for event in part()]
 
 
 class Deadlines:

@@ -1,14 +1,17 @@
 """The durable state of groups and transactional ids: the records of `__consumer_offsets` and `__transaction_state`.
 
-A group coordinator writes an empty group (new, or left by its last member), an assignment, a static member's
-replacement, and offsets. It keeps joins in memory only, as Kafka does: a failover during a rebalance restarts it.
-Source: Kafka's `GroupMetadataValue`, `OffsetCommitValue`; a tombstone is the key with a null value.
+Of a classic group, a coordinator writes an empty group (new, or left by its last member), an assignment, a static
+member's replacement, and offsets. It keeps joins in memory only, as Kafka does: a failover during a rebalance restarts
+it. Of a group of the new protocol it writes everything. A tombstone is the key with a null value.
+Source: Kafka's `GroupMetadataValue`, `OffsetCommitValue`, `ConsumerGroup…Value`.
 """
 
-from typing import Final
+from collections.abc import Mapping
+from typing import ClassVar, Final
 
 import msgspec
 
+from cluster.coordinators.consumer_group.states import MemberAssignmentState
 from cluster.protocol.messages import MemberMetadata
 from cluster.protocol.record_batch import NO_EPOCH, NO_PRODUCER_ID, KeyedRecord
 from cluster.protocol.transaction_states import TransactionState
@@ -94,7 +97,115 @@ class OffsetTombstone(msgspec.Struct, frozen=True, gc=False):
     partition: str
 
 
-GroupRecord = GroupMetadataValue | GroupTombstone | CommittedOffset | OffsetTombstone
+class ConsumerGroupRecord(KeyedRecord, frozen=True):
+    """A record of a group of the new protocol. `KEY` is the kind of record; a member's has its id, too."""
+
+    KEY: ClassVar[str] = ""
+
+    group: str
+
+    @property
+    def compaction_key(self) -> tuple[str, ...]:
+        """The key of log compaction: a later record with the same key replaces this one."""
+        return (self.group, self.KEY)
+
+
+class ConsumerGroupEpoch(ConsumerGroupRecord, frozen=True):
+    """The group epoch, and a hash of the subscribed topics and their partitions (ConsumerGroupMetadataValue)."""
+
+    KEY: ClassVar[str] = "group"
+
+    epoch: int
+    metadata_hash: int
+
+
+class TargetAssignmentMetadata(ConsumerGroupRecord, frozen=True):
+    """The group epoch that the target is of, and when it was computed (ConsumerGroupTargetAssignmentMetadataValue)."""
+
+    KEY: ClassVar[str] = "target"
+
+    epoch: int
+    at_us: int
+
+
+class ConsumerGroupMemberRecord(ConsumerGroupRecord, frozen=True):
+    """A record of one member."""
+
+    member_id: str
+
+    @property
+    def compaction_key(self) -> tuple[str, ...]:
+        """The key of log compaction: a later record with the same key replaces this one."""
+        return (self.group, self.KEY, self.member_id)
+
+
+class ConsumerGroupMemberMetadata(ConsumerGroupMemberRecord, frozen=True):
+    """What a member subscribes to (ConsumerGroupMemberMetadataValue)."""
+
+    KEY: ClassVar[str] = "member"
+
+    instance_id: str | None
+    rack_id: str | None
+    client_id: str
+    topics: tuple[str, ...]
+    topic_regex: str
+    rebalance_timeout_ms: int
+    assignor: str | None
+
+
+class TargetAssignmentMember(ConsumerGroupMemberRecord, frozen=True):
+    """A member's target (ConsumerGroupTargetAssignmentMemberValue)."""
+
+    KEY: ClassVar[str] = "target of member"
+
+    partitions: tuple[str, ...]
+
+
+class CurrentMemberAssignment(ConsumerGroupMemberRecord, frozen=True):
+    """A member's epochs, state and partitions, each with its epoch (ConsumerGroupCurrentMemberAssignmentValue)."""
+
+    KEY: ClassVar[str] = "assignment of member"
+
+    epoch: int
+    previous_epoch: int
+    state: MemberAssignmentState
+    assigned: Mapping[str, int]
+    pending_revocation: Mapping[str, int]
+
+
+class RegularExpression(ConsumerGroupRecord, frozen=True):
+    """The topics that an expression matched, of which version, and when (ConsumerGroupRegularExpressionValue)."""
+
+    KEY: ClassVar[str] = "regex"
+
+    regex: str
+    topics: tuple[str, ...]
+    version: int
+    at_us: int
+
+    @property
+    def compaction_key(self) -> tuple[str, ...]:
+        """The key of log compaction: a later record with the same key replaces this one."""
+        return (self.group, self.KEY, self.regex)
+
+
+class ConsumerGroupTombstone(ConsumerGroupRecord, frozen=True):
+    """The coordinator deleted the record with this key."""
+
+    key: tuple[str, ...]
+
+    @classmethod
+    def of(cls, kind: type[ConsumerGroupRecord], group: str, name: str | None = None) -> "ConsumerGroupTombstone":
+        """The tombstone of a record of this kind; `name`: its member id or regular expression."""
+        return cls(group, (group, kind.KEY) if name is None else (group, kind.KEY, name))
+
+    @property
+    def compaction_key(self) -> tuple[str, ...]:
+        """The key of the deleted record."""
+        return self.key
+
+
+GroupRecord = GroupMetadataValue | GroupTombstone | CommittedOffset | OffsetTombstone | ConsumerGroupRecord
 
 
 LAST_EPOCH: Final = 32_766  # Short.MaxValue - 1: the last epoch that a coordinator assigns to a producer

@@ -3,11 +3,11 @@
 The names in commands, the requests that coordinators serve, and error responses derive from it.
 """
 
-from cluster.protocol import messages, transaction_messages
+from cluster.protocol import consumer_group_messages, messages, transaction_messages
 from cluster.protocol.api import Api, Request, Response, SentBy, ServedBy
 from cluster.protocol.errors import ErrorCode
 
-API_TABLE: tuple[Api, ...] = tuple(sorted((*messages.APIS, *transaction_messages.APIS)))
+API_TABLE: tuple[Api, ...] = tuple(sorted((*messages.APIS, *transaction_messages.APIS, *consumer_group_messages.APIS)))
 API_OF_REQUEST: dict[type[Request], Api] = {row.request: row for row in API_TABLE}
 API_BY_NAME: dict[str, Api] = {row.name: row for row in API_TABLE}
 

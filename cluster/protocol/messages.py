@@ -150,10 +150,12 @@ class OffsetCommitResponse(Response):
 
 
 class OffsetFetchRequest(GroupRequest):
-    """OffsetFetch (API 9)."""
+    """OffsetFetch (API 9). A member of a group of the new protocol names itself and its epoch."""
 
     partitions: list[str]
     require_stable: bool = False
+    member_id: str | None = None
+    member_epoch: int = -1
 
 
 class OffsetFetchResponse(Response):

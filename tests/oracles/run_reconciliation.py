@@ -9,7 +9,15 @@ from cluster.coordinators.consumer_group.reconciliation import next_step
 from cluster.coordinators.consumer_group.states import MemberAssignmentState
 from cluster.protocol.names import topic_of
 
-OWNER_EPOCH = {"none": -1, "all": 1}
+
+class Everything(dict[str, str]):
+    """Each partition that is not held yet has another owner."""
+
+    def __contains__(self, name: object) -> bool:
+        return True
+
+
+OWNED: dict[str, dict[str, str]] = {"none": {}, "all": Everything()}
 
 
 def run(vector: dict[str, Any], document: dict[str, Any]) -> None:
@@ -29,7 +37,7 @@ def run(vector: dict[str, Any], document: dict[str, Any]) -> None:
         vector["target_epoch"],
         target,
         subscribed,
-        lambda _: OWNER_EPOCH[vector["other_owner"]],
+        OWNED[vector["other_owner"]],
         reported,
         subscription_changed=vector.get("subscription_changed", False),
     )

@@ -11,11 +11,13 @@ from collections.abc import Callable
 from typing import TypeVar, cast
 
 from cluster import events as e
+from cluster.coordinators.consumer_group.topic_metadata import TopicMetadata
 from cluster.coordinators.decision import Decision
 from cluster.coordinators.group.coordinator import GroupCoordinator
 from cluster.coordinators.records import GroupRecord
 from cluster.protocol.api import Request, Response
 from cluster.protocol.errors import ErrorCode
+from tests.support.consumer_group_shadow import ConsumerGroupShadows
 
 MS = 1_000
 
@@ -52,11 +54,14 @@ class Desk:
         self.waiting: list[Callable[[ErrorCode, int], Decision]] = []
         self.shadow = Shadow() if shadow else None
         self._uuids = itertools.count()
+        self.topics = TopicMetadata()
         self.coordinator = self._new()
         self.run(self.coordinator.loaded(now_us))
 
     def _new(self) -> GroupCoordinator:
-        return GroupCoordinator(1, self.config, lambda: f"00000000-0000-0000-0000-{next(self._uuids):012d}")
+        return GroupCoordinator(
+            1, self.config, lambda: f"00000000-0000-0000-0000-{next(self._uuids):012d}", self.topics
+        )
 
     def send(self, request: Request) -> Call:
         call = Call(request)
@@ -64,24 +69,30 @@ class Desk:
         return call
 
     def run(self, decision: Decision, *, append_error: ErrorCode = ErrorCode.NONE) -> None:
-        for record in cast(tuple[GroupRecord, ...], decision.records):
+        appended = append_error is ErrorCode.NONE or not append_error.definite
+        for record in cast(tuple[GroupRecord, ...], decision.records) if appended else ():
             self.log.append(record)
             self.coordinator.replay(record)
         for call, response in decision.replies:
             assert isinstance(call, Call)
             call.answer(response)
-        for event in decision.events:
-            self.events.append(event)
-            if self.shadow is not None:
-                self.shadow.fold(event)
-        if self.shadow is not None:
+        told = decision.appended() if appended and decision.appended is not None else []
+        waits = (decision.records and appended and not self.commits) or (decision.after_log and self.waiting)
+        self._tell([*decision.events, *told, *(decision.waiting if waits else ())])
+        if self.shadow is not None and (waits or not decision.after_log):  # else its answer comes in the same turn
             self.shadow.compare(self.coordinator)
         if decision.then is None:
             return
-        if decision.records and not self.commits:
+        if waits:
             self.waiting.append(decision.then)
         else:
             self.run(decision.then(append_error, self.now_us))
+
+    def _tell(self, events: list[e.Event]) -> None:
+        for event in events:
+            self.events.append(event)
+            if self.shadow is not None:
+                self.shadow.fold(event)
 
     def settle(self, error: ErrorCode = ErrorCode.NONE) -> None:
         """The fate of the oldest append that waits."""
@@ -146,8 +157,14 @@ class Shadow:
 
     def __init__(self) -> None:
         self.groups: dict[str, ShadowGroup] = {}
+        self.consumer_groups = ConsumerGroupShadows()
 
-    def fold(self, event: e.Event) -> None:  # noqa: C901, PLR0912, PLR0915 - one case for each kind of event
+    def fold(self, event: e.Event) -> None:
+        """Take an event of a group of either protocol."""
+        if not self.consumer_groups.fold(event):
+            self._fold_classic(event)
+
+    def _fold_classic(self, event: e.Event) -> None:  # noqa: C901, PLR0912, PLR0915 - one case for each kind of event
         group = self.groups.setdefault(getattr(event, "group", ""), ShadowGroup())
         match event:
             case e.MemberIdAssigned():
@@ -244,3 +261,4 @@ class Shadow:
                 assert group.barrier_deadline_us == shadow.closes_at_us
         for group_id, shadow in self.groups.items():
             assert group_id in coordinator.groups or not shadow.members
+        self.consumer_groups.compare(coordinator)

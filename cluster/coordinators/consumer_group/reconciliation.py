@@ -8,8 +8,7 @@ for another, but for the partitions that it gets from it.
 Source: Kafka's `CurrentAssignmentBuilder`.
 """
 
-from collections.abc import Callable, Collection, Iterable, Mapping
-from typing import Final
+from collections.abc import Collection, Container, Iterable, Mapping
 
 from msgspec.structs import replace
 
@@ -22,31 +21,28 @@ from cluster.coordinators.consumer_group.states import (
 from cluster.protocol.names import topic_of
 from cluster.reach import reached
 
-NOT_OWNED: Final = -1
-"""The epoch of a partition that no member owns."""
-
 
 def next_step(
     member: ConsumerGroupMember,
     target_epoch: int,
     target: Collection[str],
     subscribed: Collection[str],
-    owner_epoch: Callable[[str], int],
+    owners: Container[str],
     owned: Collection[str] | None,
     *,
     subscription_changed: bool = False,
 ) -> ConsumerGroupMember:
     """The member after this step; the same object if it cannot move.
 
-    `owned`: the partitions that its heartbeat listed, None: it listed none. `owner_epoch`: the epoch of a partition's
-    owner, `NOT_OWNED` without one. `subscribed`: the topics of its subscription.
+    `owned`: the partitions that its heartbeat listed, None: it listed none. `owners`: the partitions that any member
+    owns. `subscribed`: the topics of its subscription.
     """
     if member.state is MemberAssignmentState.STABLE and member.epoch == target_epoch:
         return _drop_unsubscribed(member, subscribed, owned) if subscription_changed else member
     if member.state is MemberAssignmentState.UNREVOKED_PARTITIONS and _still_owns(owned, member.pending_revocation):
         reached("reconciliation: revocation not confirmed")
         return _drop_unsubscribed(member, subscribed, owned) if subscription_changed else member
-    return _towards(member, target_epoch, target, subscribed, owner_epoch, owned)
+    return _towards(member, target_epoch, target, subscribed, owners, owned)
 
 
 def _still_owns(owned: Collection[str] | None, pending: Mapping[str, int]) -> bool:
@@ -74,7 +70,7 @@ def _towards(
     target_epoch: int,
     target: Collection[str],
     subscribed: Collection[str],
-    owner_epoch: Callable[[str], int],
+    owners: Container[str],
     owned: Collection[str] | None,
 ) -> ConsumerGroupMember:
     wanted = [name for name in target if topic_of(name) in subscribed]
@@ -83,7 +79,7 @@ def _towards(
     if excess and _still_owns(owned, excess):
         return _moved(member, MemberAssignmentEvent.REVOCATION_NEEDED, member.epoch, kept, excess)
     missing = [name for name in wanted if name not in kept]
-    free = _released(missing, member.pending_revocation, owner_epoch)
+    free = _released(missing, member.pending_revocation, owners)
     assigned = {**kept, **dict.fromkeys(free, target_epoch)}
     waits = len(free) < len(missing)
     event = MemberAssignmentEvent.PARTITIONS_UNRELEASED if waits else MemberAssignmentEvent.TARGET_REACHED
@@ -92,9 +88,9 @@ def _towards(
     return _moved(member, event, target_epoch, assigned, {})
 
 
-def _released(missing: Iterable[str], pending: Mapping[str, int], owner_epoch: Callable[[str], int]) -> list[str]:
+def _released(missing: Iterable[str], pending: Mapping[str, int], owners: Container[str]) -> list[str]:
     """The partitions without an owner. What the member itself has just given up is its own again."""
-    return [name for name in missing if name in pending or owner_epoch(name) == NOT_OWNED]
+    return [name for name in missing if name in pending or name not in owners]
 
 
 def _moved(

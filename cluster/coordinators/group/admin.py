@@ -5,7 +5,8 @@ Source: Kafka's `GroupMetadataManager.describeGroups`, `listGroups`, `GroupCoord
 
 from cluster.coordinators.decision import Call, Decision, Draft, coordinator_error
 from cluster.coordinators.group.context import GroupContext, serves
-from cluster.coordinators.group.offset_retention import write_tombstones
+from cluster.coordinators.group.group_offsets import GroupOffsets
+from cluster.coordinators.group.offset_retention import drop_consumer_group, write_tombstones
 from cluster.coordinators.group.states import GroupState
 from cluster.protocol.errors import ErrorCode
 from cluster.protocol.messages import (
@@ -50,6 +51,11 @@ def list_groups(context: GroupContext, request: ListGroupsRequest, call: Call, n
         for group in context.groups.values()
         if not wanted or group.state.value.lower() in wanted
     )
+    groups += tuple(
+        (one.group_id, "consumer", one.state.value)
+        for one in context.consumer_groups.values()
+        if not wanted or one.state.value.lower() in wanted
+    )
     return Decision((), [(call, ListGroupsResponse(ErrorCode.NONE, groups))])
 
 
@@ -63,16 +69,18 @@ def delete_groups(context: GroupContext, request: DeleteGroupsRequest, call: Cal
     errors = {}
     for group_id in request.groups:
         group = context.groups.get(group_id)
-        if group is None or group.state is GroupState.DEAD:
+        if (consumer_group := context.consumer_groups.get(group_id)) is not None:
+            empty = not consumer_group.members
+            errors[group_id] = ErrorCode.NONE if empty else ErrorCode.NON_EMPTY_GROUP
+            if empty:
+                drop_consumer_group(context, consumer_group, _all_offsets(consumer_group), draft, group_too=True)
+        elif group is None or group.state is GroupState.DEAD:
             errors[group_id] = ErrorCode.GROUP_ID_NOT_FOUND
         elif group.state is not GroupState.EMPTY:
             errors[group_id] = ErrorCode.NON_EMPTY_GROUP
         else:
             errors[group_id] = ErrorCode.NONE
-            partitions = dict.fromkeys(group.logged_offsets)
-            for pending in group.transactional_offsets.values():
-                partitions.update(dict.fromkeys(pending))
-            write_tombstones(context, group, tuple(partitions), draft, group_too=True)
+            write_tombstones(context, group, _all_offsets(group), draft, group_too=True)
 
     def answer(error: ErrorCode, later: Draft) -> None:
         failed = coordinator_error(error)
@@ -84,6 +92,14 @@ def delete_groups(context: GroupContext, request: DeleteGroupsRequest, call: Cal
     else:
         answer(ErrorCode.NONE, draft)
     return draft.decision()
+
+
+def _all_offsets(group: GroupOffsets) -> tuple[str, ...]:
+    """The partitions with an offset of the group, also of open transactions."""
+    partitions = dict.fromkeys(group.logged_offsets)
+    for pending in group.transactional_offsets.values():
+        partitions.update(dict.fromkeys(pending))
+    return tuple(partitions)
 
 
 ADMIN_HANDLERS = (

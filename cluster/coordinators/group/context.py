@@ -4,8 +4,10 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, Final, NamedTuple, TypeVar
 
-from cluster.config import broker_number
-from cluster.coordinators.decision import Call, Deadlines, Decision, Draft
+from cluster.config import broker_names, broker_number
+from cluster.coordinators.consumer_group.consumer_group import ConsumerGroup
+from cluster.coordinators.consumer_group.topic_metadata import TopicMetadata
+from cluster.coordinators.decision import Call, DeadlineName, Deadlines, Decision, Draft
 from cluster.coordinators.group.group import NOT_ARMED, SESSION, ClassicGroup, GroupMember
 from cluster.events import MemberRemoved
 from cluster.protocol.api import Request, Response
@@ -28,6 +30,12 @@ class GroupSettings(NamedTuple):
     offset_metadata_max_bytes: int
     offsets_retention_us: int
     retention_check_interval_us: int
+    consumer_session_timeout_us: int
+    consumer_heartbeat_interval_ms: int
+    consumer_max_size: int
+    consumer_assignors: tuple[str, ...]
+    assignment_interval_us: int
+    regex_refresh_us: int
 
     @classmethod
     def of(cls, config: Mapping[str, object]) -> "GroupSettings":
@@ -42,19 +50,45 @@ class GroupSettings(NamedTuple):
             offset_metadata_max_bytes=number("offset.metadata.max.bytes"),
             offsets_retention_us=60_000_000 * number("offsets.retention.minutes"),
             retention_check_interval_us=1_000 * number("offsets.retention.check.interval.ms"),
+            consumer_session_timeout_us=1_000 * number("group.consumer.session.timeout.ms"),
+            consumer_heartbeat_interval_ms=number("group.consumer.heartbeat.interval.ms"),
+            consumer_max_size=number("group.consumer.max.size"),
+            consumer_assignors=broker_names(config, "group.consumer.assignors"),
+            assignment_interval_us=1_000 * number("group.consumer.assignment.interval.ms"),
+            regex_refresh_us=1_000 * number("group.consumer.regex.refresh.interval.ms"),
         )
 
 
 class GroupContext:
-    """The groups of one partition of `__consumer_offsets`, with the settings and deadlines that rules need."""
+    """The groups of one partition of `__consumer_offsets`, with the settings and deadlines that rules need.
 
-    __slots__ = ("broker", "deadlines", "groups", "new_uuid", "settings")
+    `groups` are classic, `consumer_groups` of the new protocol; no id is in both. `topics` are those of the broker's
+    metadata. `revoking_epochs`: the member epoch for which a rebalance timeout runs.
+    """
 
-    def __init__(self, broker: int, settings: GroupSettings, new_uuid: Callable[[], str]) -> None:
+    __slots__ = (
+        "broker",
+        "consumer_groups",
+        "deadlines",
+        "groups",
+        "new_uuid",
+        "regexes_to_resolve",
+        "revoking_epochs",
+        "settings",
+        "topics",
+    )
+
+    def __init__(
+        self, broker: int, settings: GroupSettings, new_uuid: Callable[[], str], topics: TopicMetadata
+    ) -> None:
         self.broker = broker
         self.settings = settings
         self.new_uuid = new_uuid
         self.groups: dict[str, ClassicGroup] = {}
+        self.consumer_groups: dict[str, ConsumerGroup] = {}
+        self.topics = topics
+        self.revoking_epochs: dict[DeadlineName, int] = {}
+        self.regexes_to_resolve: dict[str, tuple[str, ...]] = {}
         self.deadlines = Deadlines()
 
     def arm(self, member: GroupMember, now_us: int, timeout_us: int | None = None) -> int:

@@ -13,17 +13,18 @@ the earliest member, and a tied protocol vote goes to the protocol with the earl
 Source: Kafka's `ClassicGroup` and `ClassicGroupMember`.
 """
 
-from collections import Counter, deque
+from collections import Counter
 from typing import Final
 
 from cluster.coordinators.decision import Call, DeadlineName
+from cluster.coordinators.group.group_offsets import GroupOffsets
 from cluster.coordinators.group.states import GROUP_STATES, GroupEvent, GroupState
-from cluster.coordinators.records import CommittedOffset, GroupMetadataValue, StoredMember
+from cluster.coordinators.records import GroupMetadataValue, StoredMember
 from cluster.protocol.errors import ErrorCode
-from cluster.protocol.messages import JoinGroupMember, JoinGroupRequest, MemberMetadata, OffsetCommitRequest
+from cluster.protocol.messages import JoinGroupMember, JoinGroupRequest, MemberMetadata
 from cluster.reach import reached
 
-SESSION, JOIN_BARRIER, SYNC, RETENTION = range(4)
+SESSION, JOIN_BARRIER, SYNC, RETENTION, REVOCATION, REGEX = range(6)
 """Kinds of deadlines, in the order of their handling at equal instants."""
 
 NOT_ARMED: Final = -1
@@ -87,29 +88,11 @@ class GroupMember:
         )
 
 
-class PendingCommit:
-    """An accepted OffsetCommit whose records are appended, or about to be, and not committed yet.
-
-    `renewed_us` is the session deadline that its arrival gives its member; `settled`: its client has its answer.
-    """
-
-    __slots__ = ("call", "errors", "member", "records", "renewed_us", "request", "settled")
-
-    def __init__(self, request: OffsetCommitRequest, call: Call, member: GroupMember | None) -> None:
-        self.request = request
-        self.call = call
-        self.member = member
-        self.records: list[CommittedOffset] = []
-        self.errors: dict[str, ErrorCode] = {}
-        self.renewed_us = NOT_ARMED
-        self.settled = False
-
-
-class ClassicGroup:
+class ClassicGroup(GroupOffsets):
     """One group. Its methods keep its maps consistent; the protocol's rules are in the package's other modules."""
 
     def __init__(self, group_id: str, now_us: int) -> None:
-        self.group_id = group_id
+        super().__init__(group_id)
         self.state = GroupState.EMPTY
         self.previous_state = GroupState.DEAD
         self.since_us = now_us
@@ -134,13 +117,6 @@ class ClassicGroup:
         self.remaining_us = 0
 
         self.stored: GroupMetadataValue | None = None
-        self.logged_offsets: dict[str, CommittedOffset] = {}
-        self.transactional_offsets: dict[int, dict[str, tuple[int, CommittedOffset]]] = {}  # producer id → partition
-        self.log_positions: dict[str, int] = {}  # this and the next attribute: see offset_replay
-        self.last_log_position = 0
-        self.offsets: dict[str, CommittedOffset] = {}  # committed offsets: the only ones that a fetch returns
-        self.pending_commits: deque[PendingCommit] = deque()  # appended and not committed yet, in log order
-        self.parked_fetches: list[tuple[Call, tuple[str, ...]]] = []
 
     @property
     def initial(self) -> bool:
@@ -151,6 +127,11 @@ class ClassicGroup:
     def all_joined(self) -> bool:
         """Whether every member has a parked JoinGroup and no pending member id is outstanding."""
         return len(self.parked_joins) == len(self.members) and not self.pending
+
+    @property
+    def dead(self) -> bool:
+        """Whether the coordinator has dropped the group."""
+        return self.state is GroupState.DEAD
 
     @property
     def unused(self) -> bool:

@@ -11,7 +11,8 @@ from typing import NamedTuple
 
 from cluster.coordinators.decision import Call, Decision, coordinator_error
 from cluster.coordinators.group.context import GroupContext, sender_of
-from cluster.coordinators.group.group import NOT_ARMED, ClassicGroup, PendingCommit
+from cluster.coordinators.group.group import NOT_ARMED, ClassicGroup, GroupMember
+from cluster.coordinators.group.group_offsets import GroupOffsets, PendingCommit
 from cluster.coordinators.group.offset_fetch import reply_parked_fetches
 from cluster.coordinators.group.states import GroupState
 from cluster.coordinators.records import CommittedOffset
@@ -47,16 +48,26 @@ def commit(context: GroupContext, request: OffsetCommitRequest, call: Call, now_
     """
     group = context.groups.get(request.group)
     member = None if group is None else group.members.get(request.member_id)
-    pending = PendingCommit(request, call, member)
+    pending = PendingCommit(request, call, sender_of(request) if member is None else member.client_id, member)
     error = validate_commit(group, request, transactional=False)
     if error is not ErrorCode.NONE:
-        response = OffsetCommitResponse(dict.fromkeys(request.offsets, error))
-        return Decision((), [(call, response)], [_refused(pending, error, NOT_ARMED)])
+        return refuse_commit(pending, error)
     if group is None:
         group = context.groups[request.group] = ClassicGroup(request.group, now_us)
     if member is not None and (group.state is GroupState.STABLE or group.state is GroupState.PREPARING_REBALANCE):
         pending.renewed_us = now_us + member.session_timeout_ms * 1000
-    pending.records, pending.errors = _records(context, request, now_us, NOT_TRANSACTIONAL)
+    return begin_commit(context, group, pending, now_us)
+
+
+def refuse_commit(pending: PendingCommit, error: ErrorCode) -> Decision:
+    """Refuse all of a commit."""
+    response = OffsetCommitResponse(dict.fromkeys(pending.request.offsets, error))
+    return Decision((), [(pending.call, response)], [_refused(pending, error, NOT_ARMED)])
+
+
+def begin_commit(context: GroupContext, group: GroupOffsets, pending: PendingCommit, now_us: int) -> Decision:
+    """Append the offsets of an accepted commit."""
+    pending.records, pending.errors = _records(context, pending.request, now_us, NOT_TRANSACTIONAL)
     if not pending.records:
         return _without_records(context, group, pending)
     renewed = _renewed(group, pending, _renew(context, group, pending))
@@ -74,6 +85,18 @@ def commit_in_transaction(
     KIP-447). It does not renew the session. The log fences the producer: it refuses the append.
     """
     error = validate_commit(context.groups.get(request.group), request, transactional=True)
+    return commit_for_producer(context, request, producer, call, now_us, error)
+
+
+def commit_for_producer(
+    context: GroupContext,
+    request: OffsetCommitRequest,
+    producer: TransactionProducer,
+    call: Call,
+    now_us: int,
+    error: ErrorCode,
+) -> Decision:
+    """Append the offsets of a transaction, unless `error` refuses them."""
     if error is not ErrorCode.NONE:
         response = OffsetCommitResponse(dict.fromkeys(request.offsets, error))
         if error not in _FENCED:
@@ -143,7 +166,7 @@ def _records(
     return records, errors
 
 
-def _without_records(context: GroupContext, group: ClassicGroup, pending: PendingCommit) -> Decision:
+def _without_records(context: GroupContext, group: GroupOffsets, pending: PendingCommit) -> Decision:
     """Answer a commit without offsets to store; it still renews its member's session."""
     deadline_us = _renew(context, group, pending)
     if pending.errors:
@@ -156,7 +179,7 @@ def _without_records(context: GroupContext, group: ClassicGroup, pending: Pendin
 
 
 def _settle(
-    context: GroupContext, group: ClassicGroup, pending: PendingCommit, error: ErrorCode, now_us: int
+    context: GroupContext, group: GroupOffsets, pending: PendingCommit, error: ErrorCode, now_us: int
 ) -> Decision:
     """Handle the result of a commit's append: answer the commit, and the fetches that waited for it."""
     del now_us
@@ -172,7 +195,7 @@ def _settle(
             group.pending_commits.remove(pending)
             if group.unused:
                 context.groups.pop(group.group_id, None)
-    elif group.state is not GroupState.DEAD:  # else the next coordinator emits what it loads
+    elif not group.dead:  # else the next coordinator emits what it loads
         _mark_committed_up_to(group, pending, deadline_us, decision)
     decision.replies.append((pending.call, OffsetCommitResponse(pending.errors)))
     if group.parked_fetches:
@@ -180,17 +203,17 @@ def _settle(
     return decision
 
 
-def _commit_late(group: ClassicGroup, pending: PendingCommit) -> Decision:
+def _commit_late(group: GroupOffsets, pending: PendingCommit) -> Decision:
     """Apply a commit whose records are committed after its timeout: they count without another commit."""
     decision = Decision()
-    if group.state is not GroupState.DEAD and pending in group.pending_commits:
+    if not group.dead and pending in group.pending_commits:
         reached("commit: timed out and safe after all")
         _mark_committed_up_to(group, pending, NOT_ARMED, decision)
         reply_parked_fetches(group, decision)
     return decision
 
 
-def _mark_committed_up_to(group: ClassicGroup, last: PendingCommit, deadline_us: int, decision: Decision) -> None:
+def _mark_committed_up_to(group: GroupOffsets, last: PendingCommit, deadline_us: int, decision: Decision) -> None:
     """Apply a commit and every earlier one: their records are committed."""
     while True:
         done = group.pending_commits.popleft()
@@ -202,12 +225,14 @@ def _mark_committed_up_to(group: ClassicGroup, last: PendingCommit, deadline_us:
             return
 
 
-def _renew(context: GroupContext, group: ClassicGroup, pending: PendingCommit) -> int:
+def _renew(context: GroupContext, group: GroupOffsets, pending: PendingCommit) -> int:
     """Extend the session to the deadline of the commit's arrival, unless it runs longer or is not armed."""
     member = pending.member
-    if pending.renewed_us == NOT_ARMED or member is None or group.members.get(member.member_id) is not member:
+    if pending.renewed_us == NOT_ARMED or not isinstance(member, GroupMember) or not isinstance(group, ClassicGroup):
         return NOT_ARMED
-    if member.session_deadline_us == NOT_ARMED or member.is_new or group.state is GroupState.DEAD:
+    if group.members.get(member.member_id) is not member or group.dead:
+        return NOT_ARMED
+    if member.session_deadline_us == NOT_ARMED or member.is_new:
         return NOT_ARMED
     if pending.renewed_us > member.session_deadline_us:
         member.session_deadline_us = pending.renewed_us
@@ -215,21 +240,17 @@ def _renew(context: GroupContext, group: ClassicGroup, pending: PendingCommit) -
     return member.session_deadline_us
 
 
-def _renewed(group: ClassicGroup, pending: PendingCommit, deadline_us: int) -> list[Event]:
+def _renewed(group: GroupOffsets, pending: PendingCommit, deadline_us: int) -> list[Event]:
     if deadline_us == NOT_ARMED or pending.member is None:
         return []
-    name, member_id = pending.member.client_id, pending.member.member_id
+    name, member_id = pending.name, pending.request.member_id
     return [SessionRenewed(group=group.group_id, member=name, member_id=member_id, session_deadline_us=deadline_us)]
-
-
-def _name(pending: PendingCommit) -> str:
-    return sender_of(pending.request) if pending.member is None else pending.member.client_id
 
 
 def _committed(pending: PendingCommit, deadline_us: int) -> OffsetsCommitted:
     return OffsetsCommitted(
         group=pending.request.group,
-        member=_name(pending),
+        member=pending.name,
         generation=pending.request.generation,
         offsets={record.partition: record.offset for record in pending.records},
         member_id=pending.request.member_id,
@@ -240,7 +261,7 @@ def _committed(pending: PendingCommit, deadline_us: int) -> OffsetsCommitted:
 def _refused(pending: PendingCommit, error: ErrorCode, deadline_us: int) -> OffsetCommitRefused:
     return OffsetCommitRefused(
         group=pending.request.group,
-        member=_name(pending),
+        member=pending.name,
         generation=pending.request.generation,
         error=error.name,
         member_id=pending.request.member_id,

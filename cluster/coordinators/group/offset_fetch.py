@@ -5,7 +5,7 @@ Source: Kafka's `OffsetMetadataManager.fetchOffsets`, `GroupCoordinatorService.f
 
 from cluster.coordinators.decision import Call, Decision
 from cluster.coordinators.group.context import GroupContext
-from cluster.coordinators.group.group import ClassicGroup
+from cluster.coordinators.group.group_offsets import GroupOffsets
 from cluster.coordinators.group.offset_replay import has_open_transaction
 from cluster.protocol.errors import ErrorCode
 from cluster.protocol.messages import OffsetFetchRequest, OffsetFetchResponse
@@ -27,6 +27,11 @@ def fetch(context: GroupContext, request: OffsetFetchRequest, call: Call, now_us
     if group is None:
         response = OffsetFetchResponse(ErrorCode.NONE, dict.fromkeys(request.partitions, NO_OFFSET))
         return Decision((), [(call, response)])
+    return fetch_from(group, request, call)
+
+
+def fetch_from(group: GroupOffsets, request: OffsetFetchRequest, call: Call) -> Decision:
+    """Answer from what the group has, or park the request."""
     partitions = tuple(request.partitions)
     if request.require_stable and _waits(group, partitions):
         reached("offsets: the fetch is parked")
@@ -35,7 +40,7 @@ def fetch(context: GroupContext, request: OffsetFetchRequest, call: Call, now_us
     return Decision((), [(call, _fetched(group, partitions, require_stable=request.require_stable))])
 
 
-def reply_parked_fetches(group: ClassicGroup, decision: Decision) -> None:
+def reply_parked_fetches(group: GroupOffsets, decision: Decision) -> None:
     """Answer the parked fetches without a pending commit left, in the order of arrival."""
     waiting = []
     for call, partitions in group.parked_fetches:
@@ -43,10 +48,10 @@ def reply_parked_fetches(group: ClassicGroup, decision: Decision) -> None:
             waiting.append((call, partitions))
         else:
             decision.replies.append((call, _fetched(group, partitions, require_stable=True)))
-    group.parked_fetches = waiting
+    group.parked_fetches[:] = waiting
 
 
-def _waits(group: ClassicGroup, partitions: tuple[str, ...]) -> bool:
+def _waits(group: GroupOffsets, partitions: tuple[str, ...]) -> bool:
     """Whether a commit of one of the partitions is pending and its client has no answer yet."""
     return any(
         record.partition in partitions
@@ -56,7 +61,7 @@ def _waits(group: ClassicGroup, partitions: tuple[str, ...]) -> bool:
     )
 
 
-def _fetched(group: ClassicGroup, partitions: tuple[str, ...], *, require_stable: bool) -> OffsetFetchResponse:
+def _fetched(group: GroupOffsets, partitions: tuple[str, ...], *, require_stable: bool) -> OffsetFetchResponse:
     unclear = [record.partition for commit in group.pending_commits for record in commit.records]
     answer = {}
     for partition in partitions:

@@ -7,9 +7,14 @@ kept. A group without offsets and members is deleted.
 Source: Kafka's `OffsetMetadataManager.cleanupExpiredOffsets`, `ClassicGroup.offsetExpirationCondition`.
 """
 
+from collections.abc import Collection
+
+from cluster.coordinators.consumer_group.admin import group_tombstones
+from cluster.coordinators.consumer_group.consumer_group import ConsumerGroup
 from cluster.coordinators.decision import Draft
 from cluster.coordinators.group.context import GroupContext
 from cluster.coordinators.group.group import RETENTION, SESSION, ClassicGroup
+from cluster.coordinators.group.group_offsets import GroupOffsets
 from cluster.coordinators.group.offset_replay import has_open_transaction
 from cluster.coordinators.group.states import GroupState
 from cluster.coordinators.records import CommittedOffset, GroupTombstone, OffsetTombstone
@@ -37,11 +42,28 @@ def retention_deadline(context: GroupContext, draft: Draft) -> None:
         if unused:
             reached("offsets: the group expired")
         write_tombstones(context, group, expired, draft, group_too=unused)
+    for consumer_group in context.consumer_groups.values():
+        expired = expired_of(
+            context, consumer_group, consumer_group.subscribed_topics(consumer_group.members.values()), draft.now_us
+        )
+        nothing_left = len(expired) == len(consumer_group.logged_offsets) and not consumer_group.transactional_offsets
+        unused = nothing_left and not consumer_group.members and not consumer_group.pending_commits
+        drop_consumer_group(context, consumer_group, expired, draft, group_too=unused)
     schedule_check(context, draft.now_us)
 
 
+def drop_consumer_group(
+    context: GroupContext, group: ConsumerGroup, partitions: tuple[str, ...], draft: Draft, *, group_too: bool
+) -> None:
+    """Write tombstones for offsets of a group of the new protocol, and for the group, which is gone at once."""
+    write_tombstones(context, group, partitions, draft, group_too=False)
+    if group_too:
+        draft.records.extend(group_tombstones(group))
+        draft.when_appended(lambda: [GroupDeleted(group=group.group_id, broker=context.broker)])
+
+
 def write_tombstones(
-    context: GroupContext, group: ClassicGroup, partitions: tuple[str, ...], draft: Draft, *, group_too: bool
+    context: GroupContext, group: GroupOffsets, partitions: tuple[str, ...], draft: Draft, *, group_too: bool
 ) -> None:
     """Write tombstones for offsets of these partitions, and for the group; the deletion counts when they are committed.
 
@@ -54,7 +76,8 @@ def write_tombstones(
         draft.records.append(GroupTombstone(group.group_id))
 
     def committed(error: ErrorCode, later: Draft) -> None:
-        if (error is not ErrorCode.NONE and error.definite) or context.groups.get(group.group_id) is not group:
+        held = context.groups.get(group.group_id) or context.consumer_groups.get(group.group_id)
+        if (error is not ErrorCode.NONE and error.definite) or held is not group:
             return
         dropped = tuple(
             partition
@@ -65,11 +88,15 @@ def write_tombstones(
             del group.offsets[partition]
         if dropped:
             later.emit(OffsetsExpired(group=group.group_id, partitions=dropped))
-        if group_too and group.stored is None and group.state is GroupState.EMPTY and not group.pending_commits:
+        if group_too and isinstance(group, ClassicGroup) and _nothing_stored(group):
             remove_group(context, group.group_id)
             later.emit(GroupDeleted(group=group.group_id, broker=context.broker))
 
     draft.when_committed(committed)
+
+
+def _nothing_stored(group: ClassicGroup) -> bool:
+    return group.stored is None and group.state is GroupState.EMPTY and not group.pending_commits
 
 
 def remove_group(context: GroupContext, group_id: str) -> None:
@@ -88,11 +115,18 @@ def expired_partitions(context: GroupContext, group: ClassicGroup, now_us: int) 
     if not (stores_only or empty or stable_consumers):
         return ()
     topics = {topic for m in group.members.values() for topic in m.protocols[group.protocol].topics}
+    return expired_of(context, group, topics, now_us, group.since_us if empty else None)
+
+
+def expired_of(
+    context: GroupContext, group: GroupOffsets, topics: Collection[str], now_us: int, since_us: int | None = None
+) -> tuple[str, ...]:
+    """The group's expired offsets of other topics. `since_us`: what retention counts from, else each commit."""
 
     def expires(record: CommittedOffset) -> bool:
         if TopicPartition.parse(record.partition).topic in topics or has_open_transaction(group, record.partition):
             return False
-        counted_from_us = group.since_us if empty else record.commit_us
+        counted_from_us = record.commit_us if since_us is None else since_us
         return now_us - counted_from_us >= context.settings.offsets_retention_us
 
     return tuple(partition for partition, record in group.logged_offsets.items() if expires(record))

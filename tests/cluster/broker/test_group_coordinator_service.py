@@ -9,6 +9,7 @@ import pytest
 
 from cluster.broker.broker_config import BrokerConfig
 from cluster.broker.group_coordinator_service import GroupCoordinatorService
+from cluster.broker.metadata_cache import MetadataCache
 from cluster.config import resolve
 from cluster.events import TransactionOffsetsRefused
 from cluster.protocol import transaction_messages as t
@@ -29,6 +30,7 @@ class Coordinating:
         self.timeouts = SimpleNamespace(expire_at=lambda *_: None)
         self.timeline = SimpleNamespace(call_at=lambda *_: SimpleNamespace(pending=True, at_us=0))
         self.buggify = Buggify(1, on=False)
+        self.metadata = MetadataCache()
         self.replica = FakeReplica("__consumer_offsets-0")
         config = resolve("broker", {"offsets.topic.num.partitions": 1})
         fixed = BrokerConfig.of(config)

@@ -54,7 +54,7 @@ def test_a_row_agrees_with_the_documentation_of_its_request(row: Api) -> None:
 
 
 def test_commands_know_the_apis_that_clients_send() -> None:
-    """The names are command texts, so they stay; the last one is not simulated yet."""
+    """The names are command texts, so they stay."""
     assert API_NAMES == (
         "Produce", "Fetch", "ListOffsets", "Metadata", "OffsetCommit", "OffsetFetch", "FindCoordinator", "JoinGroup",
         "Heartbeat", "LeaveGroup", "SyncGroup", "InitProducerId", "OffsetForLeaderEpoch", "AddPartitionsToTxn",
