@@ -106,6 +106,13 @@ def _phase_of(state: str) -> str:
         "Stable": "reading",
         "Assigned": "reading",
         "Revoking": "revoking",
+        "UNSUBSCRIBED": "joining",
+        "JOINING": "joining",
+        "RECONCILING": "reconciling",
+        "ACKNOWLEDGING": "reading",
+        "STABLE": "reading",
+        "FENCED": "joining",
+        "STALE": "joining",
     }.get(state, "dead")
 
 

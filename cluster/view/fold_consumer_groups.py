@@ -8,9 +8,16 @@ from typing import Final
 from cluster import events as e
 from cluster.protocol.rebalance_causes import RebalanceCause
 from cluster.view.fold_cluster import note_of
-from cluster.view.fold_groups import complete, load_offsets
+from cluster.view.fold_groups import NAMES_KEPT, complete, load_offsets
 from cluster.view.fold_table import FoldTable
-from cluster.view.rebalances import ConsumerGroupMemberView, ConsumerGroupView, OpenRebalance
+from cluster.view.rebalances import (
+    NEVER,
+    ConsumerGroupMemberView,
+    ConsumerGroupView,
+    MemberReconciliation,
+    OpenRebalance,
+    Revocation,
+)
 from cluster.view.state import ClusterView, GroupView
 
 FOLD = FoldTable()
@@ -63,6 +70,7 @@ def consumer_group_epoch_bumped(view: ClusterView, event: e.ConsumerGroupEpochBu
         trigger = event.members[0] if event.members else ""
         opened = OpenRebalance(event.at_us, event.cause, trigger, group.state in NO_MEMBERS, -1)
         opened.generation = event.epoch - 1
+        opened.reconciliation = MemberReconciliation()
         opened.unowned_since_us = dict(group.unowned_since_us)
         opened.unowned_before_us = sum(event.at_us - since for since in group.unowned_since_us.values())
         consumer.rebalance = opened
@@ -80,6 +88,8 @@ def target_assignment_computed(view: ClusterView, event: e.TargetAssignmentCompu
     consumer = consumer_view(group)
     consumer.assignment_epoch, group.assignor = event.epoch, event.assignor
     consumer.computed += 1
+    if consumer.rebalance is not None and consumer.rebalance.reconciliation is not None:
+        consumer.rebalance.reconciliation.reached_us.clear()  # of a target that is out of date
     group.barriers_completed += 1
     for member_id, partitions in event.target.items():
         if member_id in consumer.members:
@@ -89,11 +99,37 @@ def target_assignment_computed(view: ClusterView, event: e.TargetAssignmentCompu
 @FOLD.handles(e.MemberAssignmentChanged)
 def member_assignment_changed(view: ClusterView, event: e.MemberAssignmentChanged) -> None:
     group = view.groups[event.group]
-    member = consumer_view(group).members.setdefault(event.member_id, ConsumerGroupMemberView())
+    consumer = consumer_view(group)
+    member = consumer.members.setdefault(event.member_id, ConsumerGroupMemberView())
+    if consumer.rebalance is not None and consumer.rebalance.reconciliation is not None:
+        _reconcile(consumer.rebalance.reconciliation, consumer.assignment_epoch, event)
+    if event.pending_revocation and not member.pending_revocation:
+        number = len(event.pending_revocation)
+        what = "1 partition" if number == 1 else f"{number} partitions"
+        note_of(view, event, "member", event.member, f" must give up {what} before its member epoch rises")
     member.epoch, member.previous_epoch, member.state = event.epoch, event.previous_epoch, event.state
     member.assigned, member.pending_revocation = event.assigned, event.pending_revocation
     member.fenced_at_us = event.fenced_at_us
     group.assignment[event.member_id] = event.assigned
+
+
+def _reconcile(reconciliation: MemberReconciliation, assignment_epoch: int, event: e.MemberAssignmentChanged) -> None:
+    """Note when a member must give up partitions, has given them up, and has its whole target."""
+    known = reconciliation.revocations.get(event.member)
+    if event.pending_revocation:
+        if known is None:
+            reconciliation.revocations[event.member] = Revocation(event.at_us, event.pending_revocation)
+        else:
+            known.partitions = tuple(dict.fromkeys((*known.partitions, *event.pending_revocation)))
+            known.done_us = NEVER
+    elif known is not None and known.done_us == NEVER:
+        known.done_us = event.at_us
+    reached = reconciliation.reached_us
+    reached.pop(event.member, None)
+    if event.state == "STABLE" and event.epoch == assignment_epoch:
+        reached[event.member] = event.at_us
+        if len(reached) > NAMES_KEPT:
+            del reached[next(iter(reached))]
 
 
 @FOLD.handles(e.StaticMemberLeft)

@@ -198,7 +198,7 @@ def _describe(one: RebalanceView, group: GroupView, barrier: OpenRebalance) -> N
     one.coordinator, one.assignor, one.leader = group.coordinated_by, group.assignor, group.leader
     one.vote = group.vote
     one.completed_us, one.attempts = barrier.completed_us, barrier.attempts
-    one.extensions, one.extended = barrier.extensions, barrier.extended
+    one.extensions, one.extended, one.reconciliation = barrier.extensions, barrier.extended, barrier.reconciliation
     joined = sorted(barrier.joined.items(), key=lambda join: join[1])[-NAMES_KEPT:]
     one.arrivals = {group.members.get(member_id, member_id): at_us for member_id, at_us in joined}
     one.newcomers = tuple(list(barrier.newcomers.values())[:NAMES_KEPT])
@@ -217,9 +217,9 @@ def member_removed(view: ClusterView, event: e.MemberRemoved) -> None:
         group.consumer.members.pop(event.member_id, None)
         group.assignment.pop(event.member_id, None)
     if (rebalance := group.under_way) is not None:
-        for noted in (rebalance.joined, rebalance.newcomers, rebalance.synced):
-            noted.pop(event.member_id, None)
-        rebalance.removed[event.member] = event.reason
+        rebalance.member_removed(event.member_id, event.member, event.reason)
+        if rebalance.reconciliation is not None and event.member not in group.members.values():
+            rebalance.reconciliation.removed(event.member, event.at_us)
     note_of(view, event, "member", event.member, f" left {event.group}: {event.reason}")
 
 

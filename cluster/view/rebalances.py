@@ -9,6 +9,41 @@ from cluster.view.votes import AssignorVote
 NEVER: Final = -1
 
 
+class Revocation(msgspec.Struct, gc=False):
+    """What a member of the new protocol had to give up: from its first UNREVOKED_PARTITIONS until the coordinator knew.
+
+    `done_us`: NEVER while it has not. A member that was removed meanwhile has given up nothing.
+    """
+
+    asked_us: int
+    partitions: tuple[str, ...]
+    done_us: int = NEVER
+
+
+class MemberReconciliation(msgspec.Struct, gc=False):
+    """The way of the members of the new protocol to their targets, in place of a barrier (KIP-848).
+
+    `reached_us`: member → when it had its whole target, in this order; at most the last ones are kept. `revocations`:
+    member → the partitions that it had to give up.
+    """
+
+    reached_us: dict[str, int] = {}
+    revocations: dict[str, Revocation] = {}
+
+    def removed(self, member: str, at_us: int) -> None:
+        """The coordinator removes a member, which ends what it had to do."""
+        self.reached_us.pop(member, None)
+        left = self.revocations.get(member)
+        if left is not None and left.done_us == NEVER:
+            left.done_us = at_us
+
+    @property
+    def slowest(self) -> str:
+        """The member that took longest to give up partitions; "" without one."""
+        took = {name: one.done_us - one.asked_us for name, one in self.revocations.items() if one.done_us != NEVER}
+        return max(took, key=lambda name: took[name], default="")
+
+
 class OpenRebalance(msgspec.Struct, gc=False):
     """An open rebalance: `joined` and `synced` (member id → instant), and the latest instant of the barrier's end.
 
@@ -16,7 +51,7 @@ class OpenRebalance(msgspec.Struct, gc=False):
     is Stable. `removed`: member → the reason of its removal meanwhile. `unowned_since_us`: partition → when it lost its
     owner, also of partitions that have an owner again. `unowned_before_us`: the sum of the time without an owner before
     the rebalance began. `follows`: the generation whose assignment made a member revoke partitions, if that is the
-    cause (KIP-429).
+    cause (KIP-429). `reconciliation`: of a group of the new protocol, whose rebalances have no barrier.
     """
 
     started_us: int
@@ -39,6 +74,13 @@ class OpenRebalance(msgspec.Struct, gc=False):
     unowned_since_us: dict[str, int] = {}
     unowned_before_us: int = 0
     follows: int = 0
+    reconciliation: MemberReconciliation | None = None
+
+    def member_removed(self, member_id: str, member: str, reason: str) -> None:
+        """The coordinator removes a member: it does not count here any more."""
+        for noted in (self.joined, self.newcomers, self.synced):
+            noted.pop(member_id, None)
+        self.removed[member] = reason
 
 
 class RebalanceView(msgspec.Struct, gc=False):
@@ -81,6 +123,7 @@ class RebalanceView(msgspec.Struct, gc=False):
     kept: int = 0
     unowned_before_us: int = 0
     vote: AssignorVote | None = None
+    reconciliation: MemberReconciliation | None = None
 
     @property
     def took_us(self) -> int:

@@ -227,7 +227,9 @@ def _expectations(results: Sequence["Result"], *, strict: bool) -> list[str]:
 
 def _groups(groups: dict[str, Any]) -> Iterable[str]:
     for name, group in groups.items():
-        line = f"{name}: {group['state']}, {group['members']} members, generation {group['generation']}"
+        number = f"generation {group['generation']}" if group.get("protocol") != "consumer" else ""
+        number = number or f"group epoch {group['group_epoch']}"
+        line = f"{name}: {group['state']}, {group['members']} members, {number}"
         line += f", lag {group['lag']:,}, {group['rebalances']} rebalances"
         last = group["last_rebalance"]
         if last["cause"]:

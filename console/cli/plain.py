@@ -23,6 +23,7 @@ from console.flight import INVARIANT_BROKEN, SIMULATION_FAILED, Flight
 from console.flight_clock import BUILDING, ENDED, FAILED
 from console.presenters.event_log import merged_entries
 from console.presenters.formatting import SECOND_US, clock, count
+from console.presenters.rebalance_causes import epoch_or_generation
 from console.presenters.rebalance_phase import members_words
 from console.shutdown import ShutdownGuard
 
@@ -155,7 +156,7 @@ class Lines:
 def state_words(view: ClusterView) -> str:
     """The state of the cluster in one line: groups, brokers, faults."""
     groups = [
-        f"{group.group} {group.state}, {members_words(len(group.members))}, generation {group.generation},"
+        f"{group.group} {group.state}, {members_words(len(group.members))}, {epoch_or_generation(group)},"
         f" lag {count(group_lag(view, group))}"
         for group in view.groups.values()
     ]

@@ -18,6 +18,7 @@ PHASES: dict[str, tuple[str, str, str, int]] = {
     "joining": ("░", MOVING, "joins", 7),
     "syncing": ("▒", MOVING, "syncs", 8),
     "revoking": ("▚", MOVING, "", 9),
+    "reconciling": ("▚", MOVING, "reconciles", 2),
     "dead": ("·", MUTED, "down", 2),
     "": (" ", FAINT, "", 0),
 }

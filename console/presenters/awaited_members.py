@@ -6,8 +6,11 @@ from cluster.view.state import NEVER, ClusterView, GroupView, MemberView
 from console.presenters.coordinator_status import is_up
 from console.presenters.formatting import SECOND_US, countdown, duration
 
-HEARTBEATING_STATES = {"Syncing", "Stable", "Revoking"}
-"""Client states in which the heartbeat thread runs: it stops during a join, after LeaveGroup and after fencing."""
+HEARTBEATING_STATES = {"Syncing", "Stable", "Revoking", "RECONCILING", "STABLE"}
+"""Client states in which heartbeats keep an interval: none during a join, after leaving and after fencing.
+
+In the states JOINING and ACKNOWLEDGING of the new protocol the next heartbeat does not wait for the interval.
+"""
 
 
 class Awaited(NamedTuple):
@@ -82,7 +85,7 @@ def heartbeat_due_us(member: MemberView) -> int:
 def is_silent(view: ClusterView, member_id: str, name: str) -> bool:
     """Whether no process sends heartbeats for a member id: it ended, is frozen, or returned with another id."""
     member = view.members.get(name)
-    return member is None or not member.alive or member.paused or _is_former(member, member_id)
+    return member is None or not member.alive or member.paused or is_former(member, member_id)
 
 
 def silent_ids(view: ClusterView, group: GroupView) -> list[str]:
@@ -90,7 +93,13 @@ def silent_ids(view: ClusterView, group: GroupView) -> list[str]:
     return [member_id for member_id, name in group.members.items() if is_silent(view, member_id, name)]
 
 
-def _is_former(member: MemberView, member_id: str) -> bool:
+def session_words(group: GroupView, member_id: str, now_us: int) -> str:
+    """When the session of a member id ends."""
+    deadline_us = group.session_deadlines_us.get(member_id, NEVER)
+    return f"session ends in {countdown(deadline_us - now_us)}" if deadline_us != NEVER else "its session is suspended"
+
+
+def is_former(member: MemberView, member_id: str) -> bool:
     """Whether the id belongs to an earlier process; a static member owns its id before it receives it."""
     return member.member_id != member_id and not (member.instance_id and not member.member_id)
 
@@ -118,8 +127,7 @@ def _why_not_joined(member: MemberView, now_us: int) -> str:
 
 def _why_unable(view: ClusterView, group: GroupView, member_id: str, name: str, now_us: int) -> str:
     """Why a member cannot send JoinGroup, with the timer that ends the wait; "" for a member that can."""
-    deadline_us = group.session_deadlines_us.get(member_id, NEVER)
-    ends = f"session ends in {countdown(deadline_us - now_us)}" if deadline_us != NEVER else "its session is suspended"
+    ends = session_words(group, member_id, now_us)
     member = view.members.get(name)
     if member is None:
         return f"no process of that name runs: {ends}"
@@ -127,7 +135,7 @@ def _why_unable(view: ClusterView, group: GroupView, member_id: str, name: str, 
         return f"static member is away, no LeaveGroup was sent: {ends}"
     if not member.alive:
         return f"its process is dead: {ends}"
-    if _is_former(member, member_id):
+    if is_former(member, member_id):
         return f"the id of its former process: {ends}"
     if member.paused:
         return f"its process is frozen: {ends}"

@@ -36,6 +36,8 @@ GAP: Span = ("   ", PLAIN)
 RECORDED = "PLAYBACK"  # the word of every phase of a recording; the glyph shows the phase
 SLOWED_DOWN = 0.8  # below this share of the chosen speed the header shows the reached speed
 
+MOVING_GROUPS = {"PreparingRebalance", "CompletingRebalance", "Assigning", "Reconciling"}
+
 PHASES = {
     LIVE: ("▶", "LIVE", OK),
     PAUSED: ("‖", "PAUSED", WARN),
@@ -116,7 +118,7 @@ def _groups(view: ClusterView, detail: int) -> Line:
     total = len(view.groups)
     if not total:
         return ()
-    moving = sum(1 for group in view.groups.values() if group.state in {"PreparingRebalance", "CompletingRebalance"})
+    moving = sum(1 for group in view.groups.values() if group.state in MOVING_GROUPS)
     stable = sum(1 for group in view.groups.values() if group.state == "Stable")
     empty = total - moving - stable
     spans: list[Span] = [("groups", MUTED)] if detail >= 2 else []

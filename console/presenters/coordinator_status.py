@@ -9,7 +9,7 @@ from cluster.view.state import NEVER, ClusterView, GroupView
 from console.presenters.formatting import countdown
 
 UP, NO_LEADER, DOWN, FROZEN, RESTARTED, LOADING = "up", "no leader", "down", "frozen", "restarted", "loading"
-SETTLED = {"Stable", "PreparingRebalance", "CompletingRebalance"}
+SETTLED = {"Stable", "PreparingRebalance", "CompletingRebalance", "Assigning", "Reconciling"}
 
 
 BLOCKED = "nothing can complete until"

@@ -3,6 +3,8 @@
 import math
 from collections.abc import Sequence
 
+from cluster.view.document import partition_order
+
 SECOND_US = 1_000_000
 UNKNOWN = "–"
 _STEPS = ((1_000_000_000, "G"), (1_000_000, "M"), (1_000, "k"))
@@ -134,3 +136,25 @@ def resampled(first_second: int, values: Sequence[int], width: int, seconds: int
         if known is None or value > known:
             cells[place] = value
     return cells
+
+
+def ranges(partitions: list[str]) -> str:
+    """`orders-0`, `orders-1`, `orders-2`, `payments-4` as `orders 0-2 · payments 4`."""
+    by_topic: dict[str, list[int]] = {}
+    for name in sorted(partitions, key=partition_order):
+        topic, number = partition_order(name)
+        by_topic.setdefault(topic, []).append(number)
+    return " · ".join(f"{topic} {_runs(numbers)}" for topic, numbers in by_topic.items())
+
+
+def _runs(numbers: list[int]) -> str:
+    parts: list[str] = []
+    first = last = numbers[0]
+    for number in [*numbers[1:], None]:
+        if number is not None and number == last + 1:
+            last = number
+            continue
+        parts.append(str(first) if first == last else f"{first}-{last}")
+        if number is not None:
+            first = last = number
+    return ",".join(parts)

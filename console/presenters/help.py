@@ -20,6 +20,9 @@ STATES = {
     "states of a producer": states.PRODUCER,
     "states of a transactional id": states.TRANSACTION,
     "states of a broker": states.BROKER,
+    "states of a group of the new protocol": states.CONSUMER_GROUP,
+    "states of its members at the coordinator": states.MEMBER_AT_COORDINATOR,
+    "states of its members as clients": states.CONSUMER_MEMBER,
 }
 
 

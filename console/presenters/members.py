@@ -1,13 +1,14 @@
 """The members of a group: two lanes, three clocks and the owned partitions of each."""
 
-from cluster.view.document import member_lag, partition_order
+from cluster.view.document import member_lag
 from cluster.view.state import NEVER, ClusterView, GroupView, MemberView
 from console.presenters import states
 from console.presenters.active_faults import fault_label
 from console.presenters.activity_lanes import BUSY_US, LANE_SECONDS, heartbeat_lane, poll_lane
 from console.presenters.awaited_members import awaited_ids, heartbeat_due_us, members_of, poll_age_us
+from console.presenters.consumer_groups.reconciliation import awaited_members
 from console.presenters.coordinator_status import is_up
-from console.presenters.formatting import UNKNOWN, bar, count, countdown, duration, setting
+from console.presenters.formatting import UNKNOWN, bar, count, countdown, duration, ranges, setting
 from console.presenters.list_view import Listing
 from console.presenters.styled_text import ERROR, FAINT, HUES, MUTED, OK, PLAIN, WARN, Line, Span, line, middle
 from console.presenters.table import TableColumn, layout
@@ -20,11 +21,15 @@ NAME, LANE, HEARTBEAT, SESSION, POLL, LAG, OWNS = range(7)
 NAME_WIDTHS = (11, 24)
 
 
-def columns(name_width: int) -> tuple[TableColumn, ...]:
+STATE_WIDTH = 15  # `↻ ACKNOWLEDGING`
+LANE_WIDTH = 16
+
+
+def columns(name_width: int, lane_width: int = LANE_WIDTH) -> tuple[TableColumn, ...]:
     """The columns for names of a width; the lane takes most of the remaining width."""
     return (
         TableColumn("member", name_width),
-        TableColumn("", 16, grow=16),
+        TableColumn("", lane_width, grow=16),
         TableColumn("heartbeat", 9, rank=2),
         TableColumn("session", 12, rank=1),
         TableColumn("poll", 12, rank=1),
@@ -55,9 +60,10 @@ class MembersListing(Listing):
         self.members = members_of(view, group.group)
         self.places = {member.member: place for place, member in enumerate(self.members)}
         self.ids = {name: member_id for member_id, name in group.members.items()}
-        self.awaited, self.answers = awaited_ids(view, group, now_us), is_up(view, group)
+        self.awaited, self.answers = _awaited(view, group, now_us), is_up(view, group)
         longest = max((len(member.member) for member in self.members), default=0) + (4 if brief else 2)
-        self.columns = columns(max(NAME_WIDTHS[0], min(NAME_WIDTHS[1], longest)))
+        least = NAME_WIDTHS[0] if group.consumer is None else STATE_WIDTH
+        self.columns = columns(max(least, min(NAME_WIDTHS[1], longest)), LANE_WIDTH if group.consumer is None else 13)
         self.layout = layout(self.columns, width)
 
     def note(self) -> Line:
@@ -131,7 +137,9 @@ class MembersListing(Listing):
         barrier = self.group.open_rebalance
         if barrier is not None and member.member_id in barrier.joined and barrier.completed_us == NEVER:
             return line(("✓ joined", states.GROUP["PreparingRebalance"].tone))
-        label = fault_label(self.view, member.member) if self.view.faults and member.state == "Stable" else ""
+        label = (
+            fault_label(self.view, member.member) if self.view.faults and member.state in {"Stable", "STABLE"} else ""
+        )
         if label:
             return line((f"▲ {label}", WARN))
         return line((f"{state.glyph} {member.state}", state.tone))
@@ -194,6 +202,13 @@ class MembersListing(Listing):
         return _gauged(share, duration(age_us), tone), under
 
 
+def _awaited(view: ClusterView, group: GroupView, now_us: int) -> set[str]:
+    """The names of the members that the group waits for."""
+    if group.consumer is None:
+        return awaited_ids(view, group, now_us)
+    return {one.member for one in awaited_members(view, group, now_us)}
+
+
 def _drain(left_us: int, limit_us: int) -> Line:
     share = left_us / limit_us if limit_us else 0.0
     tone = ERROR if share < 0.25 else WARN if share < 0.6 else OK
@@ -210,28 +225,6 @@ def _owned(member: MemberView) -> str:
     """`orders 0-2 · paused orders 1`."""
     paused = f" · paused {ranges(list(member.paused_partitions))}" if member.paused_partitions else ""
     return ranges(list(member.owned)) + paused
-
-
-def ranges(partitions: list[str]) -> str:
-    """`orders-0`, `orders-1`, `orders-2`, `payments-4` as `orders 0-2 · payments 4`."""
-    by_topic: dict[str, list[int]] = {}
-    for name in sorted(partitions, key=partition_order):
-        topic, number = partition_order(name)
-        by_topic.setdefault(topic, []).append(number)
-    return " · ".join(f"{topic} {_runs(numbers)}" for topic, numbers in by_topic.items())
-
-
-def _runs(numbers: list[int]) -> str:
-    parts: list[str] = []
-    first = last = numbers[0]
-    for number in [*numbers[1:], None]:
-        if number is not None and number == last + 1:
-            last = number
-            continue
-        parts.append(str(first) if first == last else f"{first}-{last}")
-        if number is not None:
-            first = last = number
-    return ",".join(parts)
 
 
 def _split(text: str, width: int) -> tuple[str, str]:

@@ -10,6 +10,7 @@ from cluster.view.state import NEVER, ClusterView, GroupView, ProducerView, Seri
 from console.presenters import states
 from console.presenters.active_faults import fault_label
 from console.presenters.awaited_members import awaited_joins, awaited_syncs, silent_ids
+from console.presenters.consumer_groups.overview import consumer_rebalance, number_column, reconciled
 from console.presenters.coordinator_status import DOWN, FROZEN, UP, coordinator_status, outage_of
 from console.presenters.formatting import (
     SECOND_US,
@@ -52,9 +53,21 @@ GROUP_COLUMNS = (
     TableColumn("rebalance", 28, rank=4, grow=6),
 )
 
-SILENT_COLUMNS = tuple(
-    column._replace(width=13) if column.title == "members" else column for column in GROUP_COLUMNS
-)  # `30 (2 silent)`
+SILENT = 13  # `30 (2 silent)`
+
+
+def group_columns(view: ClusterView) -> tuple[TableColumn, ...]:
+    """The columns for these groups: epochs of the new protocol have another title, silent members need room."""
+    silent = any(silent_ids(view, group) for group in view.groups.values())
+    number = number_column(list(view.groups.values()))
+    return tuple(
+        number
+        if column.title == "gen"
+        else column._replace(width=SILENT)
+        if silent and column.title == "members"
+        else column
+        for column in GROUP_COLUMNS
+    )
 
 
 def lag_trend(group: GroupView) -> tuple[str, str]:
@@ -99,8 +112,7 @@ class GroupsListing(Listing):
         self.view, self.now_us = view, now_us
         if not view.brokers:
             self.vacant = BUILDING
-        silent = any(silent_ids(view, group) for group in view.groups.values())
-        self.layout = layout(SILENT_COLUMNS if silent else GROUP_COLUMNS, width)
+        self.layout = layout(group_columns(view), width)
 
     def header(self) -> Line:
         """The columns' titles."""
@@ -113,7 +125,7 @@ class GroupsListing(Listing):
     def rows(self, key: str) -> tuple[Line]:
         """One group."""
         group = self.view.groups[key]
-        state = states.group(group.state)
+        state = states.group(group.state, consumer=group.consumer is not None)
         lag = group_lag(self.view, group)
         arrow, tone = lag_trend(group)
         late_us = group_time_lag_us(self.view, group, self.now_us)
@@ -131,8 +143,10 @@ class GroupsListing(Listing):
 
     def _rebalance(self, group: GroupView) -> Line:
         state = coordinator_status(self.view, group).state
-        if state != UP and (group.open_rebalance is not None or state in {DOWN, FROZEN}):
+        if state != UP and (group.under_way is not None or state in {DOWN, FROZEN}):
             return line(("✖ ", ERROR), outage_of(self.view, group, self.now_us, None).reason)
+        if group.consumer is not None and group.consumer.rebalance is not None:
+            return consumer_rebalance(self.view, group, self.now_us, self.layout.width_of(7))
         if group.open_rebalance is not None:
             missing = awaited_joins(self.view, group, self.now_us) or awaited_syncs(self.view, group, self.now_us)
             if group.open_rebalance.initial and group.open_rebalance.completed_us == NEVER:
@@ -164,7 +178,9 @@ def rebalance_words(last: RebalanceView, now_us: int, width: int) -> Line:
 
 
 def _joined(view: ClusterView, group: GroupView) -> Line:
-    """`5`, `5 (1 silent)`; at the barrier `3/4`."""
+    """`5`, `5 (1 silent)`; at the barrier, or while members move to their targets, `3/4`."""
+    if group.consumer is not None and group.consumer.rebalance is not None:
+        return line((reconciled(group.consumer), MOVING))
     barrier = group.open_rebalance
     if barrier is not None and barrier.completed_us == NEVER:
         return line((f"{len(barrier.joined)}/{len(group.members) + len(group.pending)}", MOVING))

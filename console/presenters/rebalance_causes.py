@@ -4,6 +4,7 @@ from cluster.protocol.rebalance_causes import BarrierExtension, RebalanceCause
 from cluster.view.rebalances import RebalanceView
 from cluster.view.state import NEVER, ClusterView, GroupView, MemberView
 from cluster.view.votes import AssignorVote
+from console.presenters.consumer_groups import causes as consumer_causes
 from console.presenters.formatting import count, duration, partition_seconds, setting
 
 COOPERATIVE = "cooperative-sticky"
@@ -70,11 +71,12 @@ FIRST_JOIN = (
 
 def explanation(view: ClusterView, one: RebalanceView) -> str:
     """The explanation of a rebalance's cause; an unknown cause is shown unchanged."""
-    text = CAUSES.get(one.cause)
+    classic = one.reconciliation is None
+    text = (CAUSES if classic else consumer_causes.CAUSES).get(one.cause)
     if text is None:
         return one.cause
     if one.cause == RebalanceCause.MEMBER_JOINED and one.initial:
-        text = FIRST_JOIN
+        text = FIRST_JOIN if classic else consumer_causes.FIRST_JOIN
     return text.format_map(_facts(one, view.members.get(one.trigger)))
 
 
@@ -88,7 +90,8 @@ def _facts(one: RebalanceView, member: MemberView | None) -> dict[str, str]:
         if member.topics:
             facts["topics"] = f" ({', '.join(member.topics)})"
         if member.instance_id:
-            facts["static"] = "Static member: it sends no LeaveGroup and does not return within its session. "
+            leaves = "sends no LeaveGroup" if one.reconciliation is None else "keeps its place while it is away"
+            facts["static"] = f"Static member: it {leaves} and does not return within its session. "
     if one.coordinator != NEVER:
         facts["broker"] = f", now broker-{one.coordinator},"
     if one.unowned_before_us:
@@ -137,8 +140,20 @@ def times_words(times: int) -> str:
     return {1: "once", 2: "twice"}.get(times, f"{times} times")
 
 
+def number_words(one: RebalanceView) -> str:
+    """`generation 3`, or `group epoch 3` of the new protocol."""
+    return f"{'generation' if one.reconciliation is None else 'group epoch'} {one.generation}"
+
+
+def epoch_or_generation(group: GroupView) -> str:
+    """As `number_words`, of a group now."""
+    return f"{'generation' if group.consumer is None else 'group epoch'} {group.generation}"
+
+
 def generation_words(one: RebalanceView) -> str:
     """The generation, the elected assignor, the leader and the coordinator."""
+    if one.reconciliation is not None:
+        return consumer_causes.epoch_words(one)
     if not one.members:
         return f"generation {one.generation}: no member is left; the group is Empty and its offsets are kept"
     parts = [f"generation {one.before} → {one.generation}"]
@@ -154,18 +169,22 @@ def generation_words(one: RebalanceView) -> str:
 def ownership_words(group: GroupView, one: RebalanceView) -> str:
     """The partitions that paused: all under eager rebalancing, only moved ones under cooperative rebalancing."""
     halted, kept = one.unowned, one.kept
-    cooperative = is_cooperative(group.assignors) or (one.assignor == COOPERATIVE and kept > 0)
+    reconciled = one.reconciliation is not None
+    cooperative = reconciled or is_cooperative(group.assignors) or (one.assignor == COOPERATIVE and kept > 0)
+    only_moves = f" ({'' if reconciled else 'cooperative: '}a member revokes only what moves)"
     if not halted and not kept:
         return "nothing was owned before"
     if not halted:
-        why = " (cooperative: a member revokes only what moves)" if cooperative else ""
+        why = only_moves if cooperative else ""
         return f"no pause: all {kept} stayed owned{why}"
     stood = f"{halted} partition{'s' if halted > 1 else ''} paused"
     if not kept:
+        if reconciled:
+            return f"all {stood}{only_moves}" if halted > 1 else stood + only_moves
         why = "" if cooperative else " (eager: a member revokes everything before it rejoins)"
         return f"stop-the-world: all {stood}{why}" if halted > 1 else f"stop-the-world: {stood}{why}"
     if cooperative:
-        return f"{stood}, {kept} stayed owned (cooperative: a member revokes only what moves)"
+        return f"{stood}, {kept} stayed owned{only_moves}"
     return f"{stood}; {kept} stayed with a member that did not take part"
 
 
@@ -192,7 +211,10 @@ def summary(one: RebalanceView) -> str:
     """A completed rebalance in a sentence: cause, duration, awaited member, cost."""
     who = f" ({one.trigger})" if one.trigger else ""
     wait = f", waited {wait_words(one)}" if wait_words(one) else ""
-    if one.initial:
+    if one.reconciliation is not None:
+        slowest = consumer_causes.revocation_words(one)
+        wait = f", revocation by {slowest}" if slowest else ""
+    elif one.initial:
         wait = ", closed by group.initial.rebalance.delay.ms"
     still = f"{one.unowned} paused, {one.kept} kept" if one.unowned or one.kept else "nothing was owned before"
     reread = f", {count(one.reread)} re-read" if one.reread else ""

@@ -10,10 +10,10 @@ from cluster.view.state import ClusterView, GroupView
 from cluster.view.votes import AssignorVote
 from console.presenters import rebalance_causes
 from console.presenters.causal_chain import causal_chain, rolling_restart
+from console.presenters.consumer_groups.causes import reconciliation_rows
 from console.presenters.event_log import merged_entries
-from console.presenters.formatting import SECOND_US, clock, duration, partition_seconds
+from console.presenters.formatting import SECOND_US, clock, duration, partition_seconds, ranges
 from console.presenters.list_view import Listing
-from console.presenters.members import ranges
 from console.presenters.rebalance_phase import members_words, partitions_words
 from console.presenters.styled_text import ACCENT, FAINT, MUTED, OK, PLAIN, STRONG, WARN, Line, line, wrapped
 
@@ -35,7 +35,7 @@ def details_lines(view: ClusterView, group: GroupView, key: str, width: int) -> 
     width = min(width, 100)
     result: list[Line] = [*_cause(view, one, width), ()]
     result += [_heading("what happened"), *_chain(view, group, one, width), ()]
-    result += [_heading("waited for"), *_waiting(one, width), ()]
+    result += [_heading("waited for" if one.reconciliation is None else "reconciliation"), *_waiting(one, width), ()]
     if one.vote is not None:
         result += [_heading("vote for the assignor"), *_vote(one.vote, width), ()]
     result += [_heading("what moved"), *_moves(one, width), ()]
@@ -49,7 +49,7 @@ def _heading(words: str) -> Line:
 
 def _cause(view: ClusterView, one: RebalanceView, width: int) -> list[Line]:
     who = f" ({one.trigger})" if one.trigger else ""
-    title = line((f"{one.cause}{who}", STRONG), (f"  generation {one.generation}", MUTED))
+    title = line((f"{one.cause}{who}", STRONG), (f"  {rebalance_causes.number_words(one)}", MUTED))
     over_us = one.started_us + one.took_us
     when = f"from {clock(one.started_us, 3)} to {clock(over_us, 3)}, {duration(one.took_us)}"
     rows = [title, *wrapped(line((rebalance_causes.explanation(view, one), PLAIN)), width), line((when, MUTED))]
@@ -76,7 +76,10 @@ def _chain(view: ClusterView, group: GroupView, one: RebalanceView, width: int) 
 
 
 def _waiting(one: RebalanceView, width: int) -> list[Line]:
-    rows = wrapped(_ended_by(one), width, indent=2)
+    if one.reconciliation is None:
+        rows = wrapped(_ended_by(one), width, indent=2)
+    else:
+        rows = reconciliation_rows(one, one.reconciliation, width)
     if len(one.arrivals) > 1:
         came = [f"{name} +{duration(max(0, at_us - one.started_us))}" for name, at_us in one.arrivals.items()]
         many = len(one.arrivals) == JOINED_KEPT
@@ -96,7 +99,8 @@ def _waiting(one: RebalanceView, width: int) -> list[Line]:
             line(("  ", PLAIN), rebalance_causes.extension_words(one.extensions, one.extended)), width, indent=2
         )
     if one.attempts > 1:
-        words = f"  restarted {rebalance_causes.times_words(one.attempts - 1)}: something changed before it was Stable"
+        again = "restarted" if one.reconciliation is None else "the group epoch rose again"
+        words = f"  {again} {rebalance_causes.times_words(one.attempts - 1)}: something changed before it was Stable"
         rows += wrapped(line(words), width, indent=2)
     return rows
 

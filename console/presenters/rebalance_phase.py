@@ -12,6 +12,7 @@ from console.presenters.awaited_members import (
     poll_age_us,
     silent_ids,
 )
+from console.presenters.consumer_groups import phase as consumer_phase
 from console.presenters.coordinator_status import (
     DOWN,
     FROZEN,
@@ -23,7 +24,7 @@ from console.presenters.coordinator_status import (
     is_up,
     outage_of,
 )
-from console.presenters.formatting import bar, countdown, duration
+from console.presenters.formatting import countdown, duration
 from console.presenters.list_view import Listing
 from console.presenters.styled_text import (
     ACCENT,
@@ -38,15 +39,16 @@ from console.presenters.styled_text import (
     Line,
     Span,
     cut,
+    gauge,
     joined,
     length,
     line,
     wrapped,
 )
 
-BAR_WIDTH = 12
 ROWS = 3
 DOT: Span = (" · ", FAINT)
+OUT_OF_GROUP = {"Fenced", "Left", "FATAL"}
 STOPPING_COMMANDS = {"kill", "stop", "crash", "restart"}
 SIGNS = {DOWN: ("✖", ERROR), FROZEN: ("‖", WARN), RESTARTED: ("↻", WARN), LOADING: ("↻", MOVING)}
 
@@ -63,7 +65,7 @@ class PhaseListing(Listing):
         self._lines = phase_lines(view, group, now_us, width, session_us)
 
     def note(self) -> Line:
-        """The kind of the group, its generation, its coordinator and its leader."""
+        """The kind of the group, its generation or epochs, its coordinator and its leader."""
         return self._note
 
     def row_keys(self) -> list[str]:
@@ -92,15 +94,18 @@ def group_facts(view: ClusterView, group: GroupView, width: int) -> Line:
     elif state in SIGNS:
         glyph, tone = SIGNS[state]
         where = line((f"coordinator broker-{broker}", MUTED), (f" {glyph} {state}", tone))
-    parts = [line((f"generation {generation}", PLAIN)), where]
-    kind = "classic" + (f" · {group.assignor}" if group.assignor else "")
+    consumer = group.consumer
+    parts = [line((f"generation {generation}", PLAIN))] if consumer is None else consumer_phase.epoch_parts(consumer)
+    parts.append(where)
+    kind = ("classic" if consumer is None else "consumer") + (f" · {group.assignor}" if group.assignor else "")
     if any(member.instance_id for member in members_of(view, group.group)):
         kind += " · static"
     parts.insert(0, line((kind, MUTED)))
     if group.leader:
         parts.append(line((f"leader {group.leader}", MUTED)))
     while len(parts) > 1 and length(joined(parts, DOT)) > width - len(group.group) - 10:
-        parts.pop() if len(parts) > 2 else parts.pop(0)
+        drop_kind = len(parts) > 3 if consumer is not None else len(parts) <= 2
+        parts.pop(0 if drop_kind else -1)
     return joined(parts, DOT)
 
 
@@ -108,7 +113,7 @@ def phase_lines(
     view: ClusterView, group: GroupView, now_us: int, width: int, session_us: int | None = None
 ) -> list[Line]:
     """The state and its meaning; the progress and the awaited members; the timer that ends the wait."""
-    state, answers = states.group(group.state), is_up(view, group)
+    state, answers = states.group(group.state, consumer=group.consumer is not None), is_up(view, group)
     head = line((f"  {state.glyph} {group.state}", state.tone), "  ")
     meaning = state.meaning if answers else "the last state that its coordinator reported"
     glosses = _summaries(view, group, now_us) if answers else []
@@ -120,6 +125,8 @@ def phase_lines(
         second, third = _preparing(view, group, group.open_rebalance, now_us, width)
     elif group.state == "CompletingRebalance" and group.open_rebalance is not None:
         second, third = _completing(view, group, group.open_rebalance, now_us)
+    elif group.state in {"Assigning", "Reconciling"}:
+        second, third = consumer_phase.progress(view, group, now_us, width)
     elif group.state == "Stable":
         second, third = _stable(view, group, now_us)
     else:
@@ -132,6 +139,8 @@ def _summaries(view: ClusterView, group: GroupView, now_us: int) -> list[Line]:
 
     Longest form first; empty without either.
     """
+    if group.consumer is not None:
+        return consumer_phase.summaries(group, now_us)
     barrier = group.open_rebalance
     if group.state == "Stable" and group.vote is not None and group.vote.blocked:
         blocked = rebalance_causes.blocked_words(group.vote)
@@ -169,18 +178,14 @@ def _without_coordinator(view: ClusterView, group: GroupView, now_us: int, sessi
     return second, line(("    members cannot join, heartbeat or commit until it answers", MUTED))
 
 
-def _gauge(share: float, tone: str) -> tuple[Span, Span, Span]:
-    return ("  ▐", tone), (bar(share, BAR_WIDTH), tone), ("▏ ", FAINT)
-
-
 def _preparing(
     view: ClusterView, group: GroupView, barrier: OpenRebalance, now_us: int, width: int
 ) -> tuple[Line, Line]:
     left = countdown(barrier.closes_at_us - now_us)
     if barrier.initial:
         whole_us = max(1, barrier.closes_at_us - barrier.started_us)
-        gauge = _gauge((now_us - barrier.started_us) / whole_us, MOVING)
-        second = line(*gauge, ("first members gather: ", STRONG), f"barrier closes in {left}")
+        filled = gauge((now_us - barrier.started_us) / whole_us, MOVING)
+        second = line(*filled, ("first members gather: ", STRONG), f"barrier closes in {left}")
         key = line((" (group.initial.rebalance.delay.ms)", MUTED))
         third = line((f"    {members_words(len(barrier.joined))} at the barrier", PLAIN))
         rest = line(("; another new member extends it by the same delay", MUTED))
@@ -188,8 +193,8 @@ def _preparing(
         return (*second, *key) if fits else second, (*third, *rest)
     missing = awaited_joins(view, group, now_us)
     expected = len(group.members) + len(group.pending)
-    gauge = _gauge(len(barrier.joined) / max(1, expected), MOVING)
-    second = line(*gauge, (f"joined {len(barrier.joined)} of {expected}", STRONG), *_waiting(missing))
+    filled = gauge(len(barrier.joined) / max(1, expected), MOVING)
+    second = line(*filled, (f"joined {len(barrier.joined)} of {expected}", STRONG), *_waiting(missing))
     last = "when it joins" if len(missing) == 1 else "when all have joined"
     absent = "the missing member" if len(missing) == 1 else "missing members"
     third = line((f"    barrier closes {last}, or in {left}", PLAIN), (" (max.poll.interval.ms)", MUTED))
@@ -220,7 +225,7 @@ def _completing(view: ClusterView, group: GroupView, barrier: OpenRebalance, now
     missing = awaited_syncs(view, group, now_us)
     since = duration(now_us - barrier.completed_us) if barrier.completed_us != NEVER else ""
     second = line(
-        *_gauge(synced / max(1, members), MOVING), (f"synced {synced} of {members}", STRONG), *_waiting(missing)
+        *gauge(synced / max(1, members), MOVING), (f"synced {synced} of {members}", STRONG), *_waiting(missing)
     )
     keep = "members keep consuming what they own until then"
     eager = "members that joined own nothing until then"
@@ -234,8 +239,8 @@ def _stable(view: ClusterView, group: GroupView, now_us: int) -> tuple[Line, Lin
     total = sum(len(view.partitions_by_topic.get(topic, ())) for topic in group.topics)
     owned = len(group.owners)
     tone = OK if owned == total else WARN
-    gauge = _gauge(owned / max(1, total), tone)
-    second = line(*gauge, (_owning(view, group, owned, total), STRONG), *_missing(view, group))
+    filled = gauge(owned / max(1, total), tone)
+    second = line(*filled, (_owning(view, group, owned, total), STRONG), *_missing(view, group))
     return second, _away(view, group, now_us) or _nearest_limit(view, group, now_us) or _last(group)
 
 
@@ -256,7 +261,7 @@ def _last(group: GroupView) -> Line:
     if not group.rebalances:
         return line(("    no rebalance yet, and no timer near its end", MUTED))
     one = group.rebalances[-1]
-    return line((f"    generation {one.generation}: ", MUTED), (rebalance_causes.summary(one), PLAIN))
+    return line((f"    {rebalance_causes.number_words(one)}: ", MUTED), (rebalance_causes.summary(one), PLAIN))
 
 
 def _missing(view: ClusterView, group: GroupView) -> tuple[Span, ...]:
@@ -265,10 +270,12 @@ def _missing(view: ClusterView, group: GroupView) -> tuple[Span, ...]:
     static = [name for name in gone if view.members[name].instance_id]
     if static:
         verb = "is" if len(static) == 1 else "are"
-        return (DOT, (_named(static), WARN), (f" {verb} away (static: no LeaveGroup)", PLAIN))
+        kept = "no LeaveGroup" if group.consumer is None else "it keeps its partitions"
+        return (DOT, (_named(static), WARN), (f" {verb} away (static: {kept})", PLAIN))
     if not gone:
         return ()
-    return (DOT, (_named(gone), WARN), (" died without LeaveGroup", PLAIN))
+    without = "LeaveGroup" if group.consumer is None else "a last heartbeat"
+    return (DOT, (_named(gone), WARN), (f" died without {without}", PLAIN))
 
 
 def _named(names: list[str]) -> str:
@@ -290,7 +297,7 @@ def _away(view: ClusterView, group: GroupView, now_us: int) -> Line:
             ("    ", PLAIN),
             (name, ACCENT),
             (f" keeps its place for {countdown(left_us)}", WARN),
-            (" (session.timeout.ms)", MUTED),
+            (f" ({session_key(group)})", MUTED),
             (f"{back}; {partitions_words(waiting)} without an owner until then", PLAIN),
         )
     return ()
@@ -310,7 +317,7 @@ def _nearest_limit(view: ClusterView, group: GroupView, now_us: int) -> Line:
         if deadline_us != NEVER and member is not None and member.session_timeout_ms:
             used = 1 - (deadline_us - now_us) / (member.session_timeout_ms * 1_000)
             if used > worst:
-                worst, words = used, (name, "session ends in", deadline_us - now_us, "session.timeout.ms")
+                worst, words = used, (name, "session ends in", deadline_us - now_us, session_key(group))
     for member in members_of(view, group.group):
         limit_us, age_us = member.max_poll_interval_ms * 1_000, poll_age_us(member, now_us)
         if member.alive and limit_us and age_us / limit_us > worst:
@@ -331,18 +338,24 @@ def _nearest_limit(view: ClusterView, group: GroupView, now_us: int) -> Line:
 
 def _empty(view: ClusterView, group: GroupView) -> tuple[Line, Line]:
     known = members_of(view, group.group)
-    starting = [member for member in known if member.alive and member.state not in {"Fenced", "Left"}]
+    starting = [member for member in known if member.alive and member.state not in OUT_OF_GROUP]
     if group.pending:
         name = next(iter(group.pending.values()))
         return line(("  ", PLAIN), (name, ACCENT), " has its member id and joins with it next"), ()
     if starting:
         member = next((one for one in starting if not one.paused), starting[0])
-        what = "sends JoinGroup" if member.coordinator >= 0 else "looks up the coordinator (FindCoordinator)"
+        joins = "sends JoinGroup" if group.consumer is None else "joins with its next heartbeat"
+        what = joins if member.coordinator >= 0 else "looks up the coordinator (FindCoordinator)"
         return line(("  ", PLAIN), (member.member, ACCENT), f" {'is frozen' if member.paused else what}"), ()
     if any(member.alive for member in known):
         return line(("  no running member can join the group", MUTED)), ()
     hint = f":start {known[0].member}" if known else f":scale {group.group} to 1"
     return line(("  no member runs; start one with ", MUTED), (hint, ACCENT)), ()
+
+
+def session_key(group: GroupView) -> str:
+    """The setting of a session's length: the client's, or the coordinator's for a group of the new protocol."""
+    return "session.timeout.ms" if group.consumer is None else "group.consumer.session.timeout.ms"
 
 
 def members_words(number: int) -> str:

@@ -3,7 +3,8 @@
 from cluster.view.rebalances import RebalanceView
 from cluster.view.state import NEVER, ClusterView, GroupView
 from console.presenters import rebalance_causes
-from console.presenters.awaited_members import awaited_joins, awaited_syncs
+from console.presenters.consumer_groups.causes import revocation_words
+from console.presenters.consumer_groups.reconciliation import awaited_of
 from console.presenters.formatting import count, duration, moment, partition_seconds
 from console.presenters.list_view import Listing
 from console.presenters.styled_text import FAINT, MOVING, MUTED, PLAIN, WARN, Line, Span, line
@@ -23,6 +24,8 @@ COLUMNS = (
     TableColumn("waited for", 12, rank=4, grow=1, most=24),
 )
 
+EPOCH_COLUMNS = (TableColumn("epoch", 5, right=True), *COLUMNS[1:])
+
 
 class RebalancesListing(Listing):
     """Newest first; the current rebalance on top."""
@@ -33,9 +36,9 @@ class RebalancesListing(Listing):
     def __init__(self, view: ClusterView, group: GroupView, now_us: int, width: int) -> None:
         super().__init__(width)
         self.view, self.group, self.now_us = view, group, now_us
-        self.layout = layout(COLUMNS, width)
+        self.layout = layout(COLUMNS if group.consumer is None else EPOCH_COLUMNS, width)
         # That of this frame: a panel that changes its size draws again while the view changes.
-        self.open_rebalance = group.open_rebalance
+        self.open_rebalance = group.under_way
         self.by_key = {str(one.started_us): one for one in reversed(group.rebalances)}
 
     def note(self) -> Line:
@@ -71,8 +74,9 @@ class RebalancesListing(Listing):
     def _under_way(self) -> Line:
         barrier = self.open_rebalance
         assert barrier is not None
-        missing = awaited_joins(self.view, self.group, self.now_us) or awaited_syncs(self.view, self.group, self.now_us)
-        after = self.group.generation + (1 if barrier.completed_us == NEVER else 0)
+        missing = awaited_of(self.view, self.group, self.now_us)
+        closed = self.group.consumer is not None or barrier.completed_us != NEVER
+        after = self.group.generation + (0 if closed else 1)
         cells: list[Line | Span | str] = [
             (str(after), MOVING),
             moment(barrier.started_us),
@@ -82,7 +86,7 @@ class RebalancesListing(Listing):
             "",
             "",
             "",
-            line((", ".join(one.member for one in missing), WARN)),
+            line((", ".join(member for member, _ in missing), WARN)),
         ]
         return self.layout.row(cells)
 
@@ -92,6 +96,8 @@ def _costs(shown: str, exact: int) -> Line:
 
 
 def _waited(one: RebalanceView) -> str:
+    if one.reconciliation is not None:
+        return revocation_words(one)
     if one.initial:
         return "initial delay"
     if not one.waited_for or not one.waited_us:

@@ -22,6 +22,14 @@ GROUP: dict[str, State] = {
     "Stable": State("●", OK, "the generation has its assignment; no rebalance is under way"),
     "Dead": State("✖", ERROR, "the group is gone from its coordinator"),
 }
+CONSUMER_GROUP: dict[str, State] = {
+    "Empty": GROUP["Empty"],
+    "Assigning": State("↻", MOVING, "the target assignment is older than the group epoch"),
+    "Reconciling": State("↻", MOVING, "each member moves to its target on its own"),
+    "Stable": State("●", OK, "every member has its target assignment; no member has to give up a partition"),
+    "Dead": GROUP["Dead"],
+}
+"""Of groups of the new protocol (KIP-848)."""
 MEMBER: dict[str, State] = {
     "Joining": State("↻", MOVING, "sends JoinGroup and waits at the barrier"),
     "Syncing": State("↻", MOVING, "sends SyncGroup and waits for its assignment"),
@@ -32,6 +40,25 @@ MEMBER: dict[str, State] = {
     "Left": State("○", MUTED, "not a member: stopped, or left its group"),
     "Dead": State("✖", ERROR, "its process was killed: no LeaveGroup, its session has to expire"),
 }
+CONSUMER_MEMBER: dict[str, State] = {
+    "UNSUBSCRIBED": State("○", MUTED, "not a member: it has not polled yet, or has left its group"),
+    "JOINING": State("↻", MOVING, "sends a heartbeat with member epoch 0"),
+    "RECONCILING": State("↻", MOVING, "commits, gives up and takes partitions, inside poll()"),
+    "ACKNOWLEDGING": State("↻", MOVING, "tells the coordinator what it owns, with its next heartbeat"),
+    "STABLE": State("●", OK, "owns its target assignment, polls and heartbeats"),
+    "FENCED": State("✖", ERROR, "fenced: it drops its partitions, then joins with member epoch 0"),
+    "PREPARE_LEAVING": State("○", MUTED, "gives up its partitions before it leaves"),
+    "LEAVING": State("○", MUTED, "leaves with its last heartbeat"),
+    "STALE": State("○", WARN, "has left because poll() was too late; it joins at its next poll()"),
+    "FATAL": State("✖", ERROR, "an error that it cannot recover from"),
+}
+"""The client's states under the new protocol."""
+MEMBER_AT_COORDINATOR: dict[str, State] = {
+    "STABLE": State("●", OK, "has every partition that the coordinator assigned to it"),
+    "UNREVOKED_PARTITIONS": State("↻", WARN, "must give up partitions before its member epoch rises"),
+    "UNRELEASED_PARTITIONS": State("↻", MOVING, "waits for partitions that other members still own"),
+}
+"""A member's state as the coordinator of a group of the new protocol keeps it."""
 PRODUCER: dict[str, State] = {
     "Running": State("●", OK, "sends records"),
     "Paused": State("‖", WARN, "its process is frozen"),
@@ -59,14 +86,19 @@ BROKER: dict[str, State] = {
 }
 
 
-def group(name: str) -> State:
-    """The display of a group's state."""
-    return GROUP.get(name, UNKNOWN)
+def group(name: str, *, consumer: bool = False) -> State:
+    """The display of a group's state; `consumer`: of a group of the new protocol."""
+    return (CONSUMER_GROUP if consumer else GROUP).get(name, UNKNOWN)
 
 
 def member(name: str) -> State:
     """The display of a member's own state."""
-    return MEMBER.get(name, UNKNOWN)
+    return MEMBER.get(name) or CONSUMER_MEMBER.get(name, UNKNOWN)
+
+
+def member_at_coordinator(name: str) -> State:
+    """The display of a member's state at the coordinator of a group of the new protocol."""
+    return MEMBER_AT_COORDINATOR.get(name, UNKNOWN)
 
 
 def producer(name: str) -> State:

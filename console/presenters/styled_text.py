@@ -5,6 +5,8 @@ Tuples instead of rich.Text or textual.Content: a frame makes thousands of lines
 
 from collections.abc import Iterable
 
+from console.presenters.formatting import bar
+
 Span = tuple[str, str]
 """Characters and their tone."""
 Line = tuple[Span, ...]
@@ -70,6 +72,11 @@ def fit_right(of: Line, width: int) -> Line:
     """Like `fit`, but against the right edge."""
     missing = width - length(of)
     return ((" " * missing, PLAIN), *of) if missing > 0 else cut(of, width)
+
+
+def gauge(share: float, tone: str, width: int = 12) -> tuple[Span, Span, Span]:
+    """A bar between two edges."""
+    return ("  ▐", tone), (bar(share, width), tone), ("▏ ", FAINT)
 
 
 def apart(left: Line, right: Line, width: int) -> Line:

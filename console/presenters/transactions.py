@@ -8,9 +8,8 @@ from cluster.view.state import NEVER, ClusterView, PartitionView
 from cluster.view.transactions import PartitionTransactions, TransactionView, is_hanging
 from console.presenters import states
 from console.presenters.event_log import EventLogListing
-from console.presenters.formatting import UNKNOWN, count, countdown, duration
+from console.presenters.formatting import UNKNOWN, count, countdown, duration, ranges
 from console.presenters.list_view import BUILDING, Listing
-from console.presenters.members import ranges
 from console.presenters.styled_text import (
     ACCENT,
     ERROR,

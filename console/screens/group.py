@@ -6,6 +6,7 @@ from cluster.view.state import GroupView
 from console.app_interface import AppInterface
 from console.flight import Flight
 from console.presenters.awaited_members import members_of
+from console.presenters.consumer_groups.members_table import ReconciliationListing
 from console.presenters.event_log import EventLogListing
 from console.presenters.fault_menu import CommandTarget
 from console.presenters.list_view import Listing
@@ -40,8 +41,11 @@ class GroupScreen(FlightScreen):
         return cls(place) if place in app.flight.names().groups else None
 
     def panels(self) -> list[Panel]:
-        """Five panels; the first shows the rebalance under way."""
-        return [Panel(n, name) for n, name in enumerate(("phase", "members", "ownership", "rebalances", "events"), 1)]
+        """Five panels, and one for the reconciliation of a group of the new protocol."""
+        names = ("phase", "members", "ownership", "rebalances", "events", "reconciliation")
+        panels = [Panel(number, name) for number, name in enumerate(names, 1)]
+        panels[-1].display = False
+        return panels
 
     def list_factories(self, flight: Flight) -> dict[str, ListFactory]:
         """From the view; no listing before the group exists."""
@@ -50,6 +54,9 @@ class GroupScreen(FlightScreen):
         group = view.groups.get(self.group)
         if group is None:
             return {}
+        reconciliation = self.board.panels["reconciliation"]
+        if reconciliation.display != (group.consumer is not None):
+            reconciliation.display = group.consumer is not None
         subjects = {self.group, *(member.member for member in members_of(view, self.group))}
         return {
             "phase": lambda width: PhaseListing(view, group, now_us, width, session_us),
@@ -57,6 +64,7 @@ class GroupScreen(FlightScreen):
             "ownership": lambda width: OwnershipListing(view, group, width),
             "rebalances": lambda width: RebalancesListing(view, group, now_us, width),
             "events": lambda width: EventLogListing(view, width, subjects),
+            "reconciliation": lambda width: ReconciliationListing(view, group, now_us, width),
         }
 
     def _is_brief(self, group: GroupView) -> bool:
@@ -66,8 +74,9 @@ class GroupScreen(FlightScreen):
         return 2 + 2 * number > self.board.size.height - OTHERS and not self.board.maximized
 
     def arrangement(self, width: int) -> Arrangement:
-        """On wide terminals the events are beside the rebalances."""
-        top = [[PanelSlot("phase")], [PanelSlot("members")], [PanelSlot("ownership")]]
+        """Reconciliation below the phase; on wide terminals the events are beside the rebalances."""
+        names = ("phase", "reconciliation", "members", "ownership")
+        top = [[PanelSlot(name)] for name in names if self.board.panels[name].display]
         if width >= WIDEST:
             return [*top, [PanelSlot("rebalances", 3), PanelSlot("events", 2)]]
         return [*top, [PanelSlot("rebalances")], [PanelSlot("events")]]
@@ -87,6 +96,10 @@ class GroupScreen(FlightScreen):
             return None
         if panel is not None and panel.id == "members" and panel.selected:
             return CommandTarget("member", panel.selected)
+        if panel is not None and panel.id == "reconciliation" and panel.selected:
+            name = self.console_app.flight.view.groups[self.group].members.get(panel.selected, "")
+            if name in self.console_app.flight.view.members:
+                return CommandTarget("member", name)
         return CommandTarget("group", self.group)
 
     def opened(self, panel: str, key: str) -> None:
@@ -95,5 +108,5 @@ class GroupScreen(FlightScreen):
             self.notify("the details open when the rebalance is over; panel 1 shows its phase", timeout=3)
         elif panel == "rebalances":
             self.app.push_screen(RebalanceDetailsScreen(self.group, key))
-        elif panel == "members":
+        elif panel in {"members", "reconciliation"}:
             self.console_app.action_fault()

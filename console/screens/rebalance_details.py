@@ -3,6 +3,7 @@
 from cluster.view.rebalances import RebalanceView
 from console.flight import Flight
 from console.player import Player
+from console.presenters import rebalance_causes
 from console.presenters.fault_menu import CommandTarget
 from console.presenters.list_view import Listing
 from console.presenters.rebalance_details import RebalanceDetailsListing, remedies_section
@@ -48,7 +49,7 @@ class RebalanceDetailsScreen(FlightScreen):
     def path(self) -> list[str]:
         """Below the group."""
         one = self._rebalance()
-        return ["overview", self.group, f"rebalance to generation {one.generation if one else 0}"]
+        return ["overview", self.group, f"rebalance to {rebalance_causes.number_words(one) if one else 'generation 0'}"]
 
     def selected_target(self) -> CommandTarget | None:
         """The group of the rebalance."""

@@ -132,7 +132,7 @@ def a_rebalance_stops_what_it_keeps(patch: Patch) -> None:
 
 def every_partition_is_read(patch: Patch) -> None:
     """No partition is said to be paused."""
-    patch.setattr(members, "_owned", lambda member: members.ranges(list(member.owned)))
+    patch.setattr(members, "_owned", lambda member: formatting.ranges(list(member.owned)))
 
 
 FALSE_STATE_PRESENTERS = {

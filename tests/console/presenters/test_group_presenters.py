@@ -8,8 +8,9 @@ from cluster.view import ClusterView
 from cluster.view.state import Heartbeat
 from console.presenters.activity_lanes import heartbeat_lane, poll_lane, window
 from console.presenters.awaited_members import awaited_ids, awaited_joins
+from console.presenters.formatting import ranges
 from console.presenters.list_view import Listing
-from console.presenters.members import MembersListing, ranges
+from console.presenters.members import MembersListing
 from console.presenters.partition_grids import OwnershipListing, lag_level
 from console.presenters.rebalance_details import details_lines
 from console.presenters.rebalance_phase import PhaseListing

@@ -9,7 +9,7 @@ from textual.pilot import Pilot
 from console.app import FlightdeckApp
 from console.screens.overlays import FailureScreen
 from console.themes import CONTRAST, LIGHT, MONO
-from tests.support.console import synthetic_transactions
+from tests.support.console import synthetic_consumer_groups, synthetic_transactions
 from tests.support.console.stopped_clock import StillFlight
 
 SIZES = [(80, 24), (120, 40), (200, 60)]
@@ -75,6 +75,21 @@ def test_screens(place: str, seconds: float, size: tuple[int, int], snap_compare
 def test_transactions(place: str, seconds: float, size: tuple[int, int], snap_compare: Compare) -> None:
     app = FlightdeckApp(source=StillFlight(seconds, events=tuple(synthetic_transactions.events(seconds))))
     assert snap_compare(app, terminal_size=size, run_before=looking(place))
+
+
+@pytest.mark.parametrize("size", SIZES[:2], ids=lambda size: f"{size[0]}x{size[1]}")
+@pytest.mark.parametrize(
+    ("place", "seconds", "keys"),
+    [("overview", 18.0, []), ("fulfilment", 18.0, []), ("fulfilment", 31.0, []), ("fulfilment", 31.0, ["4", "enter"])],
+    ids=["overview", "reconciling", "stable", "case-file"],
+)
+def test_consumer_groups(
+    place: str, seconds: float, keys: list[str], size: tuple[int, int], snap_compare: Compare
+) -> None:
+    source = StillFlight(seconds, events=tuple(synthetic_consumer_groups.events(seconds)))
+    source.names = synthetic_consumer_groups.NAMES
+    app = FlightdeckApp(source=source)
+    assert snap_compare(app, terminal_size=size, run_before=looking(place, *keys))
 
 
 @pytest.mark.parametrize("theme", [LIGHT, CONTRAST, MONO])
