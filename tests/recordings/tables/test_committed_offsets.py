@@ -23,7 +23,7 @@ from tests.support.truncation_scenarios import buffered, deposed
 
 SECOND_US = 1_000_000
 QUICK = ("committed-offset-moves-back", "unclean-election", "coordinator-failover", "offset-reset", "poison-pill")
-SEEDS = {36: {"late"}, 40: {"truncated"}, 110: {"earliest"}}
+SEEDS = {36: {"late"}, 40: {"truncated"}, 110: {"earliest"}, 303: {"seek"}}
 """Random flights with steps back, and their causes."""
 LESSON = "committed-offset-moves-back"
 
@@ -133,6 +133,11 @@ def test_of_the_swarm(seed: int) -> None:
     assert {row.cause for row in rows} == SEEDS[seed]
     for row, step in zip(rows, steps, strict=True):
         assert row.read_again == (0 if row.cause == "truncated" else read_again(events, step))
+
+
+def test_the_seeds_cover_what_moves_a_committed_offset_back() -> None:
+    """`test_of_the_swarm` holds that each seed still has its cause."""
+    assert set().union(*SEEDS.values()) >= {"seek", "late", "truncated", "earliest"}
 
 
 @pytest.mark.parametrize("spec", [deposed(), buffered()], ids=["deposed", "buffered"])
