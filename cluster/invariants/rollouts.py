@@ -11,14 +11,17 @@ from cluster.view import ClusterView
 
 
 class _PodBook:
-    """A rollout under way: its ready members, those it has asked to stop, its pods, and its replicas at the start."""
+    """A rollout under way: its ready members, those it has asked to stop, its pods, and the first name that it wants.
 
-    __slots__ = ("asked", "pods", "ready", "replicas")
+    Its names are numbered on from the first: what lies beyond as many as there are replicas, a `scale` has taken away.
+    """
 
-    def __init__(self, ready: tuple[str, ...], pods: tuple[str, ...], replicas: int) -> None:
+    __slots__ = ("asked", "first", "pods", "ready")
+
+    def __init__(self, ready: tuple[str, ...], pods: tuple[str, ...], names: tuple[str, ...]) -> None:
         self.ready, self.pods = dict.fromkeys(ready), dict.fromkeys(pods)
         self.asked: dict[str, None] = {}
-        self.replicas = replicas
+        self.first = _number(names[0]) if names else 1
 
 
 class RolloutInvariants:
@@ -42,7 +45,7 @@ class RolloutInvariants:
 
     def started(self, event: e.RolloutStarted) -> None:
         """Begin a book."""
-        self._under_way[event.target] = _PodBook(event.ready, event.replaced, len(event.names))
+        self._under_way[event.target] = _PodBook(event.ready, event.replaced, event.names)
 
     def ended(self, event: e.RolloutEnded) -> None:
         """Close a book."""
@@ -75,8 +78,9 @@ class RolloutInvariants:
             limit = f"{event.max_unavailable} of {event.replicas} may be away"
             broken("K1", event, f"{event.target}: {left} ready members are left, {limit}")
         book.pods = {name: None for name in book.pods if name not in event.stops} | dict.fromkeys(event.starts)
+        book.pods = {name: None for name in book.pods if _number(name) < book.first + event.replicas}
         most = event.replicas + event.max_surge
-        if event.starts and event.replicas == book.replicas and len(book.pods) > most:
+        if event.starts and len(book.pods) > most:
             broken("K2", event, f"{event.target}: {len(book.pods)} pods, {most} may be there")
 
     def _gated(self, event: e.RolloutAdvanced) -> None:
@@ -95,3 +99,8 @@ class RolloutInvariants:
         most = min(autoscaler.most, max(autoscaler.least, partitions))
         if not autoscaler.least <= event.to <= most:
             broken("K4", event, f"{event.group} gets {event.to} members, {autoscaler.least} to {most} are allowed")
+
+
+def _number(name: str) -> int:
+    """The number at the end of a member's name."""
+    return int(name.rpartition("-")[2])

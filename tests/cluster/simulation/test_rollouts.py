@@ -208,15 +208,19 @@ def test_a_rollout_that_takes_too_many_is_caught(monkeypatch: pytest.MonkeyPatch
         judged(spec)
 
 
-def test_a_rollout_that_starts_too_many_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
-    spec = scenario((20, "rollout deployment g"), until_s=60)
+@pytest.mark.parametrize("scaled", [[], [(21, "scale g to 6")]], ids=["as declared", "scaled meanwhile"])
+def test_a_rollout_that_starts_too_many_is_caught(
+    scaled: list[tuple[int, str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    spec = scenario((20, "rollout deployment g"), *scaled, until_s=60)
     judged(spec)
     replace = Rollouts._replace
 
     def with_more_surge(rollouts: Rollouts, rollout: GroupRollout) -> tuple[list[str], list[str]]:
-        rollout.surge += 2
+        extra = 2 if rollouts._cluster.timeline.now_us >= (21_000_000 if scaled else 0) else 0
+        rollout.surge += extra
         done = replace(rollouts, rollout)
-        rollout.surge -= 2
+        rollout.surge -= extra
         return done
 
     monkeypatch.setattr(Rollouts, "_replace", with_more_surge)
