@@ -32,6 +32,30 @@ PROBES: dict[str, str] = {
     "heartbeat: old generation": "Heartbeat is refused with ILLEGAL_GENERATION",
     "heartbeat: at the barrier": "Heartbeat is answered REBALANCE_IN_PROGRESS",
     "heartbeat: unknown member": "Heartbeat is refused with UNKNOWN_MEMBER_ID",
+    # groups of the new protocol
+    "consumer group: a regular expression matches other topics": "a refresh of a regular expression finds other topics",
+    "consumer group: topics changed": "the group epoch rises because the subscribed topics have other partitions",
+    "consumer group: the next target has to wait": "a target is computed later (group.consumer.assignment.interval.ms)",
+    "consumer group: a classic request": "a request of the classic protocol comes to a group of the new one",
+    "consumer group: static member leaves for a while": "a static member leaves with epoch -2",
+    "consumer group: session expired": "a member is removed because its session has expired",
+    "consumer group: rebalance timeout": "a member is removed because it did not give up partitions in time",
+    "consumer group: a classic group has the id": "a classic group with members refuses a member of the new protocol",
+    "consumer group: takes the place of an empty classic group": "an empty classic group becomes a new one",
+    "consumer group: full": "a member is refused with GROUP_MAX_SIZE_REACHED",
+    "consumer group: instance id not released": "a static member is refused with UNRELEASED_INSTANCE_ID",
+    "consumer group: static member is back": "a static member takes the place that it left",
+    "consumer group: instance id fenced": "a static member is refused with FENCED_INSTANCE_ID",
+    "consumer group: member epoch fenced": "a member is refused with FENCED_MEMBER_EPOCH",
+    "consumer group: unknown member": "a member is refused with UNKNOWN_MEMBER_ID",
+    "consumer group: the answer was lost": "a member that missed an answer goes on with its previous epoch",
+    "reconciliation: revocation not confirmed": "a member has not given up yet what it must",
+    "reconciliation: topic unsubscribed": "a member gives up the partitions of a topic that it no longer subscribes to",
+    "reconciliation: partitions unreleased": "a partition of a member's target belongs to another one yet",
+    "commit: unknown member of a consumer group": "OffsetCommit is refused with UNKNOWN_MEMBER_ID by the new protocol",
+    "commit: stale member epoch": "OffsetCommit is refused with STALE_MEMBER_EPOCH",
+    "commit: an older epoch will do": "OffsetCommit has an older epoch, with which the partition was assigned",
+    "offsets: fetched with a stale epoch": "OffsetFetch is refused with STALE_MEMBER_EPOCH",
     # offsets of groups
     "commit: old generation": "OffsetCommit is refused with ILLEGAL_GENERATION",
     "commit: the group rebalances": "OffsetCommit is refused with REBALANCE_IN_PROGRESS",
@@ -91,7 +115,19 @@ PROBES: dict[str, str] = {
 _AFTER_ITS_SUCCESSOR: Final = (
     "a replaced coordinator's marker would have to come after its successor's next transaction began"
 )
+_ONE_PROTOCOL: Final = "no group of the swarm changes its protocol"
+_NOT_STATIC: Final = "a static member that is killed and comes back within its session ends for good"
+
 NOT_ASKED: dict[str, str] = {
+    "consumer group: a regular expression matches other topics": "the swarm's groups name their topics",
+    "consumer group: a classic request": _ONE_PROTOCOL,
+    "consumer group: a classic group has the id": _ONE_PROTOCOL,
+    "consumer group: takes the place of an empty classic group": _ONE_PROTOCOL,
+    "consumer group: full": "a crashed member of the new protocol would not come back, so none is refused",
+    "consumer group: static member leaves for a while": _NOT_STATIC,
+    "consumer group: static member is back": _NOT_STATIC,
+    "consumer group: instance id not released": _NOT_STATIC,
+    "consumer group: instance id fenced": _NOT_STATIC,
     "join: protocols differ": "all members of a group in a scenario have one list of assignors",
     "offsets: expired": "offsets.retention.minutes is at least one, and a flight of the swarm lasts a minute",
     "offsets: the group expired": "as offsets: expired",

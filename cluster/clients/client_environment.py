@@ -17,6 +17,8 @@ class ClientEnvironment(msgspec.Struct):
     `transaction_version`: the cluster's `transaction.version`, as brokers report it in ApiVersions. `leaders`: the
     controller's view of every partition, used only to skip metadata requests that would change nothing.
     `start_jitter_us`: a consumer's application starts later than its process by less than this.
+    `group_session_timeout_ms` and `group_heartbeat_interval_ms`: those of members of groups of the new protocol, which
+    brokers decide.
     """
 
     timeline: Timeline
@@ -28,3 +30,5 @@ class ClientEnvironment(msgspec.Struct):
     leaders: Mapping[str, PartitionMetadata]
     transaction_version: int = 2
     start_jitter_us: int = 0
+    group_session_timeout_ms: int = 45_000
+    group_heartbeat_interval_ms: int = 5_000

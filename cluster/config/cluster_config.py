@@ -14,6 +14,8 @@ class ClusterConfig(TypedConfig, frozen=True, rename=key_of_field):
     auto_leader_rebalance_enable: bool
     leader_imbalance_check_interval_seconds: int
     leader_imbalance_per_broker_percentage: int
+    group_consumer_session_timeout_ms: int
+    group_consumer_heartbeat_interval_ms: int
     offsets_topic_num_partitions: int
     offsets_topic_replication_factor: int
     transaction_state_log_num_partitions: int

@@ -9,7 +9,6 @@ from cluster.config.keys import CONFIG_KEYS, ROUND_ROBIN
 
 UNBUILT: dict[str, str] = {
     "partitioner.class": "a partitioner of one's own",
-    "group.protocol=consumer": "group.protocol = consumer",
 }
 
 

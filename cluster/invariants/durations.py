@@ -164,8 +164,8 @@ class DurationInvariants:
         watch = self._watch(event.group)
         if event.member_id in watch.earliest_sign_us:  # else its session is not armed
             watch.earliest_sign_us[event.member_id] = watch.latest_sign_us[event.member_id] = event.at_us
-        if group.state != "Stable" or event.error != "NONE":
-            watch.heartbeats_us.clear()
+        if group.state != "Stable" or event.error != "NONE" or group.consumer is not None:
+            watch.heartbeats_us.clear()  # a member of the new protocol acknowledges between two intervals
             return
         self._rhythm(event, watch)
         if event.at_us - watch.checked_us > LATE_US:

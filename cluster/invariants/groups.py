@@ -7,6 +7,7 @@ from cluster.invariants.sentences import broken
 from cluster.invariants.transactions import TransactionInvariants
 from cluster.protocol.rebalance_causes import RebalanceCause
 from cluster.view import ClusterView
+from cluster.view.rebalances import ConsumerGroupView
 from cluster.view.state import GroupView, MemberView
 
 
@@ -26,6 +27,7 @@ class GroupInvariants:
         return {
             e.JoinBarrierCompleted: self.join_barrier_completed,
             e.GroupLoaded: self.group_loaded,
+            e.ConsumerGroupLoaded: self.consumer_group_loaded,
             e.GroupDeleted: self.group_deleted,
             e.GroupStabilized: self.group_stabilized,
             e.PartitionsAssigned: self.partitions_assigned,
@@ -63,6 +65,11 @@ class GroupInvariants:
 
     def group_loaded(self, event: e.GroupLoaded) -> None:
         """G10. A loading coordinator may revert a generation that was never written."""
+        self.consumer_group_loaded(event)
+        self._generations[event.group] = event.generation, self._epoch(event.group)
+
+    def consumer_group_loaded(self, event: e.GroupLoaded | e.ConsumerGroupLoaded) -> None:
+        """G10."""
         known, log = self._committed.setdefault(event.group, {}), self._log(event.group)
         missing = [name for name in known if name not in event.offsets]
         if missing and (log is None or not log.lossy):
@@ -70,7 +77,6 @@ class GroupInvariants:
             broken("G10", event, f"{event.group}: {found}")
         for name in missing:  # its other offsets may not be committed yet
             del known[name]
-        self._generations[event.group] = event.generation, self._epoch(event.group)
 
     def group_deleted(self, event: e.GroupDeleted) -> None:
         """Forget a deleted group."""
@@ -95,7 +101,9 @@ class GroupInvariants:
         self._committed.setdefault(event.group, {}).update(dict.fromkeys(event.offsets))
         if not event.member and event.generation < 0:
             self._transactions.offsets_counted(event, group.coordinator_partition)
-        if group.state == "Stable" and event.generation >= 0:
+        if group.consumer is not None:
+            self._epoch_committed(event, group.consumer)
+        elif group.state == "Stable" and event.generation >= 0:
             if event.generation != group.generation:
                 found = f"{event.member} committed with generation {event.generation}"
                 broken("G6", event, f"{event.group}: {found}, the group is Stable in {group.generation}")
@@ -114,15 +122,26 @@ class GroupInvariants:
                     f"{event.group} committed {offset} in {name}, the high watermark is {log.highest_watermark}",
                 )
 
+    @staticmethod
+    def _epoch_committed(event: e.OffsetsCommitted, consumer: ConsumerGroupView) -> None:
+        """G6: the epoch may have risen since the coordinator took the commit, and never falls."""
+        known = consumer.members.get(event.member_id)
+        if known is not None and event.generation > known.epoch >= 0:
+            found = f"{event.member} committed with epoch {event.generation}, its coordinator gave it {known.epoch}"
+            broken("G6", event, f"{event.group}: {found}")
+
     def offsets_expired(self, event: e.OffsetsExpired) -> None:
         """Forget expired offsets."""
         for name in event.partitions:
             self._committed.get(event.group, {}).pop(name, None)
 
     def heartbeat_answered(self, event: e.HeartbeatAnswered) -> None:
-        """Note the restart of a session."""
+        """Note the restart of a session. In the new protocol an answer may wait for records; the session does not."""
         if event.session_deadline_us >= 0:
-            self._beats[event.member_id] = event.at_us, event.member
+            known, since_us = self._view.members.get(event.member), event.at_us
+            if known is not None and self._view.groups[event.group].consumer is not None:
+                since_us = event.session_deadline_us - known.session_timeout_ms * 1_000
+            self._beats[event.member_id] = since_us, event.member
 
     def member_removed(self, event: e.MemberRemoved) -> None:
         """G9."""

@@ -13,6 +13,7 @@ from cluster import events as e
 from cluster.invariants.assignments import AssignmentInvariants
 from cluster.invariants.committed_reads import CommittedReads
 from cluster.invariants.compaction import CompactionInvariants
+from cluster.invariants.consumer_groups import ConsumerGroupInvariants
 from cluster.invariants.durations import DurationInvariants
 from cluster.invariants.groups import GroupInvariants
 from cluster.invariants.handlers import Handlers
@@ -55,6 +56,8 @@ class Invariants:
         if "group" in declared:
             self._watch(AssignmentInvariants(view).handlers())
             self._watch(DurationInvariants(spec, view).handlers())
+        if "consumer group" in declared:
+            self._watch(ConsumerGroupInvariants(view).handlers())
         self._watch(RolloutInvariants(spec, view).handlers())
         self._watch(StreamInvariants(spec, view, known, log_of).handlers())
         if log_of is not None:
@@ -106,6 +109,8 @@ def _declared(spec: ScenarioSpec) -> dict[str, None]:
     found: dict[str, None] = {}
     if spec.groups:
         found["group"] = None
+    if any(group.speaks_new_protocol for group in spec.groups):
+        found["consumer group"] = None
     if any(group.autoscaler is not None for group in spec.groups):
         found["autoscaler"] = None
     if any("compact" in _policy(spec, topic) for topic in spec.topics):

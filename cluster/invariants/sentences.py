@@ -67,6 +67,13 @@ SENTENCES: dict[str, Sentence] = {
         "AssignedIsNoMember", "a consumer that calls assign() joins no group and reads what it named", "group"
     ),
     "G14": Sentence("CommitsMoveOn", "a committed offset moves back only by a seek, a reset or a loss", "group"),
+    "E1": Sentence("EpochsRise", "a group epoch rises with each bump, a member epoch never falls", "consumer group"),
+    "E2": Sentence(
+        "OneOwnerAtATime", "a partition goes to another member after its owner has given it up", "consumer group"
+    ),
+    "E3": Sentence(
+        "OthersReadOn", "a member stops reading only the partitions that its coordinator takes", "consumer group"
+    ),
     "S1": Sentence("SessionTimeout", "a session lasts session.timeout.ms from the last sign of life", "group"),
     "S2": Sentence("RebalanceTimeout", "members have max.poll.interval.ms to rejoin, and to sync", "group"),
     "S3": Sentence("InitialDelay", "a first barrier is open for group.initial.rebalance.delay.ms", "group"),

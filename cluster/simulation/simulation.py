@@ -345,7 +345,12 @@ class Simulation:
         version = self._config.transaction_version
         leaders = self.controller.partitions
         known = self.timeline, self.network, endpoints, self.emit, self.seed, self._key_order, leaders, version
-        return ClientEnvironment(*known, start_jitter_us=self.spec.start_jitter_us)
+        return ClientEnvironment(
+            *known,
+            start_jitter_us=self.spec.start_jitter_us,
+            group_session_timeout_ms=self._config.group_consumer_session_timeout_ms,
+            group_heartbeat_interval_ms=self._config.group_consumer_heartbeat_interval_ms,
+        )
 
     def _declare_group(self, group: GroupSpec) -> None:
         member = group.instances()[0] if group.members else group.name
@@ -365,6 +370,10 @@ class Simulation:
                 sink=group.application.sink or "",
             )
         )
+        if config.group_protocol == "consumer":
+            self.emit(
+                e.GroupProtocolDeclared(group=group.name, protocol=config.group_protocol, topic_regex=group.topic_regex)
+            )
         for name in group.instances():
             self._declare_member(group, name)
 

@@ -145,12 +145,14 @@ class GroupSpec(msgspec.Struct, frozen=True):
 
     `startup_us`: from each start of a process until its application calls its first poll(). `ready`: a member is ready
     when it polls (`started`), or when it has its first assignment (`joined`).
+    `topic_regex`: what members of the new protocol subscribe to instead of topics; the broker finds those that match.
     `own`: the settings of the members that differ from the others. `assign`: the partitions of members that call
     assign() instead of subscribe(), and so join no group.
     """
 
     name: str
     topics: tuple[str, ...] = ()
+    topic_regex: str = ""
     subscriptions: dict[str, tuple[str, ...]] = {}
     assign: dict[str, tuple[str, ...]] = {}
     members: int = 1
@@ -203,6 +205,13 @@ class GroupSpec(msgspec.Struct, frozen=True):
     def assigns_all(self) -> bool:
         """Whether every declared member calls assign(), and so none joins the group."""
         return bool(self.assign) and all(name in self.assign for name in self.instances())
+
+    @property
+    def speaks_new_protocol(self) -> bool:
+        """Whether a member has `group.protocol = consumer` (KIP-848)."""
+        return any(
+            config.get("group.protocol") == "consumer" for config in (self.config, *(m.config for m in self.own))
+        )
 
     def every_assignor(self) -> tuple[str, ...]:
         """The assignors of the group and of each member that has its own, each once."""

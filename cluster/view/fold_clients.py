@@ -121,7 +121,7 @@ def member_state_changed(view: ClusterView, event: e.MemberStateChanged) -> None
     member = view.members[event.member]
     member.state, member.reason = event.state, event.reason
     member.member_id, member.generation = event.member_id, event.generation
-    if event.state == "Syncing":  # the answer to its JoinGroup
+    if event.state in ("Syncing", "JOINING"):  # after the answer to its JoinGroup; with the new protocol at once
         member.heartbeats_from_us = event.at_us
     if event.state == "Fenced":
         member.fenced += 1

@@ -4,6 +4,7 @@ from recordings.kafka_log.state import KafkaLogState, Line, MemberLogState
 
 COORDINATOR = "org.apache.kafka.clients.consumer.internals.ConsumerCoordinator"
 CONSUMER = "org.apache.kafka.clients.consumer.internals.ClassicKafkaConsumer"
+ASYNC_CONSUMER = "org.apache.kafka.clients.consumer.internals.AsyncKafkaConsumer"
 
 ERRORS = {
     "REQUEST_TIMED_OUT": "The request timed out.",

@@ -6,7 +6,9 @@ import re
 
 from cluster import events as e
 from cluster.protocol import reasons
+from cluster.protocol.client_states import ConsumerMemberState
 from recordings.kafka_log.consumer_lines import (
+    ASYNC_CONSUMER,
     CONSUMER,
     ERRORS,
     EXCEPTIONS,
@@ -61,7 +63,8 @@ def member_started(log: KafkaLogState, event: e.MemberStarted) -> list[Line]:
 def subscribed(log: KafkaLogState, member: str) -> list[Line]:
     """The consumer's line on its subscription; none for one that calls assign()."""
     topics = ", ".join(log.member(member).topics)
-    return [consumer_line(log, member, f"Subscribed to topic(s): {topics}", CONSUMER)] if topics else []
+    logger = ASYNC_CONSUMER if log.group(log.member(member).group).consumer else CONSUMER
+    return [consumer_line(log, member, f"Subscribed to topic(s): {topics}", logger)] if topics else []
 
 
 @WRITER.handles(e.MemberStopped)
@@ -330,10 +333,10 @@ def partitions_assigned(log: KafkaLogState, event: e.PartitionsAssigned) -> list
         return [consumer_line(log, event.member, f"Assigned to partition(s): {named}", CONSUMER)]
     given = log.group(event.group).assignment.get(known.member_id, event.partitions)
     added = f"Adding newly assigned partitions: {tree_set(event.partitions)}"
-    return [
-        consumer_line(log, event.member, f"Notifying assignor about the new {assignment_text(given)}"),
-        consumer_line(log, event.member, added, INVOKER),
-    ]
+    lines = [consumer_line(log, event.member, added, INVOKER)]
+    if known.state == ConsumerMemberState.RECONCILING:  # the assignor is the broker's
+        return lines
+    return [consumer_line(log, event.member, f"Notifying assignor about the new {assignment_text(given)}"), *lines]
 
 
 @WRITER.handles(e.RebalanceListenerCalled)
@@ -391,6 +394,6 @@ def partitions_revoked(log: KafkaLogState, event: e.PartitionsRevoked) -> list[L
     )
     lost = [consumer_line(log, event.member, f"Lost previously assigned partitions {names}", INVOKER)]
     lost += _unpauses(log, event, LOST)
-    if known.state == "Fenced":  # only close() revokes them, and logs no reason
+    if known.state == "Fenced" or known.state in tuple(ConsumerMemberState):  # no reason is logged with it
         return lost
     return [consumer_line(log, event.member, message), *lost]

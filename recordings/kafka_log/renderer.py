@@ -15,6 +15,7 @@ from recordings.kafka_log import (
     assignments,
     brokers,
     consumer_group_coordinators,
+    consumer_memberships,
     consumers,
     followers,
     group_coordinators,
@@ -26,6 +27,7 @@ from recordings.kafka_log.handlers import Renderer
 from recordings.kafka_log.state import KafkaLogState
 
 WRITERS = (
+    consumer_memberships.WRITER,
     consumers.WRITER,
     assignments.WRITER,
     heartbeats.WRITER,

@@ -33,11 +33,12 @@ SHORTEST_LOOK_US: Final = 100_000
 def read_group(table: TomlTable) -> GroupSpec:
     """Read a `[[group]]` table."""
     config = table.config("consumer")
-    if not any(table.has(key) for key in ("topics", "subscriptions", "assign")):
+    if not any(table.has(key) for key in ("topics", "topic_regex", "subscriptions", "assign")):
         table.wrong("topics", "topics (or subscriptions) is missing")
     group = GroupSpec(
         name=table.take("name", filled_text, "", required=True),
         topics=table.take("topics", filled_words, ()),
+        topic_regex=table.take("topic_regex", filled_text, ""),
         subscriptions=_subscriptions(table.table("subscriptions")),
         assign=(assign := _subscriptions(table.table("assign"))),
         members=table.take("members", whole(0), max(1, len(assign))),

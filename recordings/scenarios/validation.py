@@ -10,7 +10,7 @@ from typing import cast
 import msgspec
 
 from cluster.commands import AddPartitions, CommandError, Scale, Set, check
-from cluster.config import LONG_MAX, cross_errors, defaults, format_duration, nearest
+from cluster.config import DEFAULT_ASSIGNORS, LONG_MAX, cross_errors, defaults, format_duration, nearest
 from cluster.events import EVENT_KINDS
 from cluster.protocol.record_batch import RECORD_BATCH_OVERHEAD_BYTES, RECORD_OVERHEAD_BYTES
 from cluster.spec import (
@@ -200,8 +200,20 @@ def _producer(spec: ScenarioSpec, producer: ProducerSpec, place: Place) -> Itera
         yield Problem((*place, "transactions"), reason)
 
 
+def _topic_regex(group: GroupSpec, place: Place) -> Iterator[Problem]:
+    """Source: `ClassicKafkaConsumer.subscribe(SubscriptionPattern)`, which refuses."""
+    if not group.topic_regex:
+        return
+    if group.topics or group.subscriptions:
+        yield Problem(place, "topic_regex: a consumer subscribes to topics or to a regular expression, not to both")
+    if group.config.get("group.protocol") != "consumer":
+        reason = "topic_regex: Subscribe to RE2/J pattern is not supported when using the CLASSIC protocol"
+        yield Problem(place, f"{reason} defined in config group.protocol")
+
+
 def _group(spec: ScenarioSpec, group: GroupSpec, place: Place) -> Iterator[Problem]:
     yield from _topics(spec, group.topics, (*place, "topics"))
+    yield from _topic_regex(group, (*place, "topic_regex"))
     members = spec.names().groups.get(group.name, ())
     for member, topics in group.subscriptions.items():
         if member not in members:
@@ -209,12 +221,15 @@ def _group(spec: ScenarioSpec, group: GroupSpec, place: Place) -> Iterator[Probl
             yield Problem((*place, "subscriptions", member), reason, nearest(member, members))
         yield from _topics(spec, topics, (*place, "subscriptions", member))
     yield from _assign(spec, group, members, (*place, "assign"))
-    missing = [member for member in members if not group.topics_of(member)]
+    missing = [member for member in members if not group.topics_of(member) and not group.topic_regex]
     if missing and group.subscriptions:
         yield Problem((*place, "subscriptions"), f"subscriptions: {missing[0]} has none, and the group has no topics")
     for error in cross_errors("consumer", group.config):
         yield Problem((*place, "config", error.key), error.reason)
     yield from refused_keys(group.config, (*place, "config"))
+    if group.config.get("group.protocol") == "consumer" and group.assignors != DEFAULT_ASSIGNORS:
+        reason = "partition.assignment.strategy cannot be set when group.protocol=CONSUMER"
+        yield Problem((*place, "assignors"), f"assignors: {reason}")
     for index, assignor in enumerate(group.assignors):
         unloadable = custom_assignors.load_error(assignor)
         if unloadable is not None:

@@ -147,6 +147,7 @@ def _group(group: GroupSpec) -> str:
     rows: list[Row] = [
         ("name", group.name, None),
         ("topics", list(group.topics), []),
+        ("topic_regex", group.topic_regex, ""),
         ("subscriptions", {member: list(topics) for member, topics in group.subscriptions.items()}, {}),
         ("assign", {member: list(names) for member, names in group.assign.items()}, {}),
         ("members", group.members, max(1, len(group.assign))),

@@ -115,7 +115,7 @@ def _group(spec: ScenarioSpec, group: GroupSpec) -> Iterator[str]:
         yield f"{counts}.lost == 0"
     if not settles(spec, group):
         return
-    state = "Assigned" if group.assign else "Stable"
+    state = "Assigned" if group.assign else "STABLE" if group.speaks_new_protocol else "Stable"
     empty = f'{where}.state in ["Empty", "Dead"] && {where}.members == 0'
     yield empty if group.assign else f'{where}.state == "Stable" && {where}.members == {group.members}'
     restless = is_restless(spec, group)
@@ -191,6 +191,8 @@ def repeats_commits(group: GroupSpec, *, undisturbed: bool) -> bool:
 
 def _is_cooperative(group: GroupSpec) -> bool:
     """Whether its members keep their partitions in a rebalance: all of their assignors support it."""
+    if group.speaks_new_protocol:
+        return True
     return all("COOPERATIVE" in protocols_of(assignor_named(name)) for name in group.every_assignor())
 
 

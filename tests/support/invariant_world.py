@@ -24,6 +24,7 @@ SPEC = ScenarioSpec(
             config={"isolation.level": "read_committed"},
             autoscaler=AutoscalerSpec(100, least=2, most=4),
         ),
+        GroupSpec("c", ("orders",), config={"group.protocol": "consumer"}),
     ),
 )
 VERSION_1 = msgspec.structs.replace(SPEC, config={"transaction.version": 1})
@@ -263,3 +264,36 @@ def copied(event: e.Event) -> e.Event:
 def world_of(**logs: PartitionLog) -> World:
     known = {int(name[1:]): log for name, log in logs.items()}
     return World(log_of=lambda broker, partition: known.get(broker) if partition == P else None)
+
+
+def epoch_bumped(epoch: int) -> e.Event:
+    return e.ConsumerGroupEpochBumped(group="g", epoch=epoch, cause="member joined", broker=1, metadata_hash=0)
+
+
+def targeted(
+    member: str, epoch: int, assigned: tuple[str, ...] = (), pending: tuple[str, ...] = ()
+) -> list[e.Event]:  # fmt: skip
+    """The coordinator moves a member of the new protocol towards its target, and the client is RECONCILING."""
+    return [
+        e.ConsumerMemberSubscribed(
+            group="g", member=member, member_id=f"{member}-id", instance_id="", epoch=epoch, topics=("orders",),
+            topic_regex="", assignor="", rebalance_timeout_ms=1,
+        ),
+        e.MemberStateChanged(
+            group="g", member=member, member_id=f"{member}-id", generation=epoch, state="RECONCILING", reason=""
+        ),
+        e.MemberAssignmentChanged(
+            group="g", member=member, member_id=f"{member}-id", state="STABLE", epoch=epoch, previous_epoch=0,
+            assigned=assigned, pending_revocation=pending,
+        ),
+    ]  # fmt: skip
+
+
+def gives_up(member: str) -> list[e.Event]:
+    """It gives its partition up, and acknowledges that."""
+    return [
+        e.PartitionsRevoked(group="g", member=member, partitions=(P,), lost=False),
+        e.MemberStateChanged(
+            group="g", member=member, member_id=f"{member}-id", generation=1, state="ACKNOWLEDGING", reason=""
+        ),
+    ]

@@ -43,7 +43,7 @@ class AsyncMembership(GroupMembership):
         self.lookup = CoordinatorLookup(consumer)
         self.thread: NetworkThread = NetworkThread(consumer, self.lookup)
         self._listener = RebalanceListener(consumer, application, self.thread)
-        self.positions = Positions(consumer)
+        self.positions = Positions(consumer, with_epoch=True)
         self.commits = OffsetCommits(consumer, self._commit_failed)
         self.reset()
 

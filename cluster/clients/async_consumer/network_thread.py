@@ -49,13 +49,13 @@ class NetworkThread(BackgroundThread):
         """Run the thread until its process ends."""
         consumer = self._consumer
         while True:
+            self.run_once()
             waiter = self._waiter = consumer.timeline.waiter("its next request")
             due_us = NEVER_US if self._heartbeats is None or self._paused else self._heartbeats.next_us
             if due_us >= NEVER_US:
                 await consumer.park(waiter)
             else:
                 await consumer.park_until(waiter, max(consumer.timeline.now_us, due_us))
-            self.run_once()
 
     def run_once(self) -> None:
         """Look up an unknown coordinator, and send the heartbeat that is due."""

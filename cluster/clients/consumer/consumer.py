@@ -111,8 +111,8 @@ class Consumer(ConsumerHost):
                 member=self.name,
                 instance_id=config.group_instance_id or "",
                 topics=self.topics,
-                session_timeout_ms=config.session_timeout_ms,
-                heartbeat_interval_ms=config.heartbeat_interval_ms,
+                session_timeout_ms=self.session_timeout_us // MS,
+                heartbeat_interval_ms=self.heartbeat_interval_us // MS,
                 max_poll_interval_ms=config.max_poll_interval_ms,
             )
         )

@@ -54,7 +54,7 @@ class ConsumerHost(Process, ABC):
         self.spec, self.group = spec, spec.name
         self.user_assigned = spec.assign.get(name, ())
         self.topics = () if self.user_assigned else spec.topics_of(name)
-        self.topic_regex = ""
+        self.topic_regex = "" if self.user_assigned else spec.topic_regex
         self.assignors: tuple[Assignor, ...] = ()
         self.cooperative = False
         self.read_replica = ReadReplica(self, self.group, self._read_replicas_changed)
@@ -70,8 +70,12 @@ class ConsumerHost(Process, ABC):
         """Make the typed configuration, and read the keys that are used most; those change in flight."""
         self.config = config = ConsumerConfig.of(self._values)
         self.read_timeouts(config)
-        self.session_timeout_us = config.session_timeout_ms * MS
-        self.heartbeat_interval_us = config.heartbeat_interval_ms * MS
+        if config.group_protocol == "consumer":  # the broker decides
+            session_timeout_ms = self.environment.group_session_timeout_ms
+            heartbeat_interval_ms = self.environment.group_heartbeat_interval_ms
+        else:
+            session_timeout_ms, heartbeat_interval_ms = config.session_timeout_ms, config.heartbeat_interval_ms
+        self.session_timeout_us, self.heartbeat_interval_us = session_timeout_ms * MS, heartbeat_interval_ms * MS
         self.max_poll_interval_us = config.max_poll_interval_ms * MS
         self.max_poll_records = config.max_poll_records
         self.auto_commit_interval_us = max(1, config.auto_commit_interval_ms) * MS  # 0: with every poll()

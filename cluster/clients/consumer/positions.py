@@ -27,10 +27,13 @@ _NOT_THERE = (ErrorCode.NOT_COORDINATOR, ErrorCode.COORDINATOR_NOT_AVAILABLE)
 
 
 class Positions:
-    """The owned partitions without a position, and the requests that find one."""
+    """The owned partitions without a position, and the requests that find one.
 
-    def __init__(self, consumer: ConsumerHost) -> None:
-        self._consumer = consumer
+    `with_epoch`: OffsetFetch has the member epoch, and the coordinator refuses an old one (STALE_MEMBER_EPOCH).
+    """
+
+    def __init__(self, consumer: ConsumerHost, *, with_epoch: bool = False) -> None:
+        self._consumer, self._with_epoch = consumer, with_epoch
         self.validation = PositionValidation(consumer, self._reset_by_policy)
         self.reset()
 
@@ -114,6 +117,8 @@ class Positions:
     async def _ask_committed(self, ask: list[str]) -> None:
         consumer = self._consumer
         request = m.OffsetFetchRequest(consumer.group, ask, require_stable=True)
+        if self._with_epoch and consumer.generation > 0:
+            request.member_id, request.member_epoch = consumer.member_id, consumer.generation
         response: m.OffsetFetchResponse | None = await consumer.ask_coordinator(request)
         if response is None or response.error is not ErrorCode.NONE:
             if response is not None and response.error in _NOT_THERE:

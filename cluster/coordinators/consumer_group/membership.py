@@ -187,7 +187,7 @@ def _epoch_refusal(member: ConsumerGroupMember, request: ConsumerGroupHeartbeatR
     if word == "smaller" and epoch == member.previous_epoch and _is_subset(request.owned, member.assigned):
         reached("consumer group: the answer was lost")
         return None
-    reached(f"consumer group: {word} epoch")
+    reached("consumer group: member epoch fenced")
     words = (
         f"The consumer group member has a {word} member epoch ({epoch}) than the one known by the group coordinator"
         f" ({member.epoch}). The member must abandon all its partitions and rejoin."

@@ -226,7 +226,8 @@ def test_transactions_need_idempotence() -> None:
         ('subscriptions = { "audit-2" = ["orders"] }\ntopics = ["orders"]', 14, "subscriptions: audit has no member"),
         ('subscriptions = { "audit-1" = ["orders"] }\nmembers = 2', 14, "subscriptions: audit-2 has none"),
         ('topics = ["orders"]\nconfig = { "heartbeat.interval.ms" = 50000 }', 15, "must be below session.timeout.ms"),
-        ('topics = ["orders"]\nconfig = { "group.protocol" = "consumer" }', 15, "not built yet: group.protocol"),
+        ('topics = ["orders"]\nconfig = { "group.remote.assignor" = "range" }', 15, "when group.protocol=CLASSIC"),
+        ('topic_regex = "o.*"', 14, "Subscribe to RE2/J pattern is not supported when using the CLASSIC protocol"),
         (
             'topics = ["orders"]\nconfig = { "auto.offset.reset" = "by_duration:1h" }',
             15,

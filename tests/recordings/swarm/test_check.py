@@ -85,7 +85,9 @@ def test_every_session_that_a_crash_brings_back_is_over_before_the_end() -> None
     assert any(AUDIT in [group.name for group in spec.groups] for spec in audited)
     for spec in [*(draw(seed, MINUTE_US).spec for seed in range(60)), *audited]:
         for group in spec.groups:
-            if commands_of(spec, Crash) or group.name != AUDIT:
+            if group.speaks_new_protocol:
+                assert RESTARTED_MS + int(str(spec.config["group.consumer.session.timeout.ms"])) < HEALING_US // 1_000
+            elif commands_of(spec, Crash) or group.name != AUDIT:
                 assert RESTARTED_MS * 1_000 + session_us(group) < HEALING_US, group.name
 
 
