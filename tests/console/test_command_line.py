@@ -66,7 +66,7 @@ def test_wrong_words_are_shown_by_their_column(text: str, column: int, suggestio
         ("speed fl", ["flat out"]),
         ("kill billing-", ["billing-1", "billing-2", "billing-3", "billing-4"]),
         ("until gro", []),
-        ("step rebalance", ["rebalance_started"]),
+        ("step rebalance_s", ["rebalance_started"]),
     ],
 )
 def test_completion_offers_whole_words(text: str, expected: list[str]) -> None:

@@ -28,6 +28,7 @@ SILENT = {
     "record_failed", "record_dead_lettered", "rebalance_listener_returned",  # the application's own
     "application_stalled", "heartbeats_paused", "member_starting_up", "member_ready",
     "preferred_read_replica_changed", "partitions_paused", "partitions_resumed",
+    "member_epoch_changed",  # the state that it leads to has a line
     "rollout_started", "rollout_advanced", "rollout_ended", "group_autoscaled",
 }  # fmt: skip
 """Facts of which Kafka's logs, at level INFO, say nothing."""

@@ -113,6 +113,17 @@ NOT_FOUND = {
         "both owners repeat what is not committed, as a sound cooperative group does when a commit meets a rebalance"
     ),
     "keeps_the_generation": "needs a member with a valid id and an old generation: the barrier removes it first",
+    **dict.fromkeys(
+        (
+            "removes_the_last_record_of_a_key",
+            "removes_tombstones_too_early",
+            "cleans_what_is_not_decided",
+            "leaves_the_older_records",
+            "counts_aborted_records",
+            "moves_records_to_the_front",
+        ),
+        "what a cleaning takes counts as skipped, never as lost; invariant L2 holds each cleaning against the log",
+    ),
     "asks_for_the_epoch_only_once": "needs three elections within one fetch; test_leader_epochs.py has it",
     "takes_markers_of_replaced_coordinators": (
         "needs a marker that is slower than a coordinator's failover, and a crash in the next transaction;"

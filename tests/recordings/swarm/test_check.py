@@ -76,7 +76,7 @@ def test_nothing_is_injured_after_the_healing_has_begun() -> None:
             text for text in healing if not re.fullmatch(r"rolling restart g\d every 1ms|end rollout of \S+", text)
         ]
         words = {text.partition(" ")[0] for text in healing if text not in writers}
-        assert words <= {"heal", "resume", "slow", "start", "restart", "scale", "subscribe", "stop"}
+        assert words <= {"heal", "resume", "slow", "start", "restart", "scale", "subscribe", "stop", "restore"}
 
 
 def test_every_session_that_a_crash_brings_back_is_over_before_the_end() -> None:
