@@ -11,6 +11,7 @@ from cluster.view import ClusterView, fold
 from console.flight_clock import FlightClock
 from console.presenters import chrome
 from console.presenters.active_faults import ActiveFaultsListing
+from console.presenters.consumer_groups.members_table import ReconciliationListing
 from console.presenters.event_log import EventLogListing
 from console.presenters.members import MembersListing
 from console.presenters.overview import BrokersListing, GroupsListing, ProducersListing
@@ -28,6 +29,7 @@ from console.presenters.transactions import (
 from recordings.scenarios.loader import load
 from recordings.swarm.generator import draw
 from tests.console.judge.books import Books
+from tests.console.judge.consumer_group_judge import ConsumerGroupJudge
 from tests.console.judge.details_judge import DetailsJudge, judge_row
 from tests.console.judge.event_log_judge import judge_entry
 from tests.console.judge.frame_judge import judge_header, judge_strip
@@ -45,6 +47,7 @@ SAMPLED = (
     e.RebalanceStarted, e.JoinBarrierCompleted, e.GroupStabilized, e.FaultStarted, e.BrokerStopped, e.BrokerFenced,
     e.MemberStopped, e.MemberRemoved, e.GroupLoaded, e.MemberPaused, e.BrokerPaused, e.BrokerStarted, e.MemberStarted,
     e.StaticMemberReplaced, e.JoinBarrierExtended, e.CoordinatorLost, e.TransactionFenced,
+    e.ConsumerGroupEpochBumped, e.MemberAssignmentChanged, e.ConsumerGroupStateChanged, e.StaticMemberLeft,
 )  # fmt: skip
 AFTER_US = (0, 1_700_000, 5_300_000)
 WIDTHS = (240, 170)
@@ -189,6 +192,16 @@ def _owners(grid: OwnershipListing, judge_: OwnershipJudge) -> None:
     judge_.whole()
 
 
+def _reconciliation(table: ReconciliationListing, judge_: ConsumerGroupJudge, verdict: Verdict) -> None:
+    """The columns begin at the same cells in each row; the last one ends with its title."""
+    starts = [table.layout.place_of(column) for column in range(1, 6)]
+    rows = []
+    for key in table.row_keys():
+        text = plain(table.rows(key)[0])
+        rows.append((key, [text[a:b].strip() for a, b in zip(starts, [*starts[1:], len(text)], strict=True)]))
+    judge_.table(rows, verdict)
+
+
 def _group(  # noqa: PLR0917
     view: ClusterView, books: Books, name: str, now_us: int, spec: ScenarioSpec, width: int, verdict: Verdict
 ) -> None:
@@ -197,6 +210,10 @@ def _group(  # noqa: PLR0917
     phase = PhaseListing(view, group, now_us, width, session_us)
     said = [plain(phase.rows(key)[0]) for key in phase.row_keys()]
     PhaseJudge(books, book, now_us, verdict, session_us).judge(plain(phase.note()), said)
+    if book.new is not None:
+        _reconciliation(
+            ReconciliationListing(view, group, now_us, 240), ConsumerGroupJudge(books, book, book.new, now_us), verdict
+        )
     members = MembersListing(view, group, now_us, 240)
     judge_ = MembersJudge(books, book, now_us, verdict)
     judge_.note(plain(members.note()))

@@ -4,7 +4,8 @@ from typing import NamedTuple
 
 from cluster import events as e
 from tests.console.judge.cluster_books import ClusterBooks
-from tests.console.judge.group_books import GroupBook, GroupBooks
+from tests.console.judge.consumer_group_books import AllGroupBooks
+from tests.console.judge.group_books import GroupBook
 from tests.console.judge.member_books import MemberBook, MemberBooks
 from tests.console.judge.transaction_books import TransactionBooks
 
@@ -26,7 +27,7 @@ class Books:
         self.cluster = ClusterBooks()
         self.member_books = MemberBooks()
         self.transactions = TransactionBooks()
-        self.registry = GroupBooks(self.member_books.holders)
+        self.registry = AllGroupBooks(self.member_books.holders)
         self.lags: dict[str, list[tuple[int, int]]] = {}
         self.acked: dict[str, list[tuple[int, int]]] = {}
         self._next_second = 0
@@ -118,7 +119,7 @@ class Books:
             return Coordinator(leader, "frozen")
         if not broker.registered:
             return Coordinator(leader, "restarted")
-        busy = group.state in {"Stable", "PreparingRebalance", "CompletingRebalance"}
+        busy = group.state in {"Stable", "PreparingRebalance", "CompletingRebalance", "Assigning", "Reconciling"}
         if group.holder not in {-1, leader} and group.members and busy:
             return Coordinator(leader, "loading")
         return Coordinator(leader, "up")

@@ -3,6 +3,7 @@
 import re
 
 from tests.console.judge.books import Books
+from tests.console.judge.consumer_group_judge import reconciliation_sentences, slowest
 from tests.console.judge.event_log_judge import judge_entry
 from tests.console.judge.grammar import Sentences, Verdict
 from tests.console.judge.group_books import GroupBook, RebalanceBook
@@ -13,6 +14,7 @@ from tests.console.judge.vote_judge import offers_of, vote_sentences
 D = f"({DURATION})"
 VOTE = "vote for the assignor"
 HEADINGS = ("what happened", "waited for", "what moved", "what it cost")
+RECONCILED = ("what happened", "reconciliation", "what moved", "what it cost")
 KEPT = 12
 
 
@@ -27,8 +29,9 @@ class DetailsJudge:
         """Judge all lines, section by section; wrapped lines are joined again."""
         sections: dict[str, list[str]] = {"": []}
         section = ""
+        headings = HEADINGS if self.rebalance.revoked is None else RECONCILED
         for row in rows:
-            if row in (*HEADINGS, VOTE):
+            if row in (*headings, VOTE):
                 section = row
                 sections[section] = []
             elif row.startswith("what "):
@@ -36,14 +39,14 @@ class DetailsJudge:
             elif row.strip():
                 sections[section].append(row)
         told = {VOTE} if self.rebalance.elected is not None else set()
-        self.verdict.claim(set(sections) == {"", *HEADINGS, *told}, self.place, f"sections {list(sections)}")
+        self.verdict.claim(set(sections) == {"", *headings, *told}, self.place, f"sections {list(sections)}")
         if self.rebalance.elected is not None and VOTE in sections and self.rebalance.completed is not None:
             offers = offers_of(self.rebalance.elected, self.rebalance.completed.members)
             self._paragraphs(VOTE, sections[VOTE], vote_sentences(offers, self.rebalance.completed.protocol))
         self._cause(sections[""])
         self._chain(sections["what happened"])
         for heading, sentences in (
-            ("waited for", self._waits()),
+            (headings[1], self._waits() if self.rebalance.revoked is None else self._reconciled()),
             ("what moved", self._moves()),
             ("what it cost", self._costs()),
         ):
@@ -70,7 +73,9 @@ class DetailsJudge:
     def _cause(self, rows: list[str]) -> None:
         rebalance = self.rebalance
         who = f" ({rebalance.trigger})" if rebalance.trigger else ""
-        self.verdict.claim(rows[0] == f"{rebalance.cause}{who}  generation {rebalance.generation}", self.place, rows[0])
+        self.verdict.claim(
+            rows[0] == f"{rebalance.cause}{who}  {self._number()} {rebalance.generation}", self.place, rows[0]
+        )
         text = " ".join(rows[1:])
         match = re.search(rf"from ([\d:.]+) to ([\d:.]+), {D}(?: in the coordinator's log: (.*))?$", text)
         self.verdict.claim(match is not None, self.place, f"unknown claim: {text!r}")
@@ -88,10 +93,20 @@ class DetailsJudge:
             low, high = partition_seconds(before[1])
             self.verdict.claim(low <= rebalance.unowned_before_us / 1e6 < high, self.place, before[0])
         member = self.books.members.get(rebalance.trigger)
-        limit = re.search(rf"(session.timeout.ms|max.poll.interval.ms) \({D}\)", why)
+        limit = re.search(rf"((?:group.consumer.)?session.timeout.ms|max.poll.interval.ms) \({D}\)", why)
         if limit is not None and member is not None:
-            truth_us = member.session_us if limit[1].startswith("session") else member.poll_us
+            truth_us = member.session_us if "session" in limit[1] else member.poll_us
             self.verdict.claim(says(limit[2], truth_us), self.place, limit[0])
+
+    def _number(self) -> str:
+        return "generation" if self.rebalance.revoked is None else "group epoch"
+
+    def _reconciled(self) -> Sentences:
+        said = ("new in the group", "left during the rebalance", "was removed during", "restarted")
+        return (
+            *reconciliation_sentences(self.rebalance),
+            *(one for one in self._waits() if any(w in one[0] for w in said[:3])),
+        )
 
     # --- what happened ----------------------------------------------------------------------------------------------
 
@@ -238,7 +253,19 @@ class DetailsJudge:
                 lambda m: voted(m) and (m[4] or "") == rebalance.leader,
             ),
             (
-                r"generation (\d+): no member is left; the group is Empty and its offsets are kept",
+                (
+                    r"group epoch (\d+) → (\d+)(?:, assignor (\S+))?()"
+                    r"(?:, coordinator broker-(\d+) computed the target assignment)?"
+                ),
+                lambda m: (
+                    rebalance.revoked is not None
+                    and (int(m[1]), int(m[2])) == (rebalance.before, rebalance.generation)
+                    and m[3] == (self.group.assignor or None)
+                    and (m[5] is None or int(m[5]) == rebalance.broker)
+                ),
+            ),
+            (
+                r"(?:generation|group epoch) (\d+): no member is left; the group is Empty and its offsets are kept",
                 lambda m: int(m[1]) == rebalance.generation and not rebalance.members,
             ),
             ("no partition changed its owner", lambda _: not rebalance.moves),
@@ -262,10 +289,11 @@ class DetailsJudge:
             low, high = partition_seconds(match[1])
             return low <= rebalance.unowned_before_us / 1e6 < high
 
-        why = r"(?: \((?:eager|cooperative): [^)]*\))?"
+        why = r"(?: \((?:eager|cooperative): [^)]*\)| \(a member revokes only what moves\))?"
         return (
             ("nothing was owned before", lambda _: not halted and not kept),
             (rf"no pause: all (\d+) stayed owned{why}", lambda m: not halted and int(m[1]) == kept),
+            (r"(?:all )?(\d+) partitions? paused() \(a member revokes only what moves\)", paused),
             (rf"stop-the-world: (?:all )?(\d+) partitions? paused()?{why}", paused),
             (rf"(\d+) partitions? paused[,;] (\d+) stayed (?:owned|with a member that did not take part){why}", paused),
             (r"(\S+) partition-seconds unowned", lambda m: stopped_says(m[1], self.group.stopped_us(rebalance))),
@@ -287,7 +315,8 @@ def _times(words: str) -> int:
 
 def judge_row(group: GroupBook, rebalance: RebalanceBook, header: str, row: str, verdict: Verdict) -> None:
     """One line of the table of rebalances; the header says where columns end."""
-    names = ("gen", "began", "cause", "triggered by", "took", "stopped", "moved", "re-read", "waited for")
+    number = "gen" if "gen" in header else "epoch"
+    names = (number, "began", "cause", "triggered by", "took", "stopped", "moved", "re-read", "waited for")
     left = {name: header.index(name) for name in names}
     right = {name: left[name] + len(name) for name in names}
     place = f"rebalances, generation {rebalance.generation}"
@@ -295,7 +324,7 @@ def judge_row(group: GroupBook, rebalance: RebalanceBook, header: str, row: str,
     def cell(name: str, width: int) -> str:
         return row[right[name] - width : right[name]].strip()
 
-    verdict.claim(cell("gen", 4) == str(rebalance.generation), place, cell("gen", 4))
+    verdict.claim(cell(number, 4) == str(rebalance.generation), place, cell(number, 4))
     verdict.claim(instant(cell("began", 8)) // 100_000 == rebalance.started_us // 100_000, place, cell("began", 8))
     verdict.claim(row[left["cause"] :].startswith(rebalance.cause), place, row[left["cause"] :])
     verdict.claim(row[left["triggered by"] :].startswith(rebalance.trigger[:11]), place, rebalance.trigger)
@@ -308,7 +337,12 @@ def judge_row(group: GroupBook, rebalance: RebalanceBook, header: str, row: str,
     verdict.claim(cell("moved", 5) == str(len(rebalance.moves)), place, f"moved {cell('moved', 5)}")
     completed = rebalance.completed
     waited = row[left["waited for"] :].strip()
-    if rebalance.initial:
+    if rebalance.revoked is not None:
+        name, took_us = slowest(rebalance)
+        told = re.fullmatch(rf"(\S+) {D}(?: \(removed\))?", waited)
+        true = waited == name if told is None else told[1] == name and says(told[2], took_us)
+        verdict.claim(true or "…" in waited, place, f"waited for {waited!r}")
+    elif rebalance.initial:
         verdict.claim(waited == "initial delay", place, f"waited for {waited!r}")
     elif waited and completed is not None and completed.members:
         match = re.fullmatch(

@@ -67,6 +67,39 @@ def _leader(m: Match, one: e.Event) -> bool:
 SAYINGS: tuple[tuple[str, Callable[[Match, e.Event], bool]], ...] = (
     (r"(\S+) rebalances: ([a-z ]+?)(?: \(([^)]*)\))?", _rebalances),
     (
+        r"(\S+) has epoch (\d+): ([a-z ]+?)(?: \(([^)]*)\))?",
+        lambda m, one: (
+            isinstance(one, e.ConsumerGroupEpochBumped)
+            and (one.group, one.epoch, one.cause, ", ".join(one.members)) == (m[1], int(m[2]), m[3], m[4] or "")
+        ),
+    ),
+    (
+        r"(\S+) is Stable in epoch \d+",
+        lambda m, one: isinstance(one, e.ConsumerGroupStateChanged) and (one.group, one.state) == (m[1], "Stable"),
+    ),
+    (
+        r"(\S+) must give up (\d+) partitions? before its member epoch rises",
+        lambda m, one: (
+            isinstance(one, e.MemberAssignmentChanged)
+            and (one.member, len(one.pending_revocation)) == (m[1], int(m[2]))
+        ),
+    ),
+    (
+        r"(\S+) left (\S+) for a while: its partitions are kept",
+        lambda m, one: isinstance(one, e.StaticMemberLeft) and (one.member, one.group) == (m[1], m[2]),
+    ),
+    (
+        r"(\S+): (\S+) matches (.+)",
+        lambda m, one: (
+            isinstance(one, e.TopicRegexResolved)
+            and (one.group, one.regex, ", ".join(one.topics) or "no topic") == (m[1], m[2], m[3])
+        ),
+    ),
+    (
+        r"(\S+) is a (classic|consumer) group from now on",
+        lambda m, one: isinstance(one, e.GroupProtocolConverted) and (one.group, one.protocol) == (m[1], m[2]),
+    ),
+    (
         r"(\S+) elects (\S+): (\S+ is blocked by .+|\d+ of \d+ votes)",
         lambda m, one: isinstance(one, e.ProtocolElected) and (one.group, one.protocol) == (m[1], m[2]),
     ),

@@ -13,12 +13,13 @@ STARTS = {
           e.ProducerStateChanged, e.RebalanceListenerReturned,
           e.TransactionFenced, e.TransactionOffsetsRefused, e.TransactionMarkerRefused, e.ProducerEpochRefused),
     "▲": (e.LeaderElected, e.ControllerElected, e.GroupLoaded),
-    "↻": (e.RebalanceStarted,),
+    "↻": (e.RebalanceStarted, e.ConsumerGroupEpochBumped),
     "▪": (e.FaultEnded, e.BrokerStarted, e.BrokerStateChanged, e.RecordsRecovered),
-    "━": (e.GroupStabilized,),
+    "━": (e.GroupStabilized, e.ConsumerGroupStateChanged),
     "◂": (e.OffsetsCommitted, e.GroupLoaded),
     "·": (e.TransactionStateChanged, e.HangingTransactionAborted),
 }  # fmt: skip
+MOVING = {"PreparingRebalance", "CompletingRebalance", "Assigning", "Reconciling"}
 HEAVY = {e.FaultStarted: "✖", e.RebalanceStarted: "✖▲↻", e.GroupStabilized: "✖▲↻▪◂━"}
 
 
@@ -35,7 +36,7 @@ def judge_header(books: Books, text: str, at_us: int, verdict: Verdict) -> None:
         well = match[3] == "●"
         truth = (int(match[1]), int(match[2])) == (up, len(cluster.brokers)) and well == (up == len(cluster.brokers))
         verdict.claim(truth, "header", match[0])
-    moving = sum(one.state in {"PreparingRebalance", "CompletingRebalance"} for one in groups)
+    moving = sum(one.state in MOVING for one in groups)
     stable = sum(one.state == "Stable" for one in groups)
     truths = {"↻": moving, "●": stable, "○": len(books.groups) - moving - stable}
     if match := re.search(r"groups((?: \d+ [↻●○])+)", text):

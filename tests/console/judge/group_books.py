@@ -1,7 +1,7 @@
 """Groups as their coordinators hold them, and a book of each rebalance, from the raw events."""
 
 from collections.abc import Callable
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import msgspec
 
@@ -12,6 +12,7 @@ from tests.console.judge.vote_judge import offers_of
 class RebalanceBook(msgspec.Struct):
     """A rebalance, from its first cause until every member with a share has taken it over.
 
+    `revoked`: of a group of the new protocol, member → what it had to give up; `reached`: when it had its target.
     `opened_us`: each time that its barrier was opened. `joins`: of the last opening, (instant, member id, name).
     `gone`: (instant, member id, name, reason). `unowned`: partitions that had no owner for some of its time.
     """
@@ -42,6 +43,8 @@ class RebalanceBook(msgspec.Struct):
     kept: int = 0
     given_up_us: int = 0
     reread: int = 0
+    reached: dict[str, int] = {}
+    revoked: dict[str, Any] | None = None
 
     @property
     def started_us(self) -> int:
@@ -82,6 +85,7 @@ class GroupBook(msgspec.Struct):
     assignment: dict[str, tuple[str, ...]] = {}
     committed: dict[str, int] = {}
     under_way: RebalanceBook | None = None
+    new: Any = None  # the NewProtocolBook of a group of the new protocol
     rebalances: list[RebalanceBook] = []
     offers: dict[str, tuple[str, ...]] = {}
     owners: dict[str, None] = {}

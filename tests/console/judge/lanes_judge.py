@@ -11,11 +11,11 @@ MEANS = {
     "▒": {"stalled", "syncing"},
     "‖": {"frozen"},
     "░": {"joining"},
-    "▚": {"revoking"},
+    "▚": {"revoking", "reconciling"},
     "·": {"dead"},
 }
 GLYPH = {"joining": "░", "dead": "·", "frozen": "‖"}
-WORDS = {"processing": "▓", "no poll()": "▒", "frozen": "‖", "joins": "░", "syncs": "▒", "down": "·"}
+WORDS = {"processing": "▓", "no poll()": "▒", "frozen": "‖", "joins": "░", "reconciles": "▚", "syncs": "▒", "down": "·"}
 LONG_US = 1_000_000
 ERRORS = {"•": {"NONE"}, "↻": {"REBALANCE_IN_PROGRESS"}}
 

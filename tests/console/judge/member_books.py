@@ -7,7 +7,7 @@ import msgspec
 
 from cluster import events as e
 
-BEATS_IN = ("Syncing", "Stable", "Revoking")
+BEATS_IN = ("Syncing", "Stable", "Revoking", "RECONCILING", "STABLE")
 
 
 class MemberBook(msgspec.Struct):
@@ -143,6 +143,10 @@ class MemberBooks:
             member.beats_from_us = event.at_us
         member.phases.append((event.at_us, _doing(member)))
 
+    def _epoch(self, event: e.MemberEpochChanged) -> None:
+        member = self.members[event.member]
+        member.member_id, member.generation = event.member_id, event.epoch
+
     def _found(self, event: e.CoordinatorFound) -> None:
         self.members[event.member].coordinator = event.broker
 
@@ -234,6 +238,7 @@ class MemberBooks:
         e.MemberPaused: _paused,
         e.MemberResumed: _resumed,
         e.MemberStateChanged: _state,
+        e.MemberEpochChanged: _epoch,
         e.CoordinatorFound: _found,
         e.CoordinatorLost: _lost,
         e.PartitionsAssigned: _assigned,
@@ -266,5 +271,12 @@ def _doing(member: MemberBook) -> str:
         "Stable": "reading",
         "Assigned": "reading",
         "Revoking": "revoking",
+        "UNSUBSCRIBED": "joining",
+        "JOINING": "joining",
+        "FENCED": "joining",
+        "STALE": "joining",
+        "RECONCILING": "reconciling",
+        "ACKNOWLEDGING": "reading",
+        "STABLE": "reading",
     }
     return doing.get(member.state, "dead")

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterable
 
 from tests.console.judge.books import Books
+from tests.console.judge.consumer_group_judge import ConsumerGroupJudge
 from tests.console.judge.grammar import Sentences, Verdict
 from tests.console.judge.group_books import GroupBook
 from tests.console.judge.lanes_judge import judge_beats, judge_lane
@@ -24,6 +25,16 @@ STATES = {
     "Fenced": "✖",
     "Left": "○",
     "Dead": "✖",
+    "UNSUBSCRIBED": "○",
+    "JOINING": "↻",
+    "RECONCILING": "↻",
+    "ACKNOWLEDGING": "↻",
+    "STABLE": "●",
+    "FENCED": "✖",
+    "PREPARE_LEAVING": "○",
+    "LEAVING": "○",
+    "STALE": "○",
+    "FATAL": "✖",
 }
 FAULT_LABELS = {
     "slowed": "slow",
@@ -46,7 +57,10 @@ class MembersJudge:
         rebalance = group.under_way
         reasons = Reasons(books, group, now_us)
         self.awaited: set[str] = set()
-        if rebalance is not None and group.state == "PreparingRebalance":
+        if group.new is not None:
+            judge = ConsumerGroupJudge(books, group, group.new, now_us)
+            self.awaited = {judge.name(one) for one in judge.awaited}
+        elif rebalance is not None and group.state == "PreparingRebalance":
             self.awaited = set(reasons.absent_from(rebalance).values())
         elif rebalance is not None and group.state == "CompletingRebalance" and self.coordinator.state == "up":
             ids = {one for one, name in group.members.items() if name == group.leader and one not in rebalance.synced}
@@ -86,9 +100,8 @@ class MembersJudge:
 
     def _states(self, member: MemberBook) -> Sentences:
         rebalance, in_group = self.group.under_way, member.name in self.group.members.values()
-        here = (
-            {one for _, one, _ in rebalance.joins} if rebalance is not None and rebalance.completed is None else set()
-        )
+        opened = self.group.new is None and rebalance is not None and rebalance.completed is None
+        here = {one for _, one, _ in rebalance.joins} if opened and rebalance is not None else set()
         ordinary = member.alive and not member.frozen
         faults = [fault.text.split() for fault in self.books.cluster.faults.values()]
         return (
@@ -103,7 +116,7 @@ class MembersJudge:
                 lambda m: (
                     m[1] in FAULT_LABELS
                     and any(text[0] == FAULT_LABELS[m[1]] and member.name in text for text in faults)
-                    and member.state == "Stable"
+                    and member.state in {"Stable", "STABLE"}
                 ),
             ),
             (
@@ -147,7 +160,7 @@ class MembersJudge:
         rebalance = self.group.under_way
         ids = [one for one, name in self.group.members.items() if name == member.name]
         deadlines = [self.group.sessions.get(one, -1) for one in ids]
-        new = rebalance is not None and any(one in rebalance.newcomers for one in ids)
+        new = self.group.new is None and rebalance is not None and any(one in rebalance.newcomers for one in ids)
         up, of = self.coordinator.state == "up", rf"of {D}"
 
         def drains(match: "re.Match[str]") -> bool:

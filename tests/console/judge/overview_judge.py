@@ -5,6 +5,7 @@ from itertools import pairwise
 from statistics import median
 
 from tests.console.judge.books import Books
+from tests.console.judge.consumer_group_judge import ConsumerGroupJudge
 from tests.console.judge.grammar import Sentences, Verdict
 from tests.console.judge.group_books import GroupBook
 from tests.console.judge.reasons import Reasons
@@ -47,10 +48,11 @@ class OverviewJudge:
     def group(self, name: str, header: str, row: str, arrow_is_amber: bool) -> None:
         """One line of the table of groups."""
         group, place, read = self.books.groups[name], f"overview, group {name}", self.verdict.read
-        right = {"gen": 4, "members": 13 if "silent)" in row else 7, "lag": 6, "time lag": 8}
+        number = next(one for one in ("gen/epoch", "gen", "epoch") if one in header)
+        right = {number: max(4, len(number)), "members": 13 if "silent)" in row else 7, "lag": 6, "time lag": 8}
         table = Table(header, row, right, ("group", "state", "last minute", "rebalance"))
         read(place, table.cell("state") or "", ((r"\S (\w+)", lambda m: m[1] == group.state),))
-        read(place, f"generation {table.cell('gen')}", self._generation(group))
+        read(place, f"generation {table.cell(number)}", self._generation(group))
         if (members := table.cell("members")) is not None:
             read(f"{place}, members", members, self._members(group))
         header_lag = re.search(r"(?<!time )\blag\b", header)
@@ -84,6 +86,15 @@ class OverviewJudge:
                 r"(\d+)/(\d+)",
                 lambda m: (
                     rebalance is not None
+                    and group.new is not None
+                    and (int(m[1]), int(m[2])) == (self._new(group).done, len(group.new.members))
+                ),
+            )
+            if group.new is not None
+            else (
+                r"(\d+)/(\d+)",
+                lambda m: (
+                    rebalance is not None
                     and opened
                     and int(m[1]) == len(rebalance.joins)
                     and int(m[2]) == len(group.members) + len(group.pending)
@@ -95,6 +106,9 @@ class OverviewJudge:
                 lambda m: not opened and (int(m[1]), int(m[2])) == (len(group.members), silent) and silent > 0,
             ),
         )
+
+    def _new(self, group: GroupBook) -> ConsumerGroupJudge:
+        return ConsumerGroupJudge(self.books, group, group.new, self.now_us)
 
     def _trend(self, group: GroupBook, text: str, amber: bool) -> None:
         """The sparkline covers the last minute, has its peak, and the arrow shows the direction of lag."""
@@ -184,6 +198,11 @@ class OverviewJudge:
             (
                 rf"↻ first members gather: {D}",
                 lambda m: rebalance is not None and rebalance.initial and says(m[1], rebalance.closes_us - self.now_us),
+            ),
+            *(
+                ()
+                if group.new is None
+                else tuple((f"↻ {pattern}", true) for pattern, true in self._new(group).overview())
             ),
             (r"↻ (\S+?)(?: and (\d+) more)?: (.+)", awaited),
             (r"↻ ([a-z ]+)", lambda m: rebalance is not None and m[1] == rebalance.cause and not absent),

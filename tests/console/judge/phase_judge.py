@@ -3,6 +3,7 @@
 import re
 
 from tests.console.judge.books import Books, Coordinator
+from tests.console.judge.consumer_group_judge import ConsumerGroupJudge, slowest
 from tests.console.judge.grammar import Sentences, Verdict
 from tests.console.judge.group_books import GroupBook, RebalanceBook
 from tests.console.judge.member_books import MemberBook
@@ -10,9 +11,10 @@ from tests.console.judge.reasons import Reasons
 from tests.console.judge.spoken import DURATION, bar_says, partition_seconds, says
 from tests.console.judge.vote_judge import COOPERATIVE, blocks
 
-GLYPHS = {"Empty": "○", "PreparingRebalance": "↻", "CompletingRebalance": "↻", "Stable": "●", "Dead": "✖"}
+GLYPHS = {"Empty": "○", "PreparingRebalance": "↻", "CompletingRebalance": "↻", "Stable": "●", "Dead": "✖",
+          "Assigning": "↻", "Reconciling": "↻"}  # fmt: skip
 D = f"({DURATION})"
-SESSION = "session.timeout.ms"
+MOVING = {"Assigning", "Reconciling"}
 BUSY_FOR_US = 1_000_000
 
 
@@ -25,6 +27,7 @@ class PhaseJudge:
         self.reasons = Reasons(books, group, now_us)
         self.broker_session_us = broker_session_us
         self.place = f"phase of {group.name}"
+        self.new = ConsumerGroupJudge(books, group, group.new, now_us) if group.new is not None else None
 
     def judge(self, note: str, rows: list[str]) -> None:
         """The title's note and the lines."""
@@ -46,10 +49,11 @@ class PhaseJudge:
         group, coordinator = self.group, self.coordinator
         members = [one for one in self.books.members.values() if one.group == group.name]
         opened = group.under_way is not None and group.under_way.completed is None and coordinator.state == "up"
+        kind: Sentences = (("classic", lambda _: True),) if self.new is None else self.new.titles()
         return (
-            ("classic", lambda _: True),
+            *kind,
             ("static", lambda _: any(one.instance_id for one in members)),
-            (r"generation (\d+)", lambda m: int(m[1]) == group.generation and not opened),
+            (r"generation (\d+)", lambda m: self.new is None and int(m[1]) == group.generation and not opened),
             (r"generation (\d+) → (\d+)", lambda m: int(m[1]) == group.generation == int(m[2]) - 1 and opened),
             (r"coordinator broker-(\d+)", lambda m: (int(m[1]), "up") == coordinator),
             (r"coordinator broker-(\d+) [✖‖↻] (\w+)", lambda m: (int(m[1]), m[2]) == coordinator),
@@ -94,6 +98,7 @@ class PhaseJudge:
         )
         return (
             (f"{head}the last state that its coordinator reported", lambda _: not up),
+            *(() if self.new is None else self.new.firsts()),
             (f"{head}{cause}(?: {D} ago)?: ({called})", lambda m: since(m) and asked(m)),
             (
                 f"{head}{cause}: (eager|cooperative|mixed)",
@@ -105,7 +110,9 @@ class PhaseJudge:
             ),
             (
                 f"{head}the generation has its assignment; no rebalance is under way",
-                lambda _: up and group.state == "Stable" and rebalance is None and not self._blocked(),
+                lambda _: (
+                    up and group.state == "Stable" and rebalance is None and not self._blocked() and self.new is None
+                ),
             ),
             (
                 rf"{head}(?:elected {re.escape(group.assignor)}: )?(\S+ is blocked by .+)",
@@ -129,6 +136,8 @@ class PhaseJudge:
         group, rebalance = self.group, self.group.under_way
         if group.state == "Stable":
             return len(group.owners) / max(1, len(self.books.partitions_of(group)))
+        if self.new is not None and group.state in MOVING:
+            return self.new.done / max(1, len(self.new.new.members))
         if rebalance is None:
             return 0.0
         if group.state == "CompletingRebalance":
@@ -143,6 +152,8 @@ class PhaseJudge:
         if self.coordinator.state != "up":
             return self._unanswered()
         rebalance = self.group.under_way
+        if self.new is not None and self.group.state in MOVING:
+            return self.new.bodies()
         if self.group.state == "PreparingRebalance" and rebalance is not None:
             return self._gathering(rebalance) if rebalance.initial else self._barrier(rebalance)
         if self.group.state == "CompletingRebalance" and rebalance is not None:
@@ -278,8 +289,8 @@ class PhaseJudge:
             r"(?P<live>\d+) of (?P<all>\d+) members? answer; (?P<owned>\d+) of (?P<parts>\d+) partitions? owned, "
             r"(?P<given>\d+) assigned"
         )
-        gone = r"(?P<gone> · (?:is|are|[^·])+?(?:away \(static: no LeaveGroup\)|died without LeaveGroup))?"
-        rest = r" (?P<rest>nearest limit: .+|generation .+|no rebalance yet, .+|\S+ keeps its place .+)"
+        gone = r"(?P<gone> · (?:is|are|[^·])+?(?:away \(static: [^)]+\)|died without (?:LeaveGroup|a last heartbeat)))?"
+        rest = r" (?P<rest>nearest limit: .+|generation .+|group epoch .+|no rebalance yet, .+|\S+ keeps its place .+)"
         return ((numbers + gone + rest, self._all_own), (some + gone + rest, self._some_own))
 
     def _all_own(self, match: "re.Match[str]") -> bool:
@@ -336,29 +347,34 @@ class PhaseJudge:
     def _rests(self) -> Sentences:
         group = self.group
         return (
-            (rf"nearest limit: (\S+) session ends in {D} \(session.timeout.ms\)", self._nearest_session),
+            (rf"nearest limit: (\S+) session ends in {D} \({self._session_key()}\)", self._nearest_session),
             (rf"nearest limit: (\S+) poll\(\) is due within {D} \(max.poll.interval.ms\)", self._nearest_poll),
             ("no rebalance yet, and no timer near its end", lambda _: not group.rebalances),
             (
                 (
-                    rf"(?P<who>\S+) keeps its place for (?P<left>{DURATION}) \(session.timeout.ms\)"
+                    rf"(?P<who>\S+) keeps its place for (?P<left>{DURATION}) \({self._session_key()}\)"
                     rf"(?:, restarts in (?P<back>{DURATION}))?; (?P<parts>\d+) partitions? without an owner until then"
                 ),
                 self._keeps_its_place,
             ),
             (
                 (
-                    r"generation (?P<generation>\d+): (?P<cause>[a-z ]+?)(?: \((?P<who>[^)]*)\))?: "
+                    r"(?P<number>generation|group epoch) (?P<generation>\d+): "
+                    r"(?P<cause>[a-z ]+?)(?: \((?P<who>[^)]*)\))?: "
                     rf"(?P<took>{DURATION})"
                     r"(?P<how>, closed by group.initial.rebalance.delay.ms|"
                     rf", waited (?P<waited>{DURATION}) for (?P<last>\S+)"
-                    r"(?: \((?P<departure>left|removed|did not join)\))?)?; (?P<moved>\d+) moved, "
+                    r"(?: \((?P<departure>left|removed|did not join)\))?|"
+                    rf", revocation by (?P<slowest>\S+) (?P<gave>{DURATION})(?: \(removed\))?)?; (?P<moved>\d+) moved, "
                     r"(?:(?P<paused>\d+) paused, (?P<kept>\d+) kept|nothing was owned before)"
                     r"(?:, (?P<reread>\S+) re-read)?"
                 ),
                 self._last,
             ),
         )
+
+    def _session_key(self) -> str:
+        return "session.timeout.ms" if self.new is None else "group.consumer.session.timeout.ms"
 
     def _used(self) -> dict[tuple[str, str], float]:
         """The used share of each timer."""
@@ -417,6 +433,7 @@ class PhaseJudge:
 
         return (
             (r"(\S+) has its member id and joins with it next", lambda m: m[1] in group.pending.values()),
+            (r"(\S+) joins with its next heartbeat", lambda m: self.new is not None and m[1] in able),
             (r"(\S+) sends JoinGroup", lambda m: m[1] in able and member(m[1]).coordinator >= 0),
             (
                 r"(\S+) looks up the coordinator \(FindCoordinator\)",
@@ -435,7 +452,10 @@ def matches_rebalance(match: "re.Match[str]", rebalance: RebalanceBook) -> bool:
     """Whether a sentence on a completed rebalance is true of this one."""
     completed = rebalance.completed
     waited_us = completed.waited_us if completed is not None else 0
-    if rebalance.initial:
+    if rebalance.revoked is not None:
+        who, took_us = slowest(rebalance)
+        how = (match["slowest"] or "") == who and (not who or says(match["gave"], took_us))
+    elif rebalance.initial:
         how = match["how"] == ", closed by group.initial.rebalance.delay.ms"
     elif match["waited"] is None:
         how = completed is None or not completed.last_joined or not waited_us or not completed.members
@@ -449,6 +469,7 @@ def matches_rebalance(match: "re.Match[str]", rebalance: RebalanceBook) -> bool:
     paused = (int(match["paused"] or 0), int(match["kept"] or 0)) == (len(rebalance.unowned), rebalance.kept)
     return (
         int(match["generation"]) == rebalance.generation
+        and (match["number"] == "group epoch") == (rebalance.revoked is not None)
         and (match["cause"], match["who"] or "") == (rebalance.cause, rebalance.trigger)
         and says(match["took"], rebalance.over_us - rebalance.started_us)
         and how

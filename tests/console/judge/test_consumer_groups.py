@@ -1,0 +1,165 @@
+"""The judge on groups of the new protocol: nothing false is said of them, and each false presenter is found."""
+
+from collections.abc import Callable
+
+import pytest
+
+from cluster.view.rebalances import ConsumerGroupMemberView, ConsumerGroupView, MemberReconciliation
+from cluster.view.state import NEVER, ClusterView, GroupView
+from console.presenters import formatting, members, overview, rebalance_causes, rebalance_phase
+from console.presenters.consumer_groups import causes, members_table, phase, reconciliation
+from console.presenters.consumer_groups import overview as consumer_overview
+from recordings.scenarios.loader import load
+from tests.console.judge.bench import false_claims
+from tests.support.console import synthetic_consumer_groups
+
+Patch = pytest.MonkeyPatch
+USERS = (phase, members_table, consumer_overview, members, reconciliation)
+
+
+def everywhere(patch: Patch, name: str, function: Callable[..., object]) -> None:
+    """Replace a function where it is used."""
+    for module in USERS:
+        if hasattr(module, name):
+            patch.setattr(module, name, function)
+
+
+def a_waiting_member_is_awaited(patch: Patch) -> None:
+    """A member that only waits for partitions of others counts as one that the group waits for."""
+    patch.setattr(reconciliation, "_only_waits", lambda group, member_id, member: False)
+
+
+def nothing_is_given_up_before_the_member_knows(patch: Patch) -> None:
+    """What a member must give up is what its coordinator has asked for already."""
+    patch.setattr(reconciliation, "still_to_give_up", lambda consumer, member: member.pending_revocation)
+
+
+def the_taker_is_the_next_member(patch: Patch) -> None:
+    """The partitions are given up for the first other member."""
+    everywhere(
+        patch,
+        "wanted_by",
+        lambda group, member_id, names: tuple(list(group.members.values())[-2:-1]) if names else (),
+    )
+
+
+def the_limit_is_the_session(patch: Patch) -> None:
+    """A member is fenced when its session ends."""
+    original = reconciliation._awaited
+
+    def awaited(
+        view: ClusterView, group: GroupView, consumer: ConsumerGroupView, member_id: str, now_us: int
+    ) -> reconciliation.AwaitedMember:
+        one = original(view, group, consumer, member_id, now_us)
+        return one._replace(fenced_at_us=group.session_deadlines_us.get(member_id, NEVER))
+
+    patch.setattr(reconciliation, "_awaited", awaited)
+
+
+def an_old_epoch_is_a_reached_target(patch: Patch) -> None:
+    """Every member that is STABLE has its target."""
+
+    def reconciled(consumer: ConsumerGroupView, member: ConsumerGroupMemberView) -> bool:
+        return member.state == "STABLE"
+
+    everywhere(patch, "is_reconciled", reconciled)
+
+
+def all_members_go_on_reading(patch: Patch) -> None:
+    """Members that must give up partitions are counted with the others."""
+    patch.setattr(phase, "unconcerned_members", lambda view, group: list(group.members))
+
+
+def no_member_waits(patch: Patch) -> None:
+    """No member waits for partitions of others."""
+    patch.setattr(phase, "waiting_members", lambda group: [])
+
+
+def epochs_are_the_same(patch: Patch) -> None:
+    """A member's epoch is the group's."""
+    patch.setattr(
+        members_table.ReconciliationListing, "_epoch", lambda self, member: ((str(self.consumer.group_epoch), "plain"),)
+    )
+
+
+def the_awaited_member_is_last(patch: Patch) -> None:
+    """The rows are in the reverse order."""
+    original = members_table.ReconciliationListing.row_keys
+    patch.setattr(members_table.ReconciliationListing, "row_keys", lambda self: original(self)[::-1])
+
+
+def the_fastest_revocation_is_the_slowest(patch: Patch) -> None:
+    """The sentence names another member than the one that took longest."""
+
+    def fastest(one: MemberReconciliation) -> str:
+        took = {name: each.done_us - each.asked_us for name, each in one.revocations.items()}
+        return min(took, key=lambda name: took[name], default="")
+
+    patch.setattr(MemberReconciliation, "slowest", property(fastest))
+
+
+def revocations_end_when_the_group_is_stable(patch: Patch) -> None:
+    """The case file counts a revocation until the end of the rebalance."""
+    original = formatting.duration
+    patch.setattr(causes, "duration", lambda us: original(us + 1_500_000))
+
+
+def the_group_epoch_is_a_generation(patch: Patch) -> None:
+    """`generation 3` of a group that has none."""
+    patch.setattr(rebalance_causes, "number_words", lambda one: f"generation {one.generation}")
+
+
+def the_session_is_the_clients(patch: Patch) -> None:
+    """The session's length is said to be the client's setting."""
+    patch.setattr(rebalance_phase, "session_key", lambda group: "session.timeout.ms")
+
+
+def the_target_is_older_than_it_is(patch: Patch) -> None:
+    """The assignment epoch is one behind."""
+    original = phase.epoch_parts
+
+    def parts(consumer: ConsumerGroupView) -> list[tuple[tuple[str, str], ...]]:
+        return [original(consumer)[0], ((f"assignment epoch {consumer.assignment_epoch - 1}", "plain"),)]
+
+    patch.setattr(phase, "epoch_parts", parts)
+
+
+def progress_counts_all_members(patch: Patch) -> None:
+    """The overview says that all members have their targets."""
+    patch.setattr(overview, "reconciled", lambda consumer: f"{len(consumer.members)}/{len(consumer.members)}")
+
+
+FALSE = (
+    a_waiting_member_is_awaited,
+    nothing_is_given_up_before_the_member_knows,
+    the_taker_is_the_next_member,
+    the_limit_is_the_session,
+    an_old_epoch_is_a_reached_target,
+    all_members_go_on_reading,
+    no_member_waits,
+    epochs_are_the_same,
+    the_awaited_member_is_last,
+    the_fastest_revocation_is_the_slowest,
+    revocations_end_when_the_group_is_stable,
+    the_group_epoch_is_a_generation,
+    the_session_is_the_clients,
+    the_target_is_older_than_it_is,
+    progress_counts_all_members,
+)
+
+
+def found(most: int) -> list[str]:
+    """The false claims on the hand-made flight, at so many instants."""
+    return false_claims(synthetic_consumer_groups.all_events(), load("first-flight").spec, most)
+
+
+def test_nothing_false_is_said_of_a_group_of_the_new_protocol() -> None:
+    assert "\n".join(found(60)[:20]) == ""
+
+
+@pytest.mark.parametrize("false_presenter", FALSE, ids=lambda one: one.__name__)
+def test_a_false_presenter_of_the_new_protocol_is_found(
+    false_presenter: Callable[[Patch], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    false_presenter(monkeypatch)
+    assert found(16)
