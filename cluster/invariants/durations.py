@@ -157,6 +157,7 @@ class DurationInvariants:
         group = self._view.groups.get(event.group)
         if (
             group is None
+            or group.consumer is not None  # its members have the broker's session and interval: E5
             or event.member_id not in group.members
             or event.error not in {"NONE", "REBALANCE_IN_PROGRESS"}
         ):
@@ -164,8 +165,8 @@ class DurationInvariants:
         watch = self._watch(event.group)
         if event.member_id in watch.earliest_sign_us:  # else its session is not armed
             watch.earliest_sign_us[event.member_id] = watch.latest_sign_us[event.member_id] = event.at_us
-        if group.state != "Stable" or event.error != "NONE" or group.consumer is not None:
-            watch.heartbeats_us.clear()  # a member of the new protocol acknowledges between two intervals
+        if group.state != "Stable" or event.error != "NONE":
+            watch.heartbeats_us.clear()
             return
         self._rhythm(event, watch)
         if event.at_us - watch.checked_us > LATE_US:
@@ -211,6 +212,8 @@ class DurationInvariants:
 
     def session_renewed(self, event: e.SessionRenewed) -> None:
         """Note a commit's arrival: a sign of life, even if the commit fails."""
+        if self._view.groups[event.group].consumer is not None:
+            return
         watch = self._watch(event.group)
         watch.commits[event.member_id] = event.at_us
         if event.member_id in watch.earliest_sign_us:
@@ -248,6 +251,8 @@ class DurationInvariants:
 
     def static_member_replaced(self, event: e.StaticMemberReplaced) -> None:
         """Start the new member id's session (the old id's again, if the replacement was not written)."""
+        if self._view.groups[event.group].consumer is not None:
+            return
         watch = self._watch(event.group)
         watch.earliest_sign_us.pop(event.old_member_id, None)
         watch.latest_sign_us.pop(event.old_member_id, None)
@@ -255,6 +260,8 @@ class DurationInvariants:
 
     def member_removed(self, event: e.MemberRemoved) -> None:
         """S1, S2: the coordinator removes no member too early."""
+        if self._view.groups[event.group].consumer is not None:
+            return
         watch = self._watch(event.group)
         sign_us = watch.earliest_sign_us.pop(event.member_id, -1)
         watch.heartbeats_us.pop(event.member_id, None)

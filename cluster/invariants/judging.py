@@ -57,7 +57,7 @@ class Invariants:
             self._watch(AssignmentInvariants(view).handlers())
             self._watch(DurationInvariants(spec, view).handlers())
         if "consumer group" in declared:
-            self._watch(ConsumerGroupInvariants(view).handlers())
+            self._watch(ConsumerGroupInvariants(view, known).handlers())
         self._watch(RolloutInvariants(spec, view).handlers())
         self._watch(StreamInvariants(spec, view, known, log_of).handlers())
         if log_of is not None:

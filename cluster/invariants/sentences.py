@@ -63,6 +63,8 @@ SENTENCES: dict[str, Sentence] = {
     "G17": Sentence(
         "RevokedIsCommitted", "what commitSync stores in onPartitionsRevoked is where the next owner begins", "group"
     ),
+        "TimeToConfirm", "no member is removed before its session or rebalance timeout ends", "group"
+    ),
     "G15": Sentence(
         "AssignedIsNoMember", "a consumer that calls assign() joins no group and reads what it named", "group"
     ),
@@ -73,6 +75,10 @@ SENTENCES: dict[str, Sentence] = {
     ),
     "E3": Sentence(
         "OthersReadOn", "a member stops reading only the partitions that its coordinator takes", "consumer group"
+    ),
+    "E4": Sentence("RevocationFirst", "a member gets partitions of its target once it gave up the others", "consumer group"),
+    "E5": Sentence(
+        "TimeToConfirm", "no member is removed before its session or rebalance timeout ends", "consumer group"
     ),
     "S1": Sentence("SessionTimeout", "a session lasts session.timeout.ms from the last sign of life", "group"),
     "S2": Sentence("RebalanceTimeout", "members have max.poll.interval.ms to rejoin, and to sync", "group"),

@@ -19,13 +19,13 @@ class MemberShadow:
 class ConsumerGroupShadow:
     """A group as events tell it."""
 
-    def __init__(self) -> None:
+    def __init__(self, offsets: dict[str, int] | None = None) -> None:
         self.state = "Empty"
         self.epoch = self.assignment_epoch = 1
         self.members: dict[str, MemberShadow] = {}
         self.targets: dict[str, tuple[str, ...]] = {}
         self.sessions: dict[str, int] = {}
-        self.offsets: dict[str, int] = {}
+        self.offsets = offsets or {}
 
 
 class ConsumerGroupShadows:
@@ -38,11 +38,6 @@ class ConsumerGroupShadows:
         """Take an event; returns False if it is none of a group of the new protocol."""
         name = getattr(event, "group", "")
         begins = isinstance(event, e.ConsumerMemberSubscribed | e.ConsumerGroupLoaded | e.ConsumerGroupEpochBumped)
-        if isinstance(event, e.GroupProtocolConverted):
-            self.groups.pop(name, None)
-            if event.protocol == "consumer":
-                self.groups[name] = ConsumerGroupShadow()
-            return True
         if name not in self.groups and not begins:
             return False
         group = self.groups.setdefault(name, ConsumerGroupShadow())
@@ -65,7 +60,7 @@ class ConsumerGroupShadows:
                 assert (event.fenced_at_us >= 0) == (event.state == "UNREVOKED_PARTITIONS")
             case e.MemberRemoved():
                 for known in (group.members, group.targets, group.sessions):
-                    del known[event.member_id]
+                    known.pop(event.member_id, None)
             case e.StaticMemberLeft():
                 member = group.members[event.member_id]
                 state, _, previous, assigned, _ = member.step
@@ -93,7 +88,7 @@ class ConsumerGroupShadows:
                 del self.groups[name]
             case e.ConsumerGroupLoaded():
                 self._load(group, event)
-            case e.TopicRegexResolved():
+            case e.TopicRegexResolved() | e.TransactionOffsetsRefused():
                 pass
             case _:
                 raise AssertionError(f"a coordinator does not tell {event} of a group of the new protocol")

@@ -17,7 +17,7 @@ from cluster.coordinators.group.coordinator import GroupCoordinator
 from cluster.coordinators.records import GroupRecord
 from cluster.protocol.api import Request, Response
 from cluster.protocol.errors import ErrorCode
-from tests.support.consumer_group_shadow import ConsumerGroupShadows
+from tests.support.consumer_group_shadow import ConsumerGroupShadow, ConsumerGroupShadows
 
 MS = 1_000
 
@@ -55,6 +55,8 @@ class Desk:
         self.shadow = Shadow() if shadow else None
         self._uuids = itertools.count()
         self.topics = TopicMetadata()
+        self._ends: list[int] = []  # the end of the log that each of `waiting` waits for
+        self._committed = 0
         self.coordinator = self._new()
         self.run(self.coordinator.loaded(now_us))
 
@@ -85,7 +87,10 @@ class Desk:
             return
         if waits:
             self.waiting.append(decision.then)
+            self._ends.append(len(self.log))
         else:
+            if not self.waiting:
+                self._committed = len(self.log)
             self.run(decision.then(append_error, self.now_us))
 
     def _tell(self, events: list[e.Event]) -> None:
@@ -96,6 +101,9 @@ class Desk:
 
     def settle(self, error: ErrorCode = ErrorCode.NONE) -> None:
         """The fate of the oldest append that waits."""
+        end = self._ends.pop(0)
+        if error is ErrorCode.NONE:
+            self._committed = max(self._committed, end)
         self.run(self.waiting.pop(0)(error, self.now_us))
 
     def jump_to(self, now_us: int) -> None:
@@ -114,12 +122,15 @@ class Desk:
     def wait(self, milliseconds: int) -> None:
         self.walk_to(self.now_us + milliseconds * MS)
 
-    def fail_over(self) -> GroupCoordinator:
-        """Resign and load the log into a new coordinator; returns the old one."""
-        old = self.coordinator
+    def fail_over(self, *, loses: bool = False) -> GroupCoordinator:
+        """Resign and load the log into a new coordinator; returns the old one. `loses`: what was not committed."""
+        old, kept = self.coordinator, self._committed if self.waiting else len(self.log)
         self.run(old.unload(self.now_us))
         while self.waiting:
             self.settle(ErrorCode.NOT_LEADER_OR_FOLLOWER)
+        if loses:
+            del self.log[kept:]
+        self._committed = len(self.log)
         self.coordinator = self._new()
         for record in self.log:
             self.coordinator.replay(record)
@@ -161,7 +172,14 @@ class Shadow:
 
     def fold(self, event: e.Event) -> None:
         """Take an event of a group of either protocol."""
-        if not self.consumer_groups.fold(event):
+        if isinstance(event, e.GroupProtocolConverted):
+            former = self.groups.pop(event.group, None) or self.consumer_groups.groups.pop(event.group)
+            if event.protocol == "consumer":
+                self.consumer_groups.groups[event.group] = ConsumerGroupShadow(former.offsets)
+            else:
+                self.groups[event.group] = ShadowGroup()
+                self.groups[event.group].offsets = former.offsets
+        elif not self.consumer_groups.fold(event):
             self._fold_classic(event)
 
     def _fold_classic(self, event: e.Event) -> None:  # noqa: C901, PLR0912, PLR0915 - one case for each kind of event

@@ -55,6 +55,44 @@ GATED = e.RolloutAdvanced(
 )
 
 
+def target(epoch: int, **partitions: tuple[str, ...]) -> e.Event:
+    named = {f"{name[0]}-{name[1]}": each for name, each in partitions.items()}
+    return e.TargetAssignmentComputed(group="g", epoch=epoch, assignor="uniform", target=named)
+
+
+def step(
+    member: str, epoch: int, state: str = "STABLE", *, assigned: tuple[str, ...] = (), pending: tuple[str, ...] = ()
+) -> e.Event:
+    return e.MemberAssignmentChanged(
+        group="g", member=member, member_id=member, state=state, epoch=epoch, previous_epoch=0, assigned=assigned,
+        pending_revocation=pending,
+    )  # fmt: skip
+
+
+def subscribed(member: str, until_us: int) -> e.Event:
+    return e.ConsumerMemberSubscribed(
+        group="g", member=member, member_id=member, instance_id="", epoch=0, topics=("orders",), topic_regex="",
+        assignor="", rebalance_timeout_ms=1, session_deadline_us=until_us,
+    )  # fmt: skip
+
+
+def joined(member: str, *partitions: str) -> list[e.Event]:
+    short = member.replace("-", "")
+    return [epoch_bumped(2), subscribed(member, 0), target(2, **{short: partitions}), step(member, 2, assigned=partitions)]
+
+
+def left(member: str, reason: str) -> e.Event:
+    return e.MemberRemoved(group="g", member=member, member_id=member, reason=reason)
+
+
+def reloaded(epoch: int) -> e.Event:
+    return e.ConsumerGroupLoaded(
+        group="g", broker=2, state="Empty", group_epoch=epoch, assignment_epoch=epoch, assignor="uniform", members={},
+        states={}, epochs={}, previous_epochs={}, assigned={}, pending_revocation={}, target={}, fenced_at_us={},
+        session_deadlines_us={}, offsets={},
+    )  # fmt: skip
+
+
 def autoscaled(to: int) -> e.Event:
     return e.GroupAutoscaled(group="g", lag=900, desired=9, members=2, to=to)
 
@@ -136,4 +174,14 @@ BREAKS: list[tuple[str, list[e.Event]]] = [
     ("E2", [*targeted("g-1", 1, (), (P,)), *targeted("g-2", 2, (P,))]),
     ("E3", [*targeted("g-1", 1, (P,)), given("g-1"), *gives_up("g-1")]),
     ("G10", [*stable(1, g1=(P,)), committed(0), loaded()]),
+    ("E1", [epoch_bumped(3)]),
+    ("E1", [epoch_bumped(2), target(1, g1=(P,))]),
+    ("E1", [*joined("g-1", P), step("g-1", 1, assigned=(P,))]),
+    ("E1", [*joined("g-1", P), given("g-1", 2), reloaded(1)]),
+    ("E2", [epoch_bumped(2), target(2, g1=(P,), g2=(P,))]),
+    ("E2", [*joined("g-1", P), epoch_bumped(3), target(3, g1=(), g2=(P,)), step("g-2", 3, assigned=(P,))]),
+    ("E4", [epoch_bumped(2), target(2, g1=()), step("g-1", 2, assigned=(P,))]),
+    ("E4", [*joined("g-1", P), step("g-1", 2, "UNREVOKED_PARTITIONS", pending=("orders-9",))]),
+    ("E5", [subscribed("g-1", 50), left("g-1", "session expired")]),
+    ("E5", [*joined("g-1", P), left("g-1", "poll interval exceeded")]),
 ]  # fmt: skip

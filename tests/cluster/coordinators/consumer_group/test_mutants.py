@@ -1,0 +1,48 @@
+"""Coordinators that are broken on purpose: random members find each of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from hypothesis import Phase, settings
+from hypothesis.stateful import run_state_machine_as_test
+
+from tests.cluster.coordinators.consumer_group.test_heartbeats import test_another_epoch_is_fenced as other_epochs
+from tests.cluster.coordinators.consumer_group.test_heartbeats import (
+    test_partitions_are_revoked_before_they_are_assigned as revoked_first,
+)
+from tests.cluster.coordinators.consumer_group.test_offsets import (
+    test_a_commit_needs_the_member_epoch as commits_of_other_epochs,
+)
+from tests.cluster.coordinators.consumer_group.test_random_members import Members
+from tests.mutants.consumer_groups import (
+    BY_RANDOM_MEMBERS,
+    accepts_any_member_epoch,
+    commits_for_any_epoch,
+    takes_silence_for_a_revocation,
+)
+
+FIRST_FIND = settings(
+    max_examples=100, stateful_step_count=40, deadline=None, phases=[Phase.generate], database=None, derandomize=True
+)
+
+
+@pytest.mark.parametrize("breaks", BY_RANDOM_MEMBERS, ids=lambda breaks: breaks.__name__)
+def test_random_members_find_it(breaks: Callable[[pytest.MonkeyPatch], None]) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        breaks(patch)
+        with pytest.raises((AssertionError, KeyError)):
+            run_state_machine_as_test(Members, settings=FIRST_FIND)  # type: ignore[no-untyped-call]
+
+
+def test_what_random_members_rarely_do_is_found_one_by_one() -> None:
+    for breaks, sound in (
+        (accepts_any_member_epoch, lambda: other_epochs(7, "greater")),
+        (commits_for_any_epoch, commits_of_other_epochs),
+        (takes_silence_for_a_revocation, revoked_first),
+    ):
+        with pytest.MonkeyPatch.context() as patch:
+            breaks(patch)
+            with pytest.raises(AssertionError):
+                sound()
