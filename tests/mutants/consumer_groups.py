@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
-from cluster.coordinators.consumer_group import heartbeat, leave, membership, offsets, reconciliation, replay, target
+from cluster.coordinators.consumer_group import heartbeat, leave, membership, offsets, reconciliation, target
 from cluster.coordinators.consumer_group.consumer_group import ConsumerGroup
 from cluster.coordinators.consumer_group.member import ConsumerGroupMember
 from cluster.coordinators.consumer_group.writing import GroupWrite
@@ -80,7 +81,7 @@ def forgets_what_must_be_given_up(patch: Patch) -> None:
     put = ConsumerGroup.put_member
 
     def forgetful(group: ConsumerGroup, member: ConsumerGroupMember) -> None:
-        put(group, replay.replace(member, pending_revocation={}))
+        put(group, replace(member, pending_revocation={}))
 
     patch.setattr(ConsumerGroup, "put_member", forgetful)
 

@@ -33,15 +33,16 @@ def test_random_members_find_it(breaks: Callable[[pytest.MonkeyPatch], None]) ->
     with pytest.MonkeyPatch.context() as patch:
         breaks(patch)
         with pytest.raises((AssertionError, KeyError)):
-            run_state_machine_as_test(Members, settings=FIRST_FIND)  # type: ignore[no-untyped-call]
+            run_state_machine_as_test(Members, settings=FIRST_FIND)
 
 
 def test_what_random_members_rarely_do_is_found_one_by_one() -> None:
-    for breaks, sound in (
+    found: tuple[tuple[Callable[[pytest.MonkeyPatch], None], Callable[[], None]], ...] = (
         (accepts_any_member_epoch, lambda: other_epochs(7, "greater")),
         (commits_for_any_epoch, commits_of_other_epochs),
         (takes_silence_for_a_revocation, revoked_first),
-    ):
+    )
+    for breaks, sound in found:
         with pytest.MonkeyPatch.context() as patch:
             breaks(patch)
             with pytest.raises(AssertionError):

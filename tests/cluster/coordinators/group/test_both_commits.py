@@ -59,7 +59,8 @@ class BothDesk(Desk):
             whole += self.log[place : place + 1]
         return whole
 
-    def fail_over(self) -> GroupCoordinator:
+    def fail_over(self, *, loses: bool = False) -> GroupCoordinator:
+        assert not loses, "this log is committed at once"
         old = self.coordinator
         self.run(old.unload(self.now_us))
         self.coordinator = self._new()
