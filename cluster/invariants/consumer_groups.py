@@ -14,7 +14,6 @@ from cluster.protocol.client_states import ConsumerMemberState
 from cluster.protocol.rebalance_causes import RebalanceCause
 from cluster.view import ClusterView
 
-FIRST_EPOCH: Final = 1
 UNKNOWN: Final = -1
 MUST_REVOKE: Final = "UNREVOKED_PARTITIONS"
 AWAY: Final = -2
@@ -38,7 +37,7 @@ class _Group:
     __slots__ = ("assignment_epoch", "epoch", "members", "owners")
 
     def __init__(self) -> None:
-        self.epoch, self.assignment_epoch = FIRST_EPOCH, UNKNOWN
+        self.epoch = self.assignment_epoch = UNKNOWN
         self.members: dict[str, _Member] = {}
         self.owners: dict[str, str] = {}
 
@@ -95,7 +94,7 @@ class ConsumerGroupInvariants:
     def epoch_bumped(self, event: e.ConsumerGroupEpochBumped) -> None:
         """E1."""
         group = self._groups.setdefault(event.group, _Group())
-        if event.epoch != group.epoch + 1:
+        if event.epoch <= group.epoch:
             broken("E1", event, f"{event.group}: group epoch {event.epoch} after {group.epoch}")
         group.epoch = event.epoch
 
@@ -165,7 +164,8 @@ class ConsumerGroupInvariants:
             RebalanceCause.POLL_INTERVAL_EXCEEDED.value: member.fenced_at_us,
         }
         until_us = limits.get(event.reason)
-        if until_us is not None and (until_us < 0 or event.at_us < until_us):
+        idle = until_us == UNKNOWN and event.reason == RebalanceCause.POLL_INTERVAL_EXCEEDED  # nothing to give up
+        if until_us is not None and (idle or event.at_us < until_us):
             found = f"{event.member} is removed ({event.reason}), and has time until {until_us / 1_000:g} ms"
             broken("E5", event, f"{event.group}: {found}")
         group.own(event.member_id, member, ())

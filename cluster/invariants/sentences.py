@@ -63,8 +63,6 @@ SENTENCES: dict[str, Sentence] = {
     "G17": Sentence(
         "RevokedIsCommitted", "what commitSync stores in onPartitionsRevoked is where the next owner begins", "group"
     ),
-        "TimeToConfirm", "no member is removed before its session or rebalance timeout ends", "group"
-    ),
     "G15": Sentence(
         "AssignedIsNoMember", "a consumer that calls assign() joins no group and reads what it named", "group"
     ),
@@ -76,7 +74,9 @@ SENTENCES: dict[str, Sentence] = {
     "E3": Sentence(
         "OthersReadOn", "a member stops reading only the partitions that its coordinator takes", "consumer group"
     ),
-    "E4": Sentence("RevocationFirst", "a member gets partitions of its target once it gave up the others", "consumer group"),
+    "E4": Sentence(
+        "RevocationFirst", "a member gets partitions of its target once it gave up the others", "consumer group"
+    ),
     "E5": Sentence(
         "TimeToConfirm", "no member is removed before its session or rebalance timeout ends", "consumer group"
     ),
