@@ -192,6 +192,8 @@ class ImpactModel:
 
     def offers_of(self, group: str, gone: str = "") -> dict[str, tuple[str, ...]]:
         """What the members at the coordinator offer, as their processes started; without the member that is gone."""
+        if self.view.groups[group].consumer is not None:
+            return {}  # the broker assigns: members offer nothing that must agree
         known = self.view.groups[group].members.values()
         return {name: self.view.members[name].assignors for name in known if name != gone and name in self.view.members}
 

@@ -20,9 +20,9 @@ CAUSES: dict[str, str] = {
         "session expires.{before}"
     ),
     RebalanceCause.POLL_INTERVAL_EXCEEDED: (
-        "{who} does not call poll() for max.poll.interval.ms{interval}. Its background thread kept the session alive "
-        "and now leaves with member epoch -1. Other members get its partitions while {who} still processes its "
-        "records. The coordinator refuses its next commit."
+        "{who} does not call poll() for max.poll.interval.ms{interval}, so its background thread leaves with member "
+        "epoch -1; or it keeps partitions that it must give up for so long, and is fenced. Other members get its "
+        "partitions while {who} still processes its records. The coordinator refuses its next commit."
     ),
     RebalanceCause.SUBSCRIPTION_CHANGED: (
         "a heartbeat of {who} brings another subscription than before{topics}. The coordinator raises the group epoch "

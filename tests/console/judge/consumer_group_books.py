@@ -154,6 +154,16 @@ class AllGroupBooks(GroupBooks):
         one.epoch, one.owes, one.fenced_us = -2, (), -1
         group.sessions[event.member_id] = event.session_deadline_us
 
+    def _replaced_member(self, event: e.StaticMemberReplaced) -> None:
+        self._replaced(event)
+        new = self.groups[event.group].new
+        if new is not None and event.old_member_id in new.members:
+            new.members[event.member_id] = new.members.pop(event.old_member_id)
+
+    def _unloaded_by(self, event: e.GroupUnloaded) -> None:
+        if self.groups[event.group].new is None:  # else the next coordinator goes on with the reconciliation
+            self._unloaded(event)
+
     def _removed_member(self, event: e.MemberRemoved) -> None:
         self._removed(event)
         group = self.groups[event.group]
@@ -198,5 +208,7 @@ class AllGroupBooks(GroupBooks):
         e.ConsumerGroupStateChanged: _state,
         e.StaticMemberLeft: _away,
         e.MemberRemoved: _removed_member,
+        e.GroupUnloaded: _unloaded_by,
+        e.StaticMemberReplaced: _replaced_member,
         e.ConsumerGroupLoaded: _loaded_members,
     }

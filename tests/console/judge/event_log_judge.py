@@ -179,7 +179,9 @@ SAYINGS: tuple[tuple[str, Callable[[Match, e.Event], bool]], ...] = (
     (r"(\S+) (?:leader (-?\d+) → (\d+)|has no leader) \((.+)\)", _leader),
     (
         r"(\S+) is coordinated by broker-(\d+)",
-        lambda m, one: isinstance(one, e.GroupLoaded) and (one.group, one.broker) == (m[1], int(m[2])),
+        lambda m, one: (
+            isinstance(one, e.GroupLoaded | e.ConsumerGroupLoaded) and (one.group, one.broker) == (m[1], int(m[2]))
+        ),
     ),
     (
         r"(\S+) seeks (.+)",

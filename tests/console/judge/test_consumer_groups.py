@@ -9,10 +9,48 @@ from cluster.view.state import NEVER, ClusterView, GroupView
 from console.presenters import formatting, members, overview, rebalance_causes, rebalance_phase
 from console.presenters.consumer_groups import causes, members_table, phase, reconciliation
 from console.presenters.consumer_groups import overview as consumer_overview
-from recordings.scenarios.loader import load
-from tests.console.judge.bench import false_claims
+from recordings.scenarios.loader import load, parse_scenario
+from tests.console.judge.bench import false_claims, flown
 from tests.support.console import synthetic_consumer_groups
 
+FLIGHT = """
+title = "A member that polls late, static members, and a coordinator that dies"
+seed = 3
+until = "80s"
+[[topic]]
+name = "orders"
+partitions = 6
+[[producer]]
+name = "checkout"
+topics = ["orders"]
+rate = "10/s"
+[[group]]
+name = "billing"
+topics = ["orders"]
+members = 2
+config = { "group.protocol" = "consumer", "auto.offset.reset" = "earliest" }
+[[group]]
+name = "audit"
+topics = ["orders"]
+members = 2
+static = true
+config = { "group.protocol" = "consumer", "auto.offset.reset" = "earliest" }
+[[at]]
+time = "15s"
+do = "stall billing-1 for 15s"
+[[at]]
+time = "17s"
+do = "scale billing to 3"
+[[at]]
+time = "33s"
+do = "kill billing-2"
+[[at]]
+time = "40s"
+do = "restart audit-1"
+[[at]]
+time = "48s"
+do = "kill broker-1"
+"""
 Patch = pytest.MonkeyPatch
 USERS = (phase, members_table, consumer_overview, members, reconciliation)
 
@@ -163,3 +201,9 @@ def test_a_false_presenter_of_the_new_protocol_is_found(
 ) -> None:
     false_presenter(monkeypatch)
     assert found(16)
+
+
+def test_nothing_false_is_said_of_a_flight_with_groups_of_the_new_protocol() -> None:
+    spec = parse_scenario(FLIGHT, "consumer-groups.toml").spec
+    events = flown(spec, spec.seed, spec.until_us)
+    assert "\n".join(false_claims(events, spec, 14)[:20]) == ""
