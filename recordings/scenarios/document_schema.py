@@ -39,6 +39,9 @@ SHAPE: dict[str, Any] = {
         "rebalances": 0, "lag": 0, "time_lag_ms": 0, "committed": ByName("partition", 0),
         "assignment": ByName("member", []), "stopped_partition_ms": 0,
         "last_rebalance": {"cause": "", "trigger": "", "took_ms": 0, "waited_for": "", "moved": 0, "reread": 0},
+        "group_epoch": 0, "assignment_epoch": 0, "member_epochs": ByName("member", 0),
+        "member_states": ByName("member", ""), "target": ByName("member", []),
+        "pending_revocation": ByName("member", []),
     }),
     "members": ByName("member", {
         "group": "", "state": "", "generation": 0, "member_id": "", "instance_id": "", "owned": [],

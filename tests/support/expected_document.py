@@ -22,7 +22,7 @@ from cluster.simulation import Simulation
 from cluster.spec import GroupSpec
 from tests.support.expected_delivery import FATES, Fates
 from tests.support.expected_transactions import LogFacts, log_facts, transactions
-from tests.support.group_recorder import GroupAsOf
+from tests.support.group_recorder import AnyGroupAsOf, ConsumerGroupAsOf
 from tests.support.independent_recorder import IndependentRecorder
 from tests.support.unpacked_logs import batches_of
 
@@ -67,7 +67,7 @@ class Truth:
         count = self.simulation.topics[OFFSETS_TOPIC]
         return f"{OFFSETS_TOPIC}-{coordinator_partition(group, count)}"
 
-    def _group(self, name: str) -> GroupAsOf | None:
+    def _group(self, name: str) -> AnyGroupAsOf | None:
         return self.recorder.coordinators.group(self._coordinator_partition(name), name)
 
     def _committed_by(self, group: str, name: str) -> int:
@@ -170,7 +170,7 @@ class Truth:
             assignment[client] += partitions
         return {
             "state": known.state if known else "Dead" if group.name in gone else "Empty",  # or not there yet
-            "protocol": "classic",
+            "protocol": "consumer" if group.speaks_new_protocol else "classic",
             "assignor": known.protocol if known else "",
             "generation": known.generation if known else 0,
             "coordinator": self.simulation.controller.partitions[partition].leader,
@@ -190,6 +190,7 @@ class Truth:
                 "moved": last.moved if last else 0,
                 "reread": last.reread if last else 0,
             },
+            **(_consumer_group(known) if group.speaks_new_protocol else {}),
         }
 
     def _lag(self, group: GroupSpec) -> int:
@@ -371,3 +372,18 @@ def differences(seen: object, true: object, path: str = "") -> list[str]:
                 found += differences(seen[key], true[key], inner)
         return found
     return [] if seen == true else [f"{path}: view {seen!r}, truth {true!r}"]
+
+
+def _consumer_group(known: AnyGroupAsOf | None) -> Document:
+    """What only a group of the new protocol has; nothing yet, before its first member."""
+    of = known if isinstance(known, ConsumerGroupAsOf) else None
+    return {
+        "group_epoch": of.generation if of else 0,
+        "assignment_epoch": of.assignment_epoch if of else 0,
+        "member_epochs": of.epochs if of else {},
+        "member_states": of.states if of else {},
+        "target": {name: sorted(target, key=order) for name, target in of.targets.items()} if of else {},
+        "pending_revocation": {name: sorted(each, key=order) for name, each in of.pending.items() if each}
+        if of
+        else {},
+    }

@@ -1,14 +1,21 @@
 """The independent recorder's notes of groups: the last coordinator, rebalances, and the owners of each partition."""
 
 from collections import Counter, defaultdict
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from cluster.coordinators.consumer_group.consumer_group import ConsumerGroup
+from cluster.coordinators.consumer_group.states import ConsumerGroupState
+from cluster.coordinators.group.context import GroupContext
 from cluster.coordinators.group.coordinator import GroupCoordinator
-from cluster.coordinators.group.group import ClassicGroup
+from cluster.coordinators.group.group import NOT_ARMED, SESSION, ClassicGroup
 from cluster.coordinators.group.states import GroupState
 
 if TYPE_CHECKING:
     from tests.support.independent_recorder import IndependentRecorder
+
+CLOSED = (ConsumerGroupState.STABLE, ConsumerGroupState.EMPTY, ConsumerGroupState.DEAD)
+"""States in which no rebalance of a group of the new protocol is under way."""
 
 
 class Ownership:
@@ -59,6 +66,35 @@ class GroupAsOf:
         }
 
 
+class ConsumerGroupAsOf:
+    """A group of the new protocol as its coordinator held it at some instant; `protocol`: the assignor that came last.
+
+    `epochs`, `states`, `targets` and `pending` are by client id, as the document has them.
+    """
+
+    def __init__(self, context: GroupContext, group: ConsumerGroup, assignor: str) -> None:
+        self.state, self.generation, self.leader, self.protocol = group.state.value, group.epoch, "", assignor
+        self.assignment_epoch = group.assignment_epoch
+        self.offsets = {name: record.offset for name, record in group.offsets.items()}
+        self.members = {
+            member_id: (
+                member.client_id,
+                tuple(member.assigned),
+                context.deadlines.get((SESSION, group.group_id, member_id)) or NOT_ARMED,
+            )
+            for member_id, member in group.members.items()
+        }
+        named = sorted((member.client_id, member_id, member) for member_id, member in group.members.items())
+        self.epochs = {client: member.epoch for client, _, member in named}
+        self.states = {client: member.state.value for client, _, member in named}
+        self.targets = {client: group.targets.get(member_id, ()) for client, member_id, _ in named}
+        self.pending = {client: tuple(member.pending_revocation) for client, _, member in named}
+
+
+AnyGroup = ClassicGroup | ConsumerGroup
+AnyGroupAsOf = GroupAsOf | ConsumerGroupAsOf
+
+
 class CoordinatorNotes:
     """The last coordinator that loaded each partition of `__consumer_offsets`, and what became of its groups."""
 
@@ -66,9 +102,10 @@ class CoordinatorNotes:
         self._recorder = recorder
         self._current: dict[str, GroupCoordinator] = {}
         self._kept: dict[
-            str, dict[str, GroupAsOf]
+            str, dict[str, AnyGroupAsOf]
         ] = {}  # what the last coordinator held when another leader was elected
         self.gone: dict[str, None] = {}  # groups that were there and are not: deleted, or in no log any more
+        self.assignors: defaultdict[str, str] = defaultdict(str)  # of groups of the new protocol
         self._open: dict[str, LastRebalance] = {}
         self._closing: dict[str, str] = {}
         self.last: dict[str, LastRebalance] = {}
@@ -80,39 +117,52 @@ class CoordinatorNotes:
             tuple[str, str], int
         ] = {}  # (group, partition) → the generation that gave it, until it is read
 
-    def group(self, partition: str, name: str) -> GroupAsOf | None:
+    def group(self, partition: str, name: str) -> AnyGroupAsOf | None:
         """The group as its coordinator holds it, or the last one held it when it died or lost the partition."""
         coordinator = self._current.get(partition)
         if coordinator is None:
             return self._kept.get(partition, {}).get(name)
-        group = coordinator.groups.get(name)
-        return GroupAsOf(group) if group is not None else None
+        return self._as_of(coordinator).get(name)
+
+    def _as_of(self, coordinator: GroupCoordinator) -> dict[str, AnyGroupAsOf]:
+        known: dict[str, AnyGroupAsOf] = {name: GroupAsOf(group) for name, group in coordinator.groups.items()}
+        for name, group in coordinator.consumer_groups.items():
+            known[name] = ConsumerGroupAsOf(coordinator._context, group, self.assignors[name])
+        return known
 
     def loaded(self, partition: str, coordinator: GroupCoordinator) -> None:
         """A new coordinator has replayed its partition."""
         self._current[partition] = coordinator
-        self.gone |= dict.fromkeys(name for name in self._kept.pop(partition, {}) if name not in coordinator.groups)
+        self.gone |= dict.fromkeys(name for name in self._kept.pop(partition, {}) if name not in coordinator.all_groups)
         for name in coordinator.groups:
             self._open.pop(name, None)
+        for name, group in coordinator.consumer_groups.items():
+            if group.state in CLOSED:
+                self._open.pop(name, None)
 
     def deposed(self, partition: str) -> None:
         """The controller gives the partition away: what its coordinator does from now on is not the group's story."""
         coordinator = self._current.pop(partition, None)
         if coordinator is not None:
-            self._kept[partition] = {name: GroupAsOf(group) for name, group in coordinator.groups.items()}
+            self._kept[partition] = self._as_of(coordinator)
             for name in coordinator.groups:
                 self._open.pop(name, None)
 
-    def _counts(self, group: ClassicGroup) -> bool:
+    def _counts(self, group: AnyGroup) -> bool:
         """Whether this is the group of its coordinator, not one that a deposed coordinator still holds."""
-        return any(coordinator.groups.get(group.group_id) is group for coordinator in self._current.values())
+        return any(coordinator.all_groups.get(group.group_id) is group for coordinator in self._current.values())
 
-    def deleted(self, group: ClassicGroup) -> None:
+    def deleted(self, group: AnyGroup) -> None:
         """Its coordinator is about to forget it."""
         if self._counts(group):
             self.gone[group.group_id] = None
 
-    def begins(self, group: ClassicGroup, cause: str, trigger: str, now_us: int) -> None:
+    def computed(self, group: ConsumerGroup, assignor: str) -> None:
+        """The broker has computed a target."""
+        self.assignors[group.group_id] = assignor
+        self.barriers[group.group_id] += 1
+
+    def begins(self, group: AnyGroup, cause: str, trigger: str, now_us: int) -> None:
         """The join barrier opens; a round that never became Stable goes on under its first cause, with a new wait."""
         if self._counts(group):
             self._open.setdefault(group.group_id, LastRebalance(cause, trigger, now_us)).waited_for = ""
@@ -138,26 +188,30 @@ class CoordinatorNotes:
         if group.state is GroupState.EMPTY:
             self.over(group, now_us)
 
-    def over(self, group: ClassicGroup, now_us: int) -> None:
+    def over(self, group: AnyGroup, now_us: int) -> None:
         """The group is Stable, or Empty."""
         if not self._counts(group):
             return
         rebalance = self._open.pop(group.group_id, None)
         if rebalance is None:
             return
-        rebalance.took_us, rebalance.generation = now_us - rebalance.started_us, group.generation
+        generation = group.generation if isinstance(group, ClassicGroup) else group.epoch
+        rebalance.took_us, rebalance.generation = now_us - rebalance.started_us, generation
         before = self._assigned[group.group_id]
-        for member in group.members.values():
-            rebalance.moved += sum(before.get(name, member.client_id) != member.client_id for name in member.assignment)
-        for member in group.members.values():
-            before |= dict.fromkeys(member.assignment, member.client_id)
-        self.last[group.group_id] = self._all[group.group_id][group.generation] = rebalance
+        for client, assignment in _shares(group):
+            rebalance.moved += sum(before.get(name, client) != client for name in assignment)
+        for client, assignment in _shares(group):
+            before |= dict.fromkeys(assignment, client)
+        self.last[group.group_id] = self._all[group.group_id][generation] = rebalance
 
     def share_taken(self, group: str, member: str, generation: int, added: list[str], now_us: int) -> None:
         """A member has taken over what SyncGroup brought it, for the first time in this generation or once more."""
-        if self._given.get((group, member)) == generation:
-            return
-        self._given[group, member] = generation
+        if self._given.get((group, member)) != generation:
+            self._given[group, member] = generation
+            self.target_taken(group, generation, added, now_us)
+
+    def target_taken(self, group: str, generation: int, added: list[str], now_us: int) -> None:
+        """A member has taken partitions over in this generation, or member epoch."""
         self._fresh |= {(group, name): generation for name in added}
         last = self.last.get(group)
         if last is not None and last.generation == generation and group not in self._open:
@@ -173,3 +227,10 @@ class CoordinatorNotes:
         generation = self._fresh.pop((group, partition), None)
         if generation in self._all[group]:
             self._all[group][generation].reread += behind
+
+
+def _shares(group: AnyGroup) -> list[tuple[str, Iterable[str]]]:
+    """Each member's client id, and the partitions that its coordinator gives it."""
+    if isinstance(group, ClassicGroup):
+        return [(member.client_id, member.assignment) for member in group.members.values()]
+    return [(member.client_id, tuple(member.assigned)) for member in group.members.values()]

@@ -29,7 +29,7 @@ from cluster.clients.consumer.rejoin import Rejoin
 from cluster.clients.producer.accumulator import Accumulator, ProducerBatch
 from cluster.clients.producer.producer import Producer
 from cluster.controller.controller import Controller
-from cluster.coordinators.decision import Draft
+from cluster.coordinators.decision import Decision, Draft
 from cluster.coordinators.group import coordinator as group_coordinator
 from cluster.coordinators.group import join as group_join
 from cluster.coordinators.group import join_barrier as group_rebalance
@@ -40,10 +40,12 @@ from cluster.coordinators.group.coordinator import GroupCoordinator
 from cluster.coordinators.group.group import ClassicGroup
 from cluster.coordinators.group.rebalance_causes import Trigger
 from cluster.network import Connection, InFlightRequest
+from cluster.protocol.consumer_group_messages import ConsumerGroupHeartbeatRequest
 from cluster.protocol.errors import ErrorCode
 from cluster.protocol.messages import HeartbeatRequest, JoinGroupRequest, PartitionMetadata, ProduceRequest
 from cluster.protocol.record_batch import RecordBatch
 from cluster.storage.partition_log import PartitionLog
+from tests.support.consumer_group_watch import watch_consumer_groups
 from tests.support.group_recorder import CoordinatorNotes, Ownership
 from tests.support.passed_over_records import Passages, divergence
 from tests.support.unpacked_logs import batches_of, begin_of
@@ -353,6 +355,7 @@ def watching() -> Iterator[IndependentRecorder]:
         _watch_brokers(patch, recorder)
         _watch_logs(patch, recorder)
         _watch_rebalances(patch, recorder.coordinators)
+        watch_consumer_groups(patch, recorder.coordinators)
         yield recorder
 
 
@@ -498,6 +501,15 @@ def _watch_brokers(patch: pytest.MonkeyPatch, recorder: IndependentRecorder) -> 
             if hosted is not None and hosted.epoch == recorder.elected.get(partition):
                 recorder._heartbeat_answered(call.client, call.connection.timeline.now_us)
 
+    def runs(_: object, hosted: HostedCoordinator[GroupCoordinator], decision: Decision) -> None:
+        """With the new protocol a heartbeat counts when it is answered; one that leaves is none."""
+        partition = hosted.replica.partition
+        for call, _response in decision.replies if hosted.epoch == recorder.elected.get(partition) else ():
+            assert isinstance(call, InFlightRequest)
+            if isinstance(call.request, ConsumerGroupHeartbeatRequest) and call.request.member_epoch >= 0:
+                recorder._heartbeat_answered(call.client, call.connection.timeline.now_us)
+
+    _wrapped(patch, GroupCoordinatorService, "_run", before=runs)
     _wrapped(patch, Replica, "_lead", after=led)
     _wrapped(patch, GroupCoordinatorService, "_load", after=loaded)
     _wrapped(patch, Controller, "_elected", before=elects)

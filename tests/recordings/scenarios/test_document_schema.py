@@ -8,6 +8,7 @@ from cluster.events import (
     BrokerStarted,
     Event,
     GroupDeclared,
+    GroupProtocolDeclared,
     LeaderElected,
     MemberDeclared,
     ProducerDeclared,
@@ -48,6 +49,7 @@ def test_the_documents_roots_and_fields_are_those_of_the_shape() -> None:
         made(TopicCreated, topic="a", partitions=1, replication_factor=1, min_insync_replicas=1),
         made(LeaderElected, partition="a-0", leader=1, replicas=(1,), isr=(1,)),
         made(GroupDeclared, group="g", topics=("a",), offset_reset="latest"),
+        made(GroupProtocolDeclared, group="g", protocol="consumer"),  # its fields are a classic group's, and more
         made(MemberDeclared, group="g", member="g-1", topics=("a",)),
         made(ProducerDeclared, producer="p-1", topics=("a",)),
     ):

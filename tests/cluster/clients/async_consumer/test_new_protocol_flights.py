@@ -1,0 +1,62 @@
+"""Groups of the new protocol in flight: the view is the truth through faults, and flights repeat."""
+
+import pytest
+
+from cluster.clients.consumer.consumer import Consumer
+from cluster.spec import ScenarioSpec
+from recordings.flights.runner import Plan, fly
+from recordings.journal.format import Settings
+from recordings.scenarios.loader import parse_scenario
+from tests.support.random_flights import lies
+
+TEXT = """
+title = "t"
+module = "groups"
+lesson = "l"
+until = "70s"
+
+[cluster]
+config = { "group.consumer.session.timeout.ms" = 6000, "group.consumer.min.session.timeout.ms" = 6000 }
+
+[[topic]]
+name = "orders"
+partitions = 4
+
+[[producer]]
+name = "p"
+topics = ["orders"]
+rate = "20/s"
+
+[[group]]
+name = "g"
+topics = ["orders"]
+members = 3
+stagger = "1s"
+static = STATIC
+config = { "group.protocol" = "consumer", "max.poll.interval.ms" = 5000 }
+"""
+STEPS = ("kill g-1 for 9s", "stop g-2 for 2s", "pause g-3 for 8s", "stall g-2 for 12s", "kill broker-1 for 3s")
+
+
+def spec(*commands: str, static: bool = False) -> ScenarioSpec:
+    steps = "".join(f'[[at]]\ntime = "{10 * (place + 1)}s"\ndo = "{each}"\n' for place, each in enumerate(commands))
+    return parse_scenario(TEXT.replace("STATIC", str(static).lower()) + steps, "t.toml").spec
+
+
+@pytest.mark.parametrize("static", [False, True])
+def test_the_view_is_the_truth_through_kills_stops_pauses_stalls_and_a_failover(static: bool) -> None:
+    assert lies(spec(*STEPS, static=static)) == []
+
+
+def test_a_member_that_gives_everything_up_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As an eager member of the classic protocol would."""
+    give_up = Consumer.give_up
+
+    def everything(consumer: Consumer, partitions: tuple[str, ...], *, lost: bool) -> None:
+        give_up(consumer, partitions if lost else consumer.owned, lost=lost)
+
+    monkeypatch.setattr(Consumer, "give_up", everything)
+    made = spec()
+    plan = Plan(scenario="t", text="", spec=made, settings=Settings(seed=1, until_us=made.until_us))
+    (violation,) = fly(plan).invariants["violations"]
+    assert violation["invariant"] == "E3"
