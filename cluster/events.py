@@ -177,7 +177,8 @@ class LeaderElected(Event, frozen=True, kw_only=True):
 class LeadershipTaken(Event, frozen=True, kw_only=True):
     """The elected broker learned of it and leads: from now on the partition's offsets are those of its own log.
 
-    `appended`: how many records were ever added to that log and not truncated again, deleted ones included.
+    `appended`: how many records producers ever added to that log and no truncation took again. Deleted ones count, and
+    those that compaction removed, also from the log of the leader that this one was copied from.
     """
 
     partition: str

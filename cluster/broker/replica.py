@@ -489,8 +489,7 @@ class Replica:
         log = self.log
         if batches and batches[0].base_offset < log.log_end:
             self._begin_inside(batches[0].base_offset)
-        for batch in batches:
-            log.append(batch)
+        log.append_fetched(batches, self.source.log)  # type: ignore[union-attr]
         if self.may_restore:
             self._emit_survived(batches)
         if high_watermark > self.high_watermark:

@@ -31,7 +31,8 @@ _CHECKS_UNTIL_WRITTEN: Final = 7  # six times five seconds lie between seven che
 class PartitionLog:
     """The log of one replica; `log_end` is the offset of the next record.
 
-    `appended_records` counts the records that were appended and not truncated again. `producers` and `transactions`
+    `appended_records` counts the records that were appended and not truncated again, also those that compaction had
+    removed from the leader's log before this replica fetched them. `producers` and `transactions`
     are up to date while the replica leads (`recall_producers`). Records below `flushed` are on disk.
     `deleted` (ground truth): the serial numbers of each producer's records that retention or compaction deleted here.
     `segments`: of a log that is compacted, else None. Such a log may have gaps: offsets without a batch.
@@ -100,6 +101,15 @@ class PartitionLog:
             self._epoch = batch.leader_epoch
             self.epochs.assign(batch.leader_epoch, batch.base_offset)
 
+    def append_fetched(self, batches: Sequence[RecordBatch], leader: "PartitionLog") -> None:
+        """Append batches of the leader's log. What had stood in a gap that compaction made there counts, too."""
+        for batch in batches:
+            first = self.log_end
+            self.append(batch)
+            if batch.base_offset > first and self.segments is not None and leader.segments is not None:
+                self.segments.copy_markers(leader.segments, first, batch.base_offset)
+                self.appended_records += self.segments.records_in(first, batch.base_offset)
+
     def recall_producers(self) -> None:
         """Read the producers up to the log's end: the replica leads from now on, in an epoch that has no entry yet."""
         self._epoch = -1
@@ -143,12 +153,13 @@ class PartitionLog:
         An offset below the log start becomes the log start, of an empty log. An epoch that began at the end is removed
         in any case: this broker was elected, then another one, before this one wrote (`UnifiedLog.truncateTo`).
         """
-        before = self.log_end
+        before, dropped, known_from = self.log_end, 0, self.log_start
         below_start = offset < self.log_start
         if below_start:
             self.log_start = offset
         while self.batches and self.batches[-1].next_offset > offset:
             batch = self.batches.pop()
+            dropped += batch.count
             self.log_end = max(min(batch.base_offset, offset), self.log_start)  # the offset may lie in a gap
             self.bytes -= batch.bytes
             if not batch.marker:
@@ -162,6 +173,7 @@ class PartitionLog:
         self.epochs.truncate_from_end(self.log_end)
         self._epoch = -1
         if self.segments is not None:
+            self._drop_gaps(max(self.log_end, known_from), before, dropped)
             self.segments.truncate_to(self.log_end)
         if self.log_end != before:
             self.flushed = min(self.flushed, self.log_end)
@@ -169,6 +181,12 @@ class PartitionLog:
             if segment_starts is not None:
                 self._read_memory().reload(self.batches, self.log_start, self.log_end, segment_starts)
         return before - self.log_end
+
+    def _drop_gaps(self, first: int, end: int, in_batches: int) -> None:
+        """Offsets first … end - 1 were truncated: beside those of batches, gaps of a compacted log."""
+        assert self.segments is not None
+        if end - first > in_batches:
+            self.appended_records -= self.segments.records_in(first, end) - in_batches
 
     def advance_start(self, offset: int) -> None:
         """Raise the log start: no reader may read below `offset`. Deleted records count as written to disk."""
@@ -216,6 +234,10 @@ class PartitionLog:
         keeps_us, last = segments.config.delete_retention_us, memory.states.last_records()
         rules = BatchFilter(latest, transactions, last, end, now_us, keeps_us)
         result = compact(before, rules)
+        left = {batch.base_offset for batch in result.batches if batch.marker}
+        for batch in before:
+            if batch.marker and batch.base_offset not in left:
+                segments.removed_markers.add(batch.base_offset, batch.next_offset)
         self.batches.replace_below(end, result.batches)
         index.compacted(end, result.aborted)
         self.bytes += sum(batch.bytes for batch in result.batches) - sum(batch.bytes for batch in before)

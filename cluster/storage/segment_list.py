@@ -3,7 +3,8 @@
 A log without compaction works its segments out when retention looks, from the batches (`cluster.storage.retention`).
 Compaction changes the sizes of batches, and must not move the borders of segments: so a compacted log keeps them. They
 are read from the batches when they are needed, by the same rule (`LogSegment.shouldRoll`). The last segment is the
-active one. `first_dirty` is the cleaner's checkpoint. Source: `LogSegments`, `LogCleanerManager`.
+active one. `first_dirty` is the cleaner's checkpoint. `removed_markers` (ground truth): the offsets in the log's gaps
+at which markers stood, not records. Source: `LogSegments`, `LogCleanerManager`.
 """
 
 from collections.abc import Sequence
@@ -12,6 +13,7 @@ from typing import NamedTuple
 from cluster.protocol.record_batch import RecordBatch
 from cluster.storage.batch_list import BatchList
 from cluster.storage.log_config import CompactionConfig, Retention
+from cluster.storage.offset_ranges import IntervalSet
 
 
 class LogSegment(NamedTuple):
@@ -27,7 +29,7 @@ class LogSegment(NamedTuple):
 class SegmentList:
     """The segments of one replica's log."""
 
-    __slots__ = ("active", "closed", "config", "first_dirty")
+    __slots__ = ("active", "closed", "config", "first_dirty", "removed_markers")
 
     def __init__(self, config: CompactionConfig) -> None:
         self.config = config
@@ -38,6 +40,7 @@ class SegmentList:
         self.closed: list[LogSegment] = []
         self.active = LogSegment(offset, offset, 0, -1, -1)
         self.first_dirty = offset
+        self.removed_markers = IntervalSet()
 
     @property
     def all(self) -> list[LogSegment]:
@@ -66,6 +69,16 @@ class SegmentList:
             max(active.newest_us, created_us),
         )
 
+    def records_in(self, first: int, end: int) -> int:
+        """How many records producers had appended at the offsets of a gap, first … end - 1."""
+        return end - first - self.removed_markers.covered(first, end)
+
+    def copy_markers(self, leader: "SegmentList", first: int, end: int) -> None:
+        """A gap of the leader's log, first … end - 1, is one of this log, too."""
+        for start, stop in leader.removed_markers.ranges():
+            if start < end and stop > first:
+                self.removed_markers.add(max(start, first), min(stop, end))
+
     def roll(self, offset: int) -> None:
         """Begin a new active segment."""
         self.closed.append(self.active._replace(next_offset=offset))
@@ -74,6 +87,7 @@ class SegmentList:
     def truncate_to(self, offset: int) -> None:
         """The log was truncated: the segment that holds its new end is the active one, and is read again."""
         self.first_dirty = min(self.first_dirty, offset)
+        self.removed_markers.truncate(offset)
         if offset >= self.active.next_offset:
             return
         base = self.active.base_offset
@@ -84,6 +98,7 @@ class SegmentList:
 
     def drop_before(self, offset: int) -> None:
         """The batches that end at or before an offset were deleted."""
+        self.removed_markers.drop_before(offset)
         self.closed = [segment for segment in self.closed if segment.next_offset > offset]
         if not self.closed and self.active.next_offset <= offset:
             self.active = LogSegment(offset, offset, 0, -1, -1)

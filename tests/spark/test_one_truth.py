@@ -1,7 +1,7 @@
 """One truth, five readers: simulator = fold = `summary` = Spark's report = SQL of its own, of the same flights.
 
-Totals, delivery, rebalances, and lag at every second. The default run has thirteen flights and a broken cluster's;
-`-m slow` the whole library, fifty of the swarm's, and every mutant's.
+Totals, delivery, rebalances, and lag at every second. The default run has some flights and a broken cluster's; `-m
+slow` the whole library, fifty of the swarm's, every mutant's, and compacted topics under faults.
 """
 
 from collections.abc import Callable
@@ -96,6 +96,8 @@ def without_the_last_second(every_run: FiveReaders) -> Facts:
         ("short-offset-reset", forgets("log_start_advanced", "short-offset-reset"), "skipped"),
         ("replaced-records", forgets("truncated_records_processed", "replaced-records"), "delivered"),
         ("truncated-records", forgets("truncated_records_processed", "truncated-records"), "delivered"),
+        ("compacted-transactions-crash", forgets("log_compacted", "compacted-transactions-crash"), "lost"),
+        ("compacted-fate-2009", forgets("log_compacted", "compacted-fate-2009"), "delivered"),
         ("short-at-most-once", one_more("lost", "short-at-most-once"), "lost"),
         ("short-first-flight", one_more("rebalances", "short-first-flight"), "rebalances"),
         ("short-first-flight", one_more("time lag", "short-first-flight"), "time lag"),

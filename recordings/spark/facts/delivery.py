@@ -11,9 +11,9 @@ from functools import reduce
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as sf
 
-from recordings.spark.facts.log_entries import BATCH, PARTITION, batches
+from recordings.spark.facts.log_entries import BATCH, PARTITION, batches, removals
 from recordings.spark.facts.odd_records import odd_fates
-from recordings.spark.facts.passages import READER, committed_at, passages, removals
+from recordings.spark.facts.passages import READER, committed_at, passages
 from recordings.spark.report_model import FATES
 from recordings.spark.tables import Tables
 
@@ -148,7 +148,7 @@ def _states(tables: Tables, readers: DataFrame) -> DataFrame:
 
 def _compacted(tables: Tables, readers: DataFrame) -> dict[str, DataFrame]:
     """The offsets that compaction removed, and those of them that a group's commit had passed before: `low`, `high`."""
-    removed = removals(tables).groupBy(*PARTITION, "at_offset").agg(sf.min("seq").alias("seq"))
+    removed = removals(tables).groupBy(*PARTITION, "at_offset").agg(sf.min("counts_seq").alias("seq"))
     moments = readers.select(*READER, "lowest").join(removed, list(PARTITION))
     known = committed_at(tables, moments).select(
         *READER, "lowest", "committed", sf.col("at_offset").alias("low"), (sf.col("at_offset") + 1).alias("high")

@@ -75,12 +75,48 @@ def batches(tables: Tables) -> DataFrame:
     """Each batch of a user's topic, or of one that a group reads, whether it was appended or only acknowledged.
 
     `BATCH`, `records`, `acked`, `aborted`; `appended_seq`: when a leader, deposed or not, appended it last; `places`:
-    its places in the valid log (`base_offset`, `seq`, `cut_seq`: when a shorter log took over).
+    its places in the valid log (`base_offset`, `seq`, `cut_seq`: when a shorter log took over, `since_seq`: when it was
+    appended there). An ABORT marker over records that compaction removed before splits their batch.
     """
     return tables.once("batches", lambda: _batches(tables))
 
 
 def _batches(tables: Tables) -> DataFrame:
+    found = _whole_batches(tables)
+    if not tables["log_compacted"].isEmpty():  # else planning would take longer than the result is worth
+        found = _split_by_compaction(tables, found)
+    return found.withColumn("aborted", sf.col("aborted_seq").isNotNull()).drop("aborted_seq")
+
+
+def _split_by_compaction(tables: Tables, whole: DataFrame) -> DataFrame:
+    """A marker aborts what the leader's log has then: records that compaction removed before stay committed."""
+    record = [*BATCH, "aborted_seq"]
+    ended = whole.where("aborted_seq is not null").select(*record, "records", sf.explode("places").alias("place"))
+    removed = ended.select(*record, "place", sf.explode(sf.expr("sequence(0, records - 1)")).alias("number"))
+    spared = (
+        removed.withColumn("at_offset", sf.col("place.base_offset") + sf.col("number"))
+        .join(removals(tables), [*PARTITION, "at_offset"])
+        .where(removed_from(sf.col("place")) & (sf.col("counts_seq") < sf.col("aborted_seq")))
+        .groupBy(*BATCH)
+        .agg(sf.collect_set("number").alias("spared"))
+    )
+    kept = [name for name in whole.columns if name not in {"first_serial", "records", "aborted_seq", "places"}]
+
+    def one(number: Column) -> Column:
+        places = sf.transform("places", lambda at: at.withField("base_offset", at["base_offset"] + number))
+        ends = sf.when(~sf.array_contains("spared", number), sf.col("aborted_seq"))
+        serial = (sf.col("first_serial") + number).alias("first_serial")
+        return sf.struct(
+            serial, sf.lit(1).cast("bigint").alias("records"), ends.alias("aborted_seq"), places.alias("places")
+        )
+
+    together = sf.array(sf.struct("first_serial", "records", "aborted_seq", "places"))
+    apart = sf.transform(sf.expr("sequence(0, records - 1)"), one)
+    pieces = sf.when(sf.col("spared").isNull(), together).otherwise(apart)
+    return whole.join(sf.broadcast(spared), list(BATCH), "left").select(*kept, sf.inline(pieces))
+
+
+def _whole_batches(tables: Tables) -> DataFrame:
     entries = _with_aborted(_entries(tables))
     acked = tables["batch_acknowledged"].select(*BATCH, "records").withColumn("acked", sf.lit(True))
     return (
@@ -89,7 +125,7 @@ def _batches(tables: Tables) -> DataFrame:
         .agg(
             sf.max("records").alias("records"),
             sf.coalesce(sf.bool_or("acked"), sf.lit(False)).alias("acked"),
-            sf.coalesce(sf.bool_or("aborted"), sf.lit(False)).alias("aborted"),
+            sf.min("aborted_seq").alias("aborted_seq"),
             sf.max("appended_seq").alias("appended_seq"),
             sf.concat(sf.collect_list("place"), sf.collect_list("again")).alias("places"),
         )
@@ -114,7 +150,8 @@ def _entries(tables: Tables) -> DataFrame:
         return _first("cuts", lambda cut: (cut["seq"] > seq) & (cut["offset"] < end))
 
     def place(seq: str, cut: Column) -> Column:
-        return sf.struct("base_offset", sf.col(seq).alias("seq"), cut.alias("cut_seq"))
+        since = sf.col("seq").alias("since_seq")
+        return sf.struct("base_offset", sf.col(seq).alias("seq"), cut.alias("cut_seq"), since)
 
     again_cut = cut_after(sf.col("_again"))["seq"]
     return (
@@ -154,7 +191,7 @@ def _stands_again(end: Column) -> Column:
 
 
 def _with_aborted(entries: DataFrame) -> DataFrame:
-    """The batches alone, with `aborted`, by the next marker of their producer id in the log.
+    """The batches alone, with `aborted_seq`: an ABORT marker came, the next one of their producer id in the log.
 
     A COMMIT that was truncated, while its batch was not, decides nothing: its transaction is open again.
     """
@@ -166,20 +203,57 @@ def _with_aborted(entries: DataFrame) -> DataFrame:
     marker = sf.struct("marker", "seq", "cut_seq")
 
     def abort(ended: str) -> Column:
-        """Whether this marker is an ABORT that came while the batch stood in the log."""
+        """When this marker came, if it is an ABORT and the batch stood in the log; else null."""
         stood = sf.coalesce(sf.col("cut_seq") > sf.col(f"{ended}.seq"), sf.lit(True))
-        return (sf.col(f"{ended}.marker") == "ABORT") & stood
+        return sf.when((sf.col(f"{ended}.marker") == "ABORT") & stood, sf.col(f"{ended}.seq"))
 
     open_again = sf.col("_next.cut_seq").isNotNull() & sf.coalesce(
         sf.col("cut_seq") > sf.col("_next.cut_seq"), sf.lit(True)
     )
     decided = sf.when((sf.col("_next.marker") == "COMMIT") & open_again, abort("_staying")).otherwise(abort("_next"))
-    aborted = sf.coalesce(counts & decided, sf.lit(False))
-    plain = entries.where("not transactional and marker = ''").select(*kept).withColumn("aborted", sf.lit(False))
+    never = sf.lit(None).cast("bigint").alias("aborted_seq")
+    plain = entries.where("not transactional and marker = ''").select(*kept, never)
     return plain.unionByName(
         entries.where("transactional")
         .withColumn("_next", sf.last(sf.when(marks, marker), ignorenulls=True).over(later))
         .withColumn("_staying", sf.last(sf.when(stays, marker), ignorenulls=True).over(later))
         .where("marker = ''")
-        .select(*kept, aborted.alias("aborted"))
+        .select(*kept, sf.when(counts, decided).alias("aborted_seq"))
     )
+
+
+def removals(tables: Tables) -> DataFrame:
+    """What compaction removed from a leader's log: `PARTITION`, `at_offset`, `removed_seq`, `counts_seq` (since then).
+
+    Each broker cleans its own log: what it removed from that counts when it leads, unless it truncated its log before.
+    """
+    run = sf.explode(sf.arrays_zip("removed_from", "removed_to")).alias("run")
+    runs = tables["log_compacted"].select(*PARTITION, "seq", "broker", run)
+    own = last_reign(sf.col("seq"))["broker"] == sf.col("broker")
+    later = _first("reigns", lambda leader: (leader["broker"] == sf.col("broker")) & (leader["seq"] > sf.col("seq")))
+    left = left_after(sf.col("run.removed_to"), sf.col("counts_seq"))
+    return (
+        runs.join(sf.broadcast(reigns(tables)), list(PARTITION), "left")
+        .withColumn("counts_seq", sf.when(own, sf.col("seq")).otherwise(later["seq"]))
+        .where("counts_seq is not null")
+        .select(*PARTITION, "seq", "counts_seq", sf.col("run.removed_from").alias("low"), left.alias("high"))
+        .where("low < high")
+        .withColumn("at_offset", sf.explode(sf.expr("sequence(low, high - 1)")))
+        .select(*PARTITION, "at_offset", sf.col("seq").alias("removed_seq"), "counts_seq")
+    )
+
+
+def left_after(end: Column, until: Column) -> Column:
+    """An end of offsets, lowered to where `broker` truncated its log between `seq` and `until`."""
+    own = sf.filter("truncated", lambda one: one["broker"] == sf.col("broker"))
+    cuts = sf.filter(own, lambda one: (one["seq"] > sf.col("seq")) & (one["seq"] < until))
+    return sf.least(end, sf.array_min(sf.transform(cuts, lambda one: one["offset"])))
+
+
+def removed_from(place: Column) -> Column:
+    """Whether a removal (`removals`) took the record from this place.
+
+    A record that stands in a log again was in the log of the next leader all along, which may have removed it there.
+    """
+    cut = sf.coalesce(place["cut_seq"] > sf.col("counts_seq"), sf.lit(True))
+    return (place["since_seq"] < sf.col("removed_seq")) & (place["seq"] <= sf.col("counts_seq")) & cut

@@ -3,8 +3,8 @@
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as sf
 
-from recordings.spark.facts.log_entries import PARTITION
-from recordings.spark.facts.passages import READER, committed_at, removals
+from recordings.spark.facts.log_entries import PARTITION, removals, removed_from
+from recordings.spark.facts.passages import READER, committed_at
 from recordings.spark.report_model import FATES
 from recordings.spark.tables import Tables
 
@@ -22,6 +22,7 @@ def odd_fates(tables: Tables, odd: DataFrame, readers: DataFrame) -> DataFrame:
         (sf.col("place.base_offset") + sf.col("serial") - sf.col("first_serial")).alias("at_offset"),
         sf.col("place.seq").alias("seq"),
         sf.col("place.cut_seq").alias("cut_seq"),
+        sf.col("place.since_seq").alias("since_seq"),
     )
     known = records.drop("places", "first_serial").join(gone(tables), list(RECORD), "left")
     judged = (
@@ -96,8 +97,9 @@ def _finished(tables: Tables, places: DataFrame) -> DataFrame:
     stood = sf.coalesce(sf.first("fetched"), last).alias("stood")
     identity = Window.partitionBy(*READER, "stood").orderBy("seq", "at_offset")
     fresh_ones = sf.count_if("fresh").over(Window.partitionBy(*READER, "seq"))
+    known = places.withColumnRenamed("seq", "place_seq").drop("cut_seq", "since_seq")
     return (
-        done.join(places.withColumnRenamed("seq", "place_seq").drop("cut_seq"), [*PARTITION, "at_offset"], "left")
+        done.join(known, [*PARTITION, "at_offset"], "left")
         .where("place_seq < seq or fetched is not null")
         .groupBy(*READER, "seq", "repeated", "size", "at_offset")
         .agg(stood)
@@ -165,13 +167,11 @@ def _compacted(tables: Tables, places: DataFrame, readers: DataFrame) -> DataFra
 
     `left`: the group's commit had passed it before.
     """
-    at = [*PARTITION, "at_offset"]
-    stood = (sf.col("seq") < sf.col("removed_seq")) & sf.coalesce(sf.col("cut_seq") > sf.col("counts"), sf.lit(True))
     removed = (
-        places.join(removals(tables).withColumnRenamed("seq", "counts"), at)
-        .where(stood)
+        places.join(removals(tables), [*PARTITION, "at_offset"])
+        .where(removed_from(sf.struct("seq", "cut_seq", "since_seq")))
         .groupBy(*RECORD, "at_offset")
-        .agg(sf.min("counts").alias("counts"))
+        .agg(sf.min("counts_seq").alias("counts"))
     )
     gone = (
         places.where("cut_seq is null")

@@ -1,4 +1,7 @@
-"""A group's passage through a partition: its start, its commits, and the deletions and truncations meanwhile."""
+"""A group's passage through a partition: its start, its commits, and the deletions and truncations meanwhile.
+
+What compaction removed meanwhile is a fact of the log: `log_entries.removals`.
+"""
 
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as sf
@@ -75,24 +78,6 @@ def committed_at(tables: Tables, moments: DataFrame) -> DataFrame:
     partitions = moments.select(*PARTITION).distinct()
     facts = commits(tables).join(sf.broadcast(partitions), list(PARTITION), "left_semi")
     return last_before(moments, facts.select(*READER, "seq", "committed"), ["group", "partition"])
-
-
-def removals(tables: Tables) -> DataFrame:
-    """What compaction removed from a leader's log: `PARTITION`, `at_offset`, `removed_seq`, `seq` (since it counts).
-
-    Each broker cleans its own log: what it removed from that counts when it leads.
-    """
-    run = sf.explode(sf.arrays_zip("removed_from", "removed_to")).alias("run")
-    runs = _by_reign(tables, tables["log_compacted"].select(*PARTITION, "seq", "broker", run))
-    own = last_reign(sf.col("seq"))["broker"] == sf.col("broker")
-    later = sf.filter("reigns", lambda leader: (leader["broker"] == sf.col("broker")) & (leader["seq"] > sf.col("seq")))
-    counts = sf.when(own, sf.col("seq")).otherwise(sf.get(later, sf.lit(0))["seq"])
-    offsets = sf.explode(sf.sequence(sf.col("run.removed_from"), sf.col("run.removed_to") - 1)).alias("at_offset")
-    return (
-        runs.withColumn("counts", counts)
-        .where("counts is not null")
-        .select(*PARTITION, offsets, sf.col("seq").alias("removed_seq"), sf.col("counts").alias("seq"))
-    )
 
 
 def _by_reign(tables: Tables, rows: DataFrame) -> DataFrame:

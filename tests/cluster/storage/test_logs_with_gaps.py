@@ -12,7 +12,7 @@ from cluster.storage.batch_list import BatchList
 from cluster.storage.log_config import Retention
 from cluster.storage.partition_log import PartitionLog
 from cluster.storage.segment_list import SegmentList
-from tests.support.compacted_logs import COMPACTION, LARGE_US, CompactedLog
+from tests.support.compacted_logs import COMPACTION, DAY_US, LARGE_US, CompactedLog
 
 ALL_BYTES = 1 << 40
 SMALL = Retention(-1, -1, 400, 1 << 60)
@@ -97,6 +97,36 @@ def test_a_follower_copies_the_gaps(made: CompactedLog, data: st.DataObject) -> 
     assert log.segments is not None
     log.segments.read_on(log.batches, log.log_end, SMALL)
     assert [*log.batches] == [batch for batch in made.log.batches if batch.next_offset <= cut]
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.tuples(st.lists(st.integers(0, 2), min_size=1, max_size=3), st.booleans()), max_size=12), st.data())
+def test_a_follower_counts_what_was_appended_before_it_came(
+    written: list[tuple[list[int], bool]], data: st.DataObject
+) -> None:
+    """Records that compaction has removed count on, markers never: at the end, and after a truncation."""
+    made, appended = CompactedLog(SMALL), {0: 0}
+    for keys, commits in written:
+        made.in_transaction(1, *keys)
+        appended[made.log.log_end] = made.log.appended_records
+        (made.commit if commits else made.abort)(1)
+        appended[made.log.log_end] = made.log.appended_records
+    made.segments.read_on(made.log.batches, made.log.log_end, SMALL)
+    made.roll()
+    for times in range(4):  # records, then the horizon of a marker without records, then the marker
+        made.clean(0, LARGE_US + times * 2 * DAY_US)
+    logs = [made.log]
+    for _ in range(2):  # a follower, and one that follows it when it leads
+        log = PartitionLog("t-0")
+        log.segments = SegmentList(COMPACTION)
+        log.append_fetched(list(logs[-1].batches), logs[-1])
+        logs.append(log)
+    cut = data.draw(st.sampled_from(sorted(appended)))
+    for log in logs:
+        assert log.appended_records == appended[log.log_end] == max(appended.values())
+        log.truncate_to(cut)
+        if log.log_end == cut:  # else it had to drop a batch that begins before
+            assert log.appended_records == appended[cut]
 
 
 @settings(max_examples=60, deadline=None)

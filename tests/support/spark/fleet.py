@@ -1,6 +1,7 @@
 """Of which flights all readers must say the same: the library, the swarm's, and ones with a broken cluster."""
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -12,7 +13,8 @@ from cluster.spec import ScenarioSpec
 from recordings.scenarios.loader import load
 from recordings.swarm.generator import draw
 from tests.mutants import MUTANTS
-from tests.support.random_delivery_flights import ahead
+from tests.support.compacted_flights import FAULTS, all_compacted, compacted, in_transactions
+from tests.support.random_delivery_flights import ahead, fateful
 from tests.support.truncation_scenarios import buffered, deposed
 
 SECOND_US = 1_000_000
@@ -112,8 +114,27 @@ UNREAD = Sortie("unread-loss", _unread, until_us=_short_us("unclean-election"))
 AHEAD = Sortie("ahead-of-the-log", ahead, until_us=None)
 """Groups that a seek sends beyond the end of the log before they have read anything."""
 SINGLE = (AHEAD, REPLACED, TRUNCATED, UNREAD)
-ALL: dict[str, Sortie] = {sortie.name: sortie for sortie in (*library(), *swarm(), *mutants(), *SINGLE)}
-EVERY_RUN = (*TEN, ONE_MUTANT, *(sortie.name for sortie in SINGLE))
+
+
+def cleaned() -> list[Sortie]:
+    """Compacted topics under faults: `COMPACTED` names those that the default run flies."""
+    makes: dict[str, Callable[[], ScenarioSpec]] = {
+        f"compacted-faults-{number}": partial(compacted, *faults) for number, faults in enumerate(FAULTS)
+    }
+    makes["compacted-transactions-crash"] = partial(in_transactions, *FAULTS[1])
+    for seed in (2009, 2037):
+        makes[f"compacted-fate-{seed}"] = partial(_fate, seed)
+    return [Sortie(name, make, until_us=None) for name, make in makes.items()]
+
+
+def _fate(seed: int) -> ScenarioSpec:
+    return msgspec.structs.replace(all_compacted(fateful(seed), seed), seed=seed)
+
+
+COMPACTED = ("compacted-transactions-crash", "compacted-fate-2009")
+"""A leader's crash; an ABORT marker behind records that compaction had removed."""
+ALL: dict[str, Sortie] = {sortie.name: sortie for sortie in (*library(), *swarm(), *mutants(), *SINGLE, *cleaned())}
+EVERY_RUN = (*TEN, ONE_MUTANT, *(sortie.name for sortie in SINGLE), *COMPACTED)
 """What the default run flies."""
 AT_LENGTH = tuple(name for name in ALL if name not in EVERY_RUN)
 """What `-m slow` flies: the whole library among it, each scenario at its own length."""

@@ -46,7 +46,7 @@ WHERE lost.broker = leader.broker;
 CREATE TABLE appended AS
 SELECT
     batch.run_id, batch.partition, batch.seq, batch.at_us, base_offset, base_offset + count AS next_offset, count,
-    producer, producer_id, first_serial, transactional, marker,
+    producer, producer_id, first_serial, transactional, marker, batch.seq AS since,
     (
         SELECT min({'seq': cut.seq, 'at_us': cut.at_us, 'crashed': cut.crashed}) FROM cut
         WHERE cut.run_id = batch.run_id AND cut.partition = batch.partition
@@ -129,7 +129,7 @@ WHERE told.leader_epoch >= coalesce(leader.leader_epoch, -1);
 
 -- Which records were aborted: the next marker of their producer id in the log says so. What was aborted stays so.
 CREATE TABLE aborted AS
-SELECT DISTINCT batch.run_id, batch.partition, batch.producer, batch.first_serial, batch.count
+SELECT batch.run_id, batch.partition, batch.producer, batch.first_serial, batch.count, min(ended.seq) AS seq
 FROM entry AS batch
 JOIN entry AS ended
     ON ended.run_id = batch.run_id AND ended.partition = batch.partition
@@ -142,4 +142,5 @@ WHERE batch.transactional AND batch.marker = '' AND ended.marker = 'ABORT'
             AND earlier.producer_id = batch.producer_id AND earlier.marker <> ''
             AND earlier.base_offset > batch.base_offset AND earlier.base_offset < ended.base_offset
             AND earlier.seq <= ended.seq AND (earlier.cut IS NULL OR earlier.cut.seq > ended.seq)
-    );
+    )
+GROUP BY ALL;

@@ -4,7 +4,7 @@
 -- Every record of every batch that a leader appended, with the place it had.
 CREATE TABLE record AS
 SELECT
-    run_id, partition, producer, first_serial + place AS serial, base_offset + place AS at_offset, seq, cut
+    run_id, partition, producer, first_serial + place AS serial, base_offset + place AS at_offset, seq, since, cut
 FROM (SELECT *, unnest(range(count)) AS place FROM entry WHERE marker = '');
 
 CREATE TABLE acknowledged AS
@@ -24,10 +24,6 @@ SELECT run_id, partition, producer, serial
 FROM (SELECT *, first_serial + unnest(range(records)) AS serial FROM said)
 GROUP BY ALL
 HAVING arg_max(gone, seq);
-
-CREATE TABLE aborted_record AS
-SELECT DISTINCT run_id, partition, producer, first_serial + place AS serial
-FROM (SELECT *, unnest(range(count)) AS place FROM aborted);
 
 -- What applications finished although it had been truncated since they had fetched it.
 CREATE TABLE truncated AS
@@ -149,12 +145,13 @@ ASOF JOIN commit ON commit.run_id = gone.run_id AND commit."group" = gone."group
     AND commit.partition = gone.partition AND commit.seq < gone_seq
 WHERE committed > at_offset;
 
--- What compaction removed from the log that counts: from its leader's, or from that of a broker that led later.
+-- What compaction removed from the log that counts: from its leader's, or from that of a broker that led later. What
+-- stands in a log again was never gone from the log of the broker that leads then.
 CREATE TABLE removed AS
 WITH run AS (
     SELECT run_id, partition, seq, broker, unnest(removed_from) AS low, unnest(removed_to) AS high FROM log_compacted
 )
-SELECT run.run_id, run.partition, run.seq AS removed_seq, low, high,
+SELECT run.run_id, run.partition, run.broker, run.seq AS removed_seq, low, high,
     CASE WHEN leader.broker = run.broker THEN run.seq ELSE (
         SELECT min(later.seq) FROM leader AS later
         WHERE later.run_id = run.run_id AND later.partition = run.partition AND later.broker = run.broker
@@ -167,9 +164,25 @@ CREATE TABLE removed_record AS
 SELECT record.run_id, record.partition, producer, serial, at_offset, min(removed.seq) AS seq
 FROM record
 JOIN removed ON removed.run_id = record.run_id AND removed.partition = record.partition
-    AND record.at_offset >= low AND record.at_offset < high AND record.seq < removed_seq
-WHERE removed.seq IS NOT NULL AND (record.cut IS NULL OR record.cut.seq > removed.seq)
+    AND record.at_offset >= low AND record.at_offset < high
+WHERE record.since < removed_seq AND record.seq <= removed.seq AND (record.cut IS NULL OR record.cut.seq > removed.seq)
+    AND NOT EXISTS (
+        SELECT 1 FROM log_truncated AS lost
+        WHERE lost.run_id = removed.run_id AND lost.partition = removed.partition AND lost.broker = removed.broker
+            AND lost.seq > removed_seq AND lost.seq < removed.seq AND lost."offset" <= record.at_offset
+    )
 GROUP BY ALL;
+
+-- A marker aborts what is in the log then: not what compaction had removed.
+CREATE TABLE aborted_record AS
+SELECT DISTINCT run_id, partition, producer, serial
+FROM (SELECT *, first_serial + unnest(range(count)) AS serial FROM aborted) AS ended
+WHERE NOT EXISTS (
+    SELECT 1 FROM removed_record
+    WHERE removed_record.run_id = ended.run_id AND removed_record.partition = ended.partition
+        AND removed_record.producer = ended.producer AND removed_record.serial = ended.serial
+        AND removed_record.seq < ended.seq
+);
 
 -- Not what stands elsewhere in the log: a producer without idempotence may have written it twice.
 CREATE TABLE compacted AS
