@@ -125,8 +125,9 @@ def _of_group(spec: ScenarioSpec, core: Core, group: GroupSpec) -> Iterator[str]
     yield f'{where}.state == "Stable" && {where}.members == {len(inside)}'
     hangs = is_transactional(spec, group) and bool(commands_of(spec, Crash) or may_be_cut(spec, group))
     reads = not (hangs or is_restless(spec, group) or _is_written_late(spec, group))
+    stable = "STABLE" if group.speaks_new_protocol else "Stable"
     for name in inside:
-        yield f'members["{name}"].alive && members["{name}"].state == "Stable"'
+        yield f'members["{name}"].alive && members["{name}"].state == "{stable}"'
         if reads:
             yield f'members["{name}"].lag == 0'
     committed = commits_all(spec, group) and repeats_commits(group, undisturbed=False)  # the rest breaks
