@@ -1,6 +1,6 @@
 """The bounds of the lessons on commits, and which planted bugs the prover finds. Slow: thousands of flights.
 
-FOUND has 53 of 68 planted bugs. A death alone shows a dozen; for the others the scenario (`tests.support.planted_bugs`)
+FOUND has 53 of 74 planted bugs. A death alone shows a dozen; for the others the scenario (`tests.support.planted_bugs`)
 brings a second death, slow followers, a zombie, a late batch or a deadline. `stuck` means: records that are never read.
 Eleven can neither lose nor duplicate, and four are not found, each for its reason.
 """
