@@ -126,6 +126,11 @@ class RebalanceView(msgspec.Struct, gc=False):
     reconciliation: MemberReconciliation | None = None
 
     @property
+    def key(self) -> str:
+        """Its start in µs; under the new protocol two may begin at one instant, and the group epoch is part of it."""
+        return str(self.started_us) if self.reconciliation is None else f"{self.started_us}/{self.generation}"
+
+    @property
     def took_us(self) -> int:
         """Microseconds from the rebalance's start until the last member had its partitions."""
         return max(self.stable_us, self.assigned_us) - self.started_us

@@ -28,8 +28,8 @@ _EFFECTS = {"better": ("✔", OK), "worse": ("✖", WARN), "none": ("·", FAINT)
 
 
 def details_lines(view: ClusterView, group: GroupView, key: str, width: int) -> list[Line]:
-    """All lines on one rebalance; `key` is its start in µs."""
-    one = next((one for one in group.rebalances if str(one.started_us) == key), None)
+    """All lines on one rebalance; `key` is its `RebalanceView.key`."""
+    one = next((one for one in group.rebalances if one.key == key), None)
     if one is None:
         return [line(("The view no longer holds this rebalance.", MUTED))]
     width = min(width, 100)

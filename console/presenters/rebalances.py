@@ -39,7 +39,7 @@ class RebalancesListing(Listing):
         self.layout = layout(COLUMNS if group.consumer is None else EPOCH_COLUMNS, width)
         # That of this frame: a panel that changes its size draws again while the view changes.
         self.open_rebalance = group.under_way
-        self.by_key = {str(one.started_us): one for one in reversed(group.rebalances)}
+        self.by_key = {one.key: one for one in reversed(group.rebalances)}
 
     def note(self) -> Line:
         """The unit of the column `stopped`."""
@@ -50,7 +50,7 @@ class RebalancesListing(Listing):
         return self.layout.header()
 
     def row_keys(self) -> list[str]:
-        """`now` for a current rebalance, then the start of each completed one in µs."""
+        """`now` for a current rebalance, then the key of each completed one."""
         return [*([NOW] if self.open_rebalance is not None else []), *self.by_key]
 
     def rows(self, key: str) -> tuple[Line]:

@@ -26,7 +26,7 @@ CONSUMER_GROUP: dict[str, State] = {
     "Empty": GROUP["Empty"],
     "Assigning": State("↻", MOVING, "the target assignment is older than the group epoch"),
     "Reconciling": State("↻", MOVING, "each member moves to its target on its own"),
-    "Stable": State("●", OK, "every member has its target assignment; no member has to give up a partition"),
+    "Stable": State("●", OK, "every member has its target assignment"),
     "Dead": GROUP["Dead"],
 }
 """Of groups of the new protocol (KIP-848)."""

@@ -57,7 +57,7 @@ class RebalanceDetailsScreen(FlightScreen):
 
     def _rebalance(self) -> RebalanceView | None:
         group = self.console_app.flight.view.groups.get(self.group)
-        return next((one for one in group.rebalances if str(one.started_us) == self.started), None) if group else None
+        return next((one for one in group.rebalances if one.key == self.started), None) if group else None
 
     # --- remedies ---------------------------------------------------------------------------------------------------
 

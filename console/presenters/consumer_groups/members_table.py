@@ -18,7 +18,7 @@ from console.presenters.table import TableColumn, layout
 
 COLUMNS = (
     TableColumn("member", 11, grow=1, most=24),
-    TableColumn("epoch", 7, right=True),
+    TableColumn("epoch", 9, right=True),
     TableColumn("state", 23),
     TableColumn("assigned", 14, rank=2, grow=2, most=44),
     TableColumn("still to do", 20, grow=4),

@@ -222,7 +222,7 @@ def _group(  # noqa: PLR0917
     signs = {key: _sign(members.rows(key)[0]) for key in members.row_keys()}
     _owners(OwnershipListing(view, group, width), OwnershipJudge(books, book, signs, verdict))
     table = RebalancesListing(view, group, now_us, 240)
-    rebalances = {str(one.started_us): one for one in book.rebalances}
+    rebalances = {one.key: one for one in book.rebalances}
     for key in [key for key in table.row_keys() if key != NOW][:REBALANCES]:
         if key not in rebalances:
             verdict.claim(False, f"rebalances of {name}", f"none began at {key}")

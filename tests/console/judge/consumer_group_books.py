@@ -164,6 +164,11 @@ class AllGroupBooks(GroupBooks):
         if self.groups[event.group].new is None:  # else the next coordinator goes on with the reconciliation
             self._unloaded(event)
 
+    def _deleted_group(self, event: e.GroupDeleted) -> None:
+        self._deleted(event)
+        group = self.groups[event.group]
+        group.new = NewProtocolBook() if group.new is not None else None
+
     def _removed_member(self, event: e.MemberRemoved) -> None:
         self._removed(event)
         group = self.groups[event.group]
@@ -208,6 +213,7 @@ class AllGroupBooks(GroupBooks):
         e.ConsumerGroupStateChanged: _state,
         e.StaticMemberLeft: _away,
         e.MemberRemoved: _removed_member,
+        e.GroupDeleted: _deleted_group,
         e.GroupUnloaded: _unloaded_by,
         e.StaticMemberReplaced: _replaced_member,
         e.ConsumerGroupLoaded: _loaded_members,

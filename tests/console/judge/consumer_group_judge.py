@@ -13,7 +13,7 @@ KEPT = 12
 MEANINGS = {
     "Assigning": "the target assignment is older than the group epoch",
     "Reconciling": "each member moves to its target on its own",
-    "Stable": "every member has its target assignment; no member has to give up a partition",
+    "Stable": "every member has its target assignment",
 }
 
 

@@ -260,7 +260,7 @@ class DetailsJudge:
                 lambda m: (
                     rebalance.revoked is not None
                     and (int(m[1]), int(m[2])) == (rebalance.before, rebalance.generation)
-                    and m[3] == (self.group.assignor or None)
+                    and m[3] == (rebalance.assignor or None)
                     and (m[5] is None or int(m[5]) == rebalance.broker)
                 ),
             ),

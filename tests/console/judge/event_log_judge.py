@@ -46,7 +46,7 @@ def _rebalances(m: Match, one: e.Event) -> bool:
 
 
 def _went_back(m: Match, one: e.Event) -> bool:
-    if isinstance(one, e.GroupLoaded):
+    if isinstance(one, e.GroupLoaded | e.ConsumerGroupLoaded):
         return one.group == m[1] and one.offsets.get(m[2]) == (None if m[3] == "nothing" else int(m[3]))
     if not isinstance(one, e.OffsetsCommitted) or one.group != m[1] or m[3] == "nothing":
         return False

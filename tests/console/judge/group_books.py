@@ -43,6 +43,7 @@ class RebalanceBook(msgspec.Struct):
     kept: int = 0
     given_up_us: int = 0
     reread: int = 0
+    assignor: str = ""
     reached: dict[str, int] = {}
     revoked: dict[str, Any] | None = None
 
@@ -50,6 +51,11 @@ class RebalanceBook(msgspec.Struct):
     def started_us(self) -> int:
         """The instant of its first cause."""
         return self.opened_us[0]
+
+    @property
+    def key(self) -> str:
+        """The name of its row: its start, and its epoch under the new protocol."""
+        return str(self.started_us) if self.revoked is None else f"{self.started_us}/{self.generation}"
 
     @property
     def over_us(self) -> int:
@@ -251,7 +257,7 @@ class GroupBooks:
             return
         rebalance.stable_us = rebalance.assigned_us = at_us
         rebalance.generation, rebalance.members, rebalance.leader = group.generation, len(group.members), group.leader
-        rebalance.broker = group.holder
+        rebalance.broker, rebalance.assignor = group.holder, group.assignor
         for member_id, partitions in group.assignment.items():
             name = group.members.get(member_id, "")
             for partition in partitions:

@@ -4,7 +4,7 @@ from functools import lru_cache
 
 import pytest
 
-from cluster.view import ClusterView
+from cluster.view import ClusterView, fold
 from console.cli.plain import state_words
 from console.presenters.consumer_groups.members_table import ReconciliationListing
 from console.presenters.consumer_groups.reconciliation import awaited_members, waiting_members
@@ -46,7 +46,7 @@ def table(seconds: float, width: int = 160) -> ReconciliationListing:
 def details(seconds: float, place: int) -> str:
     view = flown(seconds)
     group = view.groups[made.GROUP]
-    return "\n".join(plain(row) for row in details_lines(view, group, str(group.rebalances[place].started_us), 100))
+    return "\n".join(plain(row) for row in details_lines(view, group, group.rebalances[place].key, 100))
 
 
 def test_the_phase_names_the_member_that_must_give_up_partitions_and_its_limit() -> None:
@@ -141,7 +141,29 @@ def test_no_screen_speaks_of_the_classic_protocol(seconds: float, width: int) ->
         EventLogListing(view, width),
     ]
     said = [text_of(one) for one in listings]
-    said += [plain(row) for one in group.rebalances for row in details_lines(view, group, str(one.started_us), width)]
+    said += [plain(row) for one in group.rebalances for row in details_lines(view, group, one.key, width)]
     assert not [word for word in CLASSIC_WORDS if word in "\n".join(said)]
     assert all(length(row) <= width for one in listings for key in one.row_keys() for row in one.rows(key))
     assert text_of(BrokersListing(view, width))
+
+
+def test_two_rebalances_of_one_instant_have_rows_of_their_own() -> None:
+    flight = made.ConsumerGroupFlight()
+    made.declare_group(flight)
+    one, two, _ = made.MEMBERS
+    flight.subscribed(2.0, one)
+    flight.bumped(2.0, 1, "member joined", one, {one: made.orders(0, 1)})
+    flight.moved(2.0, one, "STABLE", 1, made.orders(0, 1))
+    flight.state(2.0, "Stable")
+    flight.subscribed(2.0, two)
+    flight.bumped(2.0, 2, "member joined", two, {})
+    flight.moved(2.0, two, "STABLE", 2, ())
+    flight.moved(2.0, one, "STABLE", 2, made.orders(0, 1))
+    flight.state(2.0, "Stable")
+    view = ClusterView()
+    for event in flight.in_order():
+        fold(view, event)
+    group = view.groups[made.GROUP]
+    keys = RebalancesListing(view, group, us(3.0), 120).row_keys()
+    assert len(keys) == 2
+    assert [plain(details_lines(view, group, key, 100)[0])[-13:] for key in keys] == ["group epoch 2", "group epoch 1"]

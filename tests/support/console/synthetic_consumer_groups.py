@@ -143,7 +143,7 @@ class ConsumerGroupFlight(Flight):
         self.client(at_s + 0.012, member, "STABLE", epoch)
 
 
-def _declare(flight: ConsumerGroupFlight) -> None:
+def declare_group(flight: ConsumerGroupFlight) -> None:
     declare(flight, TOPICS, {GROUP: ()})
     flight.emit(0, e.GroupProtocolDeclared(group=GROUP, protocol="consumer"))
     for member in MEMBERS:
@@ -235,7 +235,7 @@ def _beats(flight: ConsumerGroupFlight) -> None:
 def all_events() -> tuple[e.Event, ...]:
     """Ninety seconds."""
     flight = ConsumerGroupFlight()
-    _declare(flight)
+    declare_group(flight)
     produce(flight, 89.0, TOPICS)
     _first_joins(flight)
     one, two, three = MEMBERS
