@@ -90,10 +90,10 @@ class GroupWrite:
 
     def decision(self, then: Callable[[ErrorCode, int], Decision], waiting: list[Event] | None = None) -> Decision:
         """Append, tell, and go on with `then`. `waiting`: what to tell if an answer without records has to wait."""
-        emitted = partial(events_of, self.context, self.group.group_id, self.facts) if self.records else None
-        return Decision(
-            tuple(self.records), then=then, appended=emitted, after_log=not self.records, waiting=waiting or []
-        )
+        if not self.records:
+            return Decision(then=then, after_log=True, waiting=waiting or [])
+        emitted = partial(events_of, self.context, self.group.group_id, self.facts)  # they tell of the session, too
+        return Decision(tuple(self.records), then=then, appended=emitted)
 
 
 def events_of(context: GroupContext, group_id: str, facts: list[Event]) -> list[Event]:

@@ -1,5 +1,6 @@
 """Groups of the new protocol in flight: the view is the truth through faults, and flights repeat."""
 
+import msgspec
 import pytest
 
 from cluster.clients.consumer.consumer import Consumer
@@ -60,3 +61,13 @@ def test_a_member_that_gives_everything_up_is_caught(monkeypatch: pytest.MonkeyP
     plan = Plan(scenario="t", text="", spec=made, settings=Settings(seed=1, until_us=made.until_us))
     (violation,) = fly(plan).invariants["violations"]
     assert violation["invariant"] == "E3"
+
+
+def test_each_event_has_a_number_of_its_own() -> None:
+    """An event that is told twice gets the second number, and its recording cannot be read."""
+    lines: list[bytes] = []
+    made = spec(*STEPS)
+    plan = Plan(scenario="t", text="", spec=made, settings=Settings(seed=1, until_us=made.until_us))
+    fly(plan, on_lines=lines.append)
+    told = [msgspec.json.decode(line)["seq"] for line in b"".join(lines).splitlines()]
+    assert told == list(range(1, len(told) + 1))
