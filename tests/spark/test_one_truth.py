@@ -98,6 +98,7 @@ def without_the_last_second(every_run: FiveReaders) -> Facts:
         ("truncated-records", forgets("truncated_records_processed", "truncated-records"), "delivered"),
         ("compacted-transactions-crash", forgets("log_compacted", "compacted-transactions-crash"), "lost"),
         ("compacted-fate-2009", forgets("log_compacted", "compacted-fate-2009"), "delivered"),
+        ("compacted-followers", forgets("preferred_read_replica_changed", "compacted-followers"), "lost"),
         ("short-at-most-once", one_more("lost", "short-at-most-once"), "lost"),
         ("short-first-flight", one_more("rebalances", "short-first-flight"), "rebalances"),
         ("short-first-flight", one_more("time lag", "short-first-flight"), "time lag"),

@@ -7,6 +7,7 @@ import msgspec
 from cluster.config import Value
 from cluster.spec import (
     ApplicationSpec,
+    BrokerSpec,
     GroupSpec,
     KeysSpec,
     NetworkSpec,
@@ -63,6 +64,17 @@ def in_transactions(*steps: tuple[float, str]) -> ScenarioSpec:
     committed: dict[str, Value] = {"auto.offset.reset": "earliest", "isolation.level": "read_committed"}
     groups = tuple(msgspec.structs.replace(group, config=committed) for group in scenario.groups)
     return msgspec.structs.replace(scenario, groups=groups)
+
+
+def from_followers() -> ScenarioSpec:
+    """Both groups read from broker 3, whose cleaner is quick, while those of the leaders wait."""
+    scenario = compacted()
+    slow: dict[str, Value] = {"log.cleaner.backoff.ms": 600_000}
+    brokers = tuple(BrokerSpec(number, f"r{number}", slow if number < 3 else {}) for number in (1, 2, 3))
+    near: dict[str, Value] = {"client.rack": "r3"}
+    groups = tuple(msgspec.structs.replace(one, config={**one.config, **near}) for one in scenario.groups)
+    config: dict[str, Value] = {**scenario.config, "replica.selector.class": "RackAwareReplicaSelector"}
+    return msgspec.structs.replace(scenario, brokers=brokers, config=config, groups=groups)
 
 
 FAULTS: tuple[tuple[tuple[float, str], ...], ...] = (

@@ -13,7 +13,7 @@ from pyspark.sql import functions as sf
 
 from recordings.spark.facts.log_entries import BATCH, PARTITION, batches, removals
 from recordings.spark.facts.odd_records import odd_fates
-from recordings.spark.facts.passages import READER, committed_at, passages
+from recordings.spark.facts.passages import READER, committed_at, gaps_met, passages
 from recordings.spark.report_model import FATES
 from recordings.spark.tables import Tables
 
@@ -147,14 +147,25 @@ def _states(tables: Tables, readers: DataFrame) -> DataFrame:
 
 
 def _compacted(tables: Tables, readers: DataFrame) -> dict[str, DataFrame]:
-    """The offsets that compaction removed, and those of them that a group's commit had passed before: `low`, `high`."""
+    """The offsets that compaction removed, and those that a group's commit had passed before: `low`, `high`.
+
+    Those of the leaders' logs count for every group, those of a follower's for the groups that read from it.
+    """
     removed = removals(tables).groupBy(*PARTITION, "at_offset").agg(sf.min("counts_seq").alias("seq"))
     moments = readers.select(*READER, "lowest").join(removed, list(PARTITION))
     known = committed_at(tables, moments).select(
         *READER, "lowest", "committed", sf.col("at_offset").alias("low"), (sf.col("at_offset") + 1).alias("high")
     )
-    left = known.where("committed > low and low >= lowest")
-    return {"compacted": known.select(*READER, "low", "high"), "left": left.select(*READER, "low", "high")}
+    span = (*READER, "low", "high")
+    found = {"compacted": known.select(*span), "left": known.where("committed > low and low >= lowest").select(*span)}
+    if tables["preferred_read_replica_changed"].isEmpty():
+        return found
+    low = sf.col("at_offset").alias("low")
+    gaps = gaps_met(tables, readers).select(*READER, low, (low + 1).alias("high"), "met", "left")
+    return {
+        "compacted": found["compacted"].unionByName(gaps.where("met").select(*span)),
+        "left": found["left"].unionByName(gaps.where("left").select(*span)),
+    }
 
 
 def _by_ranges(known: DataFrame, states: DataFrame, readers: DataFrame) -> DataFrame:

@@ -4,7 +4,7 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as sf
 
 from recordings.spark.facts.log_entries import PARTITION, removals, removed_from
-from recordings.spark.facts.passages import READER, committed_at
+from recordings.spark.facts.passages import READER, committed_at, gaps_met
 from recordings.spark.report_model import FATES
 from recordings.spark.tables import Tables
 
@@ -165,7 +165,7 @@ def _left_behind(tables: Tables, places: DataFrame, readers: DataFrame) -> DataF
 def _compacted(tables: Tables, places: DataFrame, readers: DataFrame) -> DataFrame:
     """Records that compaction removed wherever they stood: `READER`, `producer`, `serial`, `compacted`, `left`.
 
-    `left`: the group's commit had passed it before.
+    `left`: the group's commit had passed it before. A gap of a follower that the group reads from counts, too.
     """
     removed = (
         places.join(removals(tables), [*PARTITION, "at_offset"])
@@ -186,8 +186,15 @@ def _compacted(tables: Tables, places: DataFrame, readers: DataFrame) -> DataFra
         .join(sf.broadcast(readers.select(*READER, "lowest")), list(PARTITION))
     )
     left = (sf.col("committed") > sf.col("at_offset")) & (sf.col("at_offset") >= sf.col("lowest"))
-    return (
-        committed_at(tables, moments)
-        .groupBy(*READER, "producer", "serial")
-        .agg(sf.bool_or("compacted").alias("compacted"), sf.bool_or(sf.coalesce(left, sf.lit(False))).alias("left"))
+    known = committed_at(tables, moments).select(*READER, "producer", "serial", "compacted", left.alias("left"))
+    if not tables["preferred_read_replica_changed"].isEmpty():
+        stood = sf.coalesce(sf.col("cut_seq") > sf.col("removed_seq"), sf.lit(True))
+        stands = sf.col("met") & sf.col("cut_seq").isNull()
+        known = known.unionByName(
+            places.join(gaps_met(tables, readers), [*PARTITION, "at_offset"])
+            .where((sf.col("since_seq") < sf.col("removed_seq")) & stood)
+            .select(*READER, "producer", "serial", stands.alias("compacted"), "left")
+        )
+    return known.groupBy(*READER, "producer", "serial").agg(
+        sf.bool_or("compacted").alias("compacted"), sf.bool_or(sf.coalesce("left", sf.lit(False))).alias("left")
     )

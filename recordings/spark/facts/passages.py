@@ -6,7 +6,7 @@ What compaction removed meanwhile is a fact of the log: `log_entries.removals`.
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as sf
 
-from recordings.spark.facts.log_entries import PARTITION, last_reign, leaders, reigns
+from recordings.spark.facts.log_entries import PARTITION, last_reign, leaders, left_after, reigns
 from recordings.spark.facts.offsets import commits, only_read
 from recordings.spark.facts.time_windows import last_before
 from recordings.spark.tables import Tables
@@ -78,6 +78,37 @@ def committed_at(tables: Tables, moments: DataFrame) -> DataFrame:
     partitions = moments.select(*PARTITION).distinct()
     facts = commits(tables).join(sf.broadcast(partitions), list(PARTITION), "left_semi")
     return last_before(moments, facts.select(*READER, "seq", "committed"), ["group", "partition"])
+
+
+def gaps_met(tables: Tables, readers: DataFrame) -> DataFrame:
+    """What compaction removed from the followers that groups read from: `READER`, `at_offset`, `removed_seq` and more.
+
+    `met`: the group's commit has passed the gap, and the broker still follows; `left`: the commit had passed the record
+    before the follower removed it.
+    """
+    chosen = tables["preferred_read_replica_changed"].where("broker >= 0").groupBy(*READER, "broker")
+    run = sf.explode(sf.arrays_zip("removed_from", "removed_to")).alias("run")
+    removed = _by_reign(tables, tables["log_compacted"].select(*PARTITION, "seq", "broker", run)).select(
+        *(*PARTITION, "seq", "broker", sf.explode(sf.expr("sequence(run.removed_from, run.removed_to - 1)"))),
+        left_after(sf.col("run.removed_to"), sf.lit(2**62)).alias("gap_end"),
+        (last_reign(sf.col("seq"))["broker"] == sf.col("broker")).alias("led_then"),
+        (sf.try_element_at("reigns", sf.lit(-1))["broker"] == sf.col("broker")).alias("leads"),
+    )
+    moments = (
+        removed.withColumnRenamed("col", "at_offset")
+        .join(sf.broadcast(chosen.agg(sf.min("seq").alias("chosen_seq"))), [*PARTITION, "broker"])
+        .join(sf.broadcast(readers.select(*READER, "lowest", sf.col("committed").alias("now"))), list(READER))
+        .where("at_offset >= lowest")
+    )
+    met = (sf.col("at_offset") < sf.least("gap_end", "now")) & ~sf.col("leads")
+    left = ~sf.col("led_then") & (sf.col("chosen_seq") < sf.col("seq")) & (sf.col("committed") > sf.col("at_offset"))
+    return committed_at(tables, moments).select(
+        *READER,
+        "at_offset",
+        sf.col("seq").alias("removed_seq"),
+        sf.coalesce(met, sf.lit(False)).alias("met"),
+        sf.coalesce(left, sf.lit(False)).alias("left"),
+    )
 
 
 def _by_reign(tables: Tables, rows: DataFrame) -> DataFrame:

@@ -13,7 +13,7 @@ from cluster.spec import ScenarioSpec
 from recordings.scenarios.loader import load
 from recordings.swarm.generator import draw
 from tests.mutants import MUTANTS
-from tests.support.compacted_flights import FAULTS, all_compacted, compacted, in_transactions
+from tests.support.compacted_flights import FAULTS, all_compacted, compacted, from_followers, in_transactions
 from tests.support.random_delivery_flights import ahead, fateful
 from tests.support.truncation_scenarios import buffered, deposed
 
@@ -122,6 +122,7 @@ def cleaned() -> list[Sortie]:
         f"compacted-faults-{number}": partial(compacted, *faults) for number, faults in enumerate(FAULTS)
     }
     makes["compacted-transactions-crash"] = partial(in_transactions, *FAULTS[1])
+    makes["compacted-followers"] = from_followers
     for seed in (2009, 2037):
         makes[f"compacted-fate-{seed}"] = partial(_fate, seed)
     return [Sortie(name, make, until_us=None) for name, make in makes.items()]
@@ -131,8 +132,8 @@ def _fate(seed: int) -> ScenarioSpec:
     return msgspec.structs.replace(all_compacted(fateful(seed), seed), seed=seed)
 
 
-COMPACTED = ("compacted-transactions-crash", "compacted-fate-2009")
-"""A leader's crash; an ABORT marker behind records that compaction had removed."""
+COMPACTED = ("compacted-transactions-crash", "compacted-fate-2009", "compacted-followers")
+"""A leader's crash; an ABORT marker behind records that compaction had removed; groups that read from a follower."""
 ALL: dict[str, Sortie] = {sortie.name: sortie for sortie in (*library(), *swarm(), *mutants(), *SINGLE, *cleaned())}
 EVERY_RUN = (*TEN, ONE_MUTANT, *(sortie.name for sortie in SINGLE), *COMPACTED)
 """What the default run flies."""

@@ -202,6 +202,45 @@ ASOF JOIN commit ON commit.run_id = removed_record.run_id AND commit."group" = s
     AND commit.partition = removed_record.partition AND commit.seq < removed_record.seq
 WHERE committed > at_offset AND at_offset >= lowest;
 
+-- The gaps of a follower's log, for a group that reads from it: met on the way, or what the commit had passed before.
+CREATE TABLE follower_gap AS
+WITH run AS (
+    SELECT run_id, partition, seq, broker, unnest(removed_from) AS low, unnest(removed_to) AS high FROM log_compacted
+), chosen AS (
+    SELECT run_id, "group", partition, broker, min(seq) AS seq FROM preferred_read_replica_changed
+    WHERE broker >= 0 GROUP BY ALL
+), last_leader AS (
+    SELECT run_id, partition, arg_max(broker, seq) AS broker FROM leader GROUP BY ALL
+)
+SELECT chosen.run_id, chosen."group", chosen.partition, record.producer, record.serial,
+    record.cut IS NULL AND last_leader.broker <> run.broker AND at_offset < coalesce(committed.committed, -1)
+        AND NOT EXISTS (
+            SELECT 1 FROM log_truncated AS lost
+            WHERE lost.run_id = run.run_id AND lost.partition = run.partition AND lost.broker = run.broker
+                AND lost.seq > run.seq AND lost."offset" <= at_offset
+        ) AS met,
+    chosen.seq < run.seq AND at_offset < coalesce((
+        SELECT arg_max(commit.committed, commit.seq) FROM commit
+        WHERE commit.run_id = chosen.run_id AND commit."group" = chosen."group"
+            AND commit.partition = chosen.partition AND commit.seq < run.seq
+    ), -1) AND run.broker <> (
+        SELECT arg_max(leader.broker, leader.seq) FROM leader
+        WHERE leader.run_id = run.run_id AND leader.partition = run.partition AND leader.seq < run.seq
+    ) AS passed_before
+FROM run
+JOIN chosen ON chosen.run_id = run.run_id AND chosen.partition = run.partition AND chosen.broker = run.broker
+JOIN start ON start.run_id = run.run_id AND start."group" = chosen."group" AND start.partition = run.partition
+JOIN record ON record.run_id = run.run_id AND record.partition = run.partition
+    AND at_offset >= low AND at_offset < high AND at_offset >= lowest AND record.since < run.seq
+    AND (record.cut IS NULL OR record.cut.seq > run.seq)
+JOIN last_leader ON last_leader.run_id = run.run_id AND last_leader.partition = run.partition
+LEFT JOIN committed ON committed.run_id = run.run_id AND committed."group" = chosen."group"
+    AND committed.partition = run.partition;
+
+CREATE TABLE at_follower AS
+SELECT run_id, "group", partition, producer, serial, bool_or(met) AS met, bool_or(passed_before) AS passed_before
+FROM follower_gap GROUP BY ALL;
+
 CREATE TABLE place AS
 SELECT run_id, "group", partition, producer, serial,
     bool_or(passed) AS passed, bool_or(before_start) AS before_start, bool_or(deleted) AS deleted
@@ -216,7 +255,8 @@ SELECT
         WHEN vanished.serial IS NOT NULL THEN 'lost'
         WHEN before_start THEN 'skipped'
         WHEN compacted.serial IS NOT NULL AND left_to_compaction.serial IS NOT NULL THEN 'lost'
-        WHEN compacted.serial IS NOT NULL THEN 'skipped'
+        WHEN at_follower.passed_before THEN 'lost'
+        WHEN compacted.serial IS NOT NULL OR at_follower.met THEN 'skipped'
         WHEN place.passed OR left_behind.serial IS NOT NULL THEN 'lost'
         WHEN deleted THEN 'skipped'
         ELSE 'unread'
@@ -231,6 +271,7 @@ LEFT JOIN finished USING (run_id, "group", partition, producer, serial)
 LEFT JOIN left_behind USING (run_id, "group", partition, producer, serial)
 LEFT JOIN compacted USING (run_id, partition, producer, serial)
 LEFT JOIN left_to_compaction USING (run_id, "group", partition, producer, serial)
+LEFT JOIN at_follower USING (run_id, "group", partition, producer, serial)
 LEFT JOIN place USING (run_id, "group", partition, producer, serial)
 WHERE NOT (read_committed AND aborted_record.serial IS NOT NULL) AND NOT coalesce(finished.copy, false);
 
