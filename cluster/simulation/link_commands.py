@@ -106,9 +106,7 @@ class LinkCommands:
         self._start_fault(key, command, command.for_us, LinkDelay(both_ways(command.a, command.b), command.to_us))
 
     def _lose(self, command: c.LoseResponses) -> None:
-        api = API_BY_NAME.get(command.api)
-        if api is None:
-            raise CommandRefusedError(f"{command.api} requests are not simulated yet")
+        api = API_BY_NAME[command.api]
         key = ("lose", command.broker, command.client or "any client", command.api)
         selectors = (LinkSelector(command.broker, command.client),)
         fault = LostResponses(selectors, api.request, command.count, lambda: self._revert(key))
