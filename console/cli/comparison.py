@@ -261,7 +261,8 @@ def _remedies_lines(found: "Remedies") -> list[str]:
     if one is not None:
         trigger = f" ({one.trigger})" if one.trigger else ""
         unread = spoken(MEASURES[0], one.unread_partition_us)
-        title += f", generation {one.generation}: {one.cause}{trigger} at {clock(one.started_us)}, {unread}"
+        number = f"{'group epoch' if one.epoch else 'generation'} {one.generation}"
+        title += f", {number}: {one.cause}{trigger} at {clock(one.started_us)}, {unread}"
     lines = [title]
     for remedy in found.remedies:
         worse = "worse: " if remedy.effect == "worse" else ""

@@ -51,6 +51,8 @@ _OF_CAUSE: Final[dict[str, tuple[str, ...]]] = {
     Cause.COORDINATOR_MOVED: ("heartbeat", "assignor"),
 }
 
+_OF_BOTH_PROTOCOLS: Final = ("static", "poll interval", "poll records")
+
 
 def candidates(spec: ScenarioSpec, group: GroupSpec, cause: str, *, initial: bool) -> list[Candidate]:
     """What to try for a group's rebalance with this cause; `initial`: it formed the group. "" without a rebalance."""
@@ -72,6 +74,8 @@ def _of_transactions(spec: ScenarioSpec, group: GroupSpec) -> list[Candidate | N
 
 def _of_group(spec: ScenarioSpec, group: GroupSpec, word: str) -> Candidate | None:
     config: dict[str, Any] = dict(group.consumer_config(group.instances()[0])) if group.members else {}
+    if config.get("group.protocol") == "consumer" and word not in _OF_BOTH_PROTOCOLS:
+        return _of_consumer_group(spec, group, word)
     session_ms, heartbeat_ms = config.get("session.timeout.ms", 45_000), config.get("heartbeat.interval.ms", 3_000)
     long_session = str(SLACK * session_ms)
     match word:
@@ -94,6 +98,28 @@ def _of_group(spec: ScenarioSpec, group: GroupSpec, word: str) -> Candidate | No
         case "initial delay" | "short initial delay":
             return _initial_delay(spec, word)
     return None
+
+
+def _of_consumer_group(spec: ScenarioSpec, group: GroupSpec, word: str) -> Candidate | None:
+    """Settings of the coordinator, which has the timeouts of the new protocol; each with the bound that permits it."""
+    broker: Any = spec.broker_config(spec.brokers[0])
+    session, heartbeat = "session.timeout.ms", "heartbeat.interval.ms"
+    session_ms, heartbeat_ms = broker[f"group.consumer.{session}"], broker[f"group.consumer.{heartbeat}"]
+    long_session = _bounded("max", session, SLACK * session_ms)
+    match word:
+        case "short session" if session_ms > SHORT_SESSION_MS:
+            return Candidate(_bounded("min", session, max(SHORT_SESSION_MS, heartbeat_ms + 1_000)))
+        case "long session":
+            return Candidate(long_session)
+        case "heartbeat" if heartbeat_ms > SHORT_HEARTBEAT_MS:
+            return Candidate(_bounded("min", heartbeat, SHORT_HEARTBEAT_MS))
+        case "static and long session" if not group.static:
+            return Candidate(((group.name, "static", "true"), *long_session))
+    return None
+
+
+def _bounded(bound: str, key: str, value_ms: int) -> CandidateSettings:
+    return (CLUSTER, f"group.consumer.{bound}.{key}", str(value_ms)), (CLUSTER, f"group.consumer.{key}", str(value_ms))
 
 
 def _initial_delay(spec: ScenarioSpec, word: str) -> Candidate | None:

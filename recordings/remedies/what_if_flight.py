@@ -29,6 +29,7 @@ class RebalanceCost(msgspec.Struct, frozen=True, kw_only=True):
     took_us: int
     unread_partition_us: int
     initial: bool
+    epoch: bool = False  # `generation` is a group epoch
 
 
 class WhatIfFlight(msgspec.Struct, frozen=True):
@@ -128,4 +129,5 @@ def _cost(one: RebalanceView) -> RebalanceCost:
         took_us=one.took_us,
         unread_partition_us=one.stopped_partition_us + one.unowned_before_us,
         initial=one.initial,
+        epoch=one.reconciliation is not None,
     )

@@ -323,7 +323,7 @@ class GroupBooks:
             group.owners[name] = None
             if (since := group.unowned_since_us.pop(name, None)) is not None:
                 group.gaps.append(Gap(since, event.at_us, len(group.rebalances)))
-        if group.taken.get(event.member) == event.generation:
+        if group.new is None and group.taken.get(event.member) == event.generation:
             return
         group.taken[event.member] = event.generation
         group.awaiting_position.update(dict.fromkeys(event.partitions, event.generation))

@@ -206,4 +206,5 @@ def test_a_false_presenter_of_the_new_protocol_is_found(
 def test_nothing_false_is_said_of_a_flight_with_groups_of_the_new_protocol() -> None:
     spec = parse_scenario(FLIGHT, "consumer-groups.toml").spec
     events = flown(spec, spec.seed, spec.until_us)
+    assert [event.seq for event in events] == list(range(1, len(events) + 1))  # each event is emitted once
     assert "\n".join(false_claims(events, spec, 14)[:20]) == ""

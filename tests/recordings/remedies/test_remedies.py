@@ -13,6 +13,7 @@ from recordings.comparison.meter import BillMeter
 from recordings.flights.runner import Setting, fly, make_plan
 from recordings.remedies import cache
 from recordings.remedies.cache import REMEDIES, cached, keep
+from recordings.remedies.candidates import candidates
 from recordings.remedies.measure import Remedies, _costliest, cases_of, costs_of, measure
 from recordings.remedies.search import find_remedies
 from recordings.remedies.what_if_flight import RebalanceCost, RecordedFlight, WhatIfPilot, read_flight
@@ -183,6 +184,17 @@ def test_the_operators_commands_are_given_again(tmp_path: Path) -> None:
     flown = pilot(())
     assert [one.cause for one in flown.rebalances["billing"]] == ["member joined", "session expired"]
     assert [one.cause for one in quiet.original.rebalances["billing"]] == ["member joined"]
+
+
+def test_a_group_of_the_new_protocol_is_asked_about_the_coordinators_settings() -> None:
+    text = KILLED.replace('"auto.offset.reset"', '"group.protocol" = "consumer", "auto.offset.reset"')
+    spec = parse_scenario(text, "new.toml").spec
+    group = next(each for each in spec.groups if each.name == "billing")
+    found = [each.text("billing") for each in candidates(spec, group, "session expired", initial=False)]
+    assert "group.consumer.min.session.timeout.ms = 10000, group.consumer.session.timeout.ms = 10000" in found
+    assert "group.consumer.min.heartbeat.interval.ms = 1000, group.consumer.heartbeat.interval.ms = 1000" in found
+    assert not [words for words in found if words.startswith(("session", "heartbeat", "assignors"))]
+    assert candidates(spec, group, "member joined", initial=True) == []
 
 
 def test_the_costliest_timeout_is_asked_about_first() -> None:
