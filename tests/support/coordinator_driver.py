@@ -81,7 +81,8 @@ class Desk:
         told = decision.appended() if appended and decision.appended is not None else []
         waits = (decision.records and appended and not self.commits) or (decision.after_log and self.waiting)
         self._tell([*decision.events, *told, *(decision.waiting if waits else ())])
-        if self.shadow is not None and (waits or not decision.after_log):  # else its answer comes in the same turn
+        in_the_same_turn = decision.then is not None and (decision.after_log or not appended)
+        if self.shadow is not None and (waits or not in_the_same_turn):
             self.shadow.compare(self.coordinator)
         if decision.then is None:
             return

@@ -14,7 +14,6 @@ from cluster.coordinators.consumer_group.membership import Refusal, existing_gro
 from cluster.coordinators.consumer_group.sessions import (
     RETRY_US,
     answering,
-    disarm,
     refuse,
     session_deadline_us,
 )
@@ -23,7 +22,7 @@ from cluster.coordinators.decision import Call, DeadlineName, Decision, coordina
 from cluster.coordinators.group.context import GroupContext
 from cluster.coordinators.group.group import REVOCATION, SESSION
 from cluster.coordinators.records import ConsumerGroupTombstone, RegularExpression
-from cluster.events import MemberRemoved, StaticMemberLeft
+from cluster.events import MemberRemoved, SessionRenewed, StaticMemberLeft
 from cluster.protocol.consumer_group_messages import (
     STATIC_LEAVE_EPOCH,
     ConsumerGroupHeartbeatRequest,
@@ -77,7 +76,10 @@ def _leave_for_a_while(write: GroupWrite, member: ConsumerGroupMember) -> None:
 
 
 def remove(write: GroupWrite, member: ConsumerGroupMember, reason: RebalanceCause) -> None:
-    """Remove a member, with its regular expression if it is the last that has it; the group epoch rises."""
+    """Remove a member, with its regular expression if it is the last that has it; the group epoch rises.
+
+    Its timers end once this is appended.
+    """
     context, group = write.context, write.group
     write.removal(member.member_id)
     regex = member.topic_regex
@@ -88,7 +90,6 @@ def remove(write: GroupWrite, member: ConsumerGroupMember, reason: RebalanceCaus
         MemberRemoved(group=group.group_id, member=member.client_id, member_id=member.member_id, reason=reason.value)
     )
     write.bump(reason, [member], context.topics.hash_of(group.subscribed_topics(others)))
-    disarm(context, group.group_id, member.member_id)
 
 
 def session_deadline(context: GroupContext, group: ConsumerGroup, member_id: str, now_us: int) -> Decision:
@@ -123,10 +124,15 @@ def _retrying(
         group = context.consumer_groups.get(name[1])
         if error is ErrorCode.NONE or coordinator_error(error) is ErrorCode.NOT_COORDINATOR:
             return Decision()
-        if group is not None and name[2] in group.members:
-            context.deadlines.set(name, now_us + RETRY_US)
-            if epoch is not None:
-                context.revoking_epochs[name] = epoch
-        return Decision()
+        member = group.members.get(name[2]) if group is not None else None
+        if member is None:
+            return Decision()
+        again_us = now_us + RETRY_US
+        context.deadlines.set(name, again_us)
+        if epoch is not None:
+            context.revoking_epochs[name] = epoch
+            return Decision()
+        later = SessionRenewed(group=name[1], member=member.client_id, member_id=name[2], session_deadline_us=again_us)
+        return Decision((), [], [later])
 
     return then

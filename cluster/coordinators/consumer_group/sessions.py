@@ -57,12 +57,6 @@ def disarm_revocation(context: GroupContext, group_id: str, member_id: str) -> N
     context.revoking_epochs.pop(name, None)
 
 
-def disarm(context: GroupContext, group_id: str, member_id: str) -> None:
-    """Stop the timers of a member that is removed."""
-    context.deadlines.cancel((SESSION, group_id, member_id))
-    disarm_revocation(context, group_id, member_id)
-
-
 def fenced_at_us(context: GroupContext, group: ConsumerGroup) -> dict[str, int]:
     """Member id → the end of its rebalance timeout, of those that have partitions to give up."""
     ends = {name: context.deadlines.get((REVOCATION, group.group_id, name)) for name in group.members}

@@ -12,6 +12,7 @@ from cluster.coordinators.consumer_group.consumer_group import ConsumerGroup
 from cluster.coordinators.consumer_group.member import ConsumerGroupMember
 from cluster.coordinators.decision import Decision, Record
 from cluster.coordinators.group.context import GroupContext
+from cluster.coordinators.group.group import REVOCATION, SESSION
 from cluster.coordinators.records import (
     ConsumerGroupEpoch,
     ConsumerGroupMemberMetadata,
@@ -19,7 +20,7 @@ from cluster.coordinators.records import (
     CurrentMemberAssignment,
     TargetAssignmentMember,
 )
-from cluster.events import ConsumerGroupEpochBumped, ConsumerGroupStateChanged, Event
+from cluster.events import ConsumerGroupEpochBumped, ConsumerGroupStateChanged, Event, MemberRemoved
 from cluster.protocol.errors import ErrorCode
 from cluster.protocol.rebalance_causes import RebalanceCause
 
@@ -98,6 +99,11 @@ class GroupWrite:
 
 def events_of(context: GroupContext, group_id: str, facts: list[Event]) -> list[Event]:
     """The facts of an appended operation, and the state that the group has now, if it is another one."""
+    for fact in facts:
+        if isinstance(fact, MemberRemoved):  # not before: if the append fails, its timers still remove it
+            for name in ((SESSION, group_id, fact.member_id), (REVOCATION, group_id, fact.member_id)):
+                context.deadlines.cancel(name)
+                context.revoking_epochs.pop(name, None)
     group = context.consumer_groups.get(group_id)
     if group is None or not group.settle_state():
         return facts

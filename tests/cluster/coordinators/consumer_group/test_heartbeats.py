@@ -271,3 +271,29 @@ def test_a_heartbeat_for_no_group() -> None:
     Member(desk, "two", "orders").join()
     assert one.take(one.send(5)).error is ErrorCode.UNKNOWN_MEMBER_ID
     assert one.leave().error is ErrorCode.UNKNOWN_MEMBER_ID
+
+
+def test_a_leave_that_is_not_written_leaves_the_session() -> None:
+    desk = desk_with({"orders": 2})
+    one = Member(desk, "one", "orders")
+    one.join()
+    call = Call(one.request(-1, None, full=False))
+    decision = desk.coordinator.handle(call.request, call, desk.now_us)
+    desk.run(decision, append_error=ErrorCode.NOT_ENOUGH_REPLICAS)
+    assert one.take(call).error is ErrorCode.COORDINATOR_NOT_AVAILABLE
+    desk.wait(44_999)
+    assert list(desk.coordinator.consumer_groups[GROUP].members) == ["one-id"]
+    desk.wait(1)
+    assert desk.coordinator.consumer_groups[GROUP].members == {}
+
+
+def test_a_removal_that_is_not_written_is_tried_again() -> None:
+    desk = desk_with({"orders": 2})
+    Member(desk, "one", "orders").join()
+    desk.now_us = 45_000 * MS
+    desk.run(desk.coordinator.on_deadline(desk.now_us), append_error=ErrorCode.NOT_ENOUGH_REPLICAS)
+    assert list(desk.coordinator.consumer_groups[GROUP].members) == ["one-id"]
+    desk.wait(499)
+    assert list(desk.coordinator.consumer_groups[GROUP].members) == ["one-id"]
+    desk.wait(1)
+    assert desk.coordinator.consumer_groups[GROUP].members == {}
