@@ -7,6 +7,7 @@ old segments of compacted logs. A cleaning takes no time here. Source: `LogClean
 """
 
 from collections.abc import Iterator
+from typing import Final
 
 from cluster.broker.host import BrokerHost
 from cluster.broker.log_cleanup import delete_old_segments
@@ -14,12 +15,15 @@ from cluster.broker.replica import Replica
 from cluster.events import LogCompacted
 from cluster.storage.cleanable import LogToClean, filthiest, log_to_clean
 
+LEAST_BACKOFF_US: Final = 1_000
+"""Kafka's cleaner may look again at once, `log.cleaner.backoff.ms` = 0, because looking takes it time."""
+
 
 class LogCleaner:
     """The cleaner of one broker; a broker without a compacted log does not run it."""
 
     def __init__(self, host: BrokerHost[Replica], backoff_us: int) -> None:
-        self._host, self._backoff_us = host, backoff_us
+        self._host, self._backoff_us = host, max(LEAST_BACKOFF_US, backoff_us)
         self._incarnation = -1  # the process that it runs in
 
     def start(self) -> None:

@@ -334,10 +334,8 @@ def _cross(scope: Scope, values: Mapping[str, Value], overrides: Mapping[str, Va
             return _consumer_errors(values, overrides)
         case "producer":
             return _producer_errors(values)
-        case "broker":
-            return _broker_errors(values, overrides)
-        case "topic":
-            return []
+        case "broker" | "topic":
+            return _order_errors(scope, values, overrides)
 
 
 _FORBIDDEN_WITH: Final[Mapping[str, tuple[str, ...]]] = {
@@ -381,14 +379,20 @@ def _producer_errors(values: Mapping[str, Value]) -> list[ConfigError]:
     return errors
 
 
-def _broker_errors(values: Mapping[str, Value], overrides: Mapping[str, Value]) -> list[ConfigError]:
-    errors = []
-    for low, high, word in (
+_PAIRS: Final[Mapping[str, tuple[tuple[str, str, str], ...]]] = {
+    "topic": (("min.compaction.lag.ms", "max.compaction.lag.ms", "at most"),),
+    "broker": (
         ("group.min.session.timeout.ms", "group.max.session.timeout.ms", "at most"),
         *CONSUMER_GROUP_BOUNDS,
         ("replica.fetch.wait.max.ms", "replica.lag.time.max.ms", "at most"),
         ("broker.heartbeat.interval.ms", "broker.session.timeout.ms", "below"),
-    ):
+    ),
+}
+
+
+def _order_errors(scope: Scope, values: Mapping[str, Value], overrides: Mapping[str, Value]) -> list[ConfigError]:
+    errors = []
+    for low, high, word in _PAIRS[scope]:
         small, large = _int(values, low), _int(values, high)
         if small > large or (word == "below" and small == large):
             key = high if high in overrides and low not in overrides else low

@@ -50,7 +50,7 @@ class EventSteps:
             if event.at_us == step.at_us:
                 self.give_now(step.command)
             else:
-                reason = f"event {event.seq} is at {event.at_us} µs, and the step is for {step.at_us} µs"
+                reason = f"event {event.seq} is at {event.at_us / 1e6:.6f} s, not at {step.at_us / 1e6:.6f} s"
                 self._cluster.timeline.call_first(event.at_us, self._refuse, step, reason)
 
     def _refuse(self, step: StepSpec, reason: str) -> None:

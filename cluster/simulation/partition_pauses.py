@@ -65,5 +65,5 @@ class PartitionPauses:
             if partition not in member.owned:
                 holder = self._processes.holder(member.group, partition)
                 reason = f"IllegalStateException: No current assignment for partition {partition}"
-                raise CommandRefusedError(f"{reason} (did you mean {holder}?)" if holder else reason)
+                raise CommandRefusedError(f"{reason} ({holder} owns it)" if holder else reason)
         return member, partitions or member.owned

@@ -47,6 +47,9 @@ class LogConfig(msgspec.Struct, frozen=True):
         assert isinstance(ratio, float)
         deletes = "delete" in policy
         retention_ms = number("retention.ms") if deletes else FOREVER
+        compacts, segment_us = "compact" in policy, number("segment.ms") * MS
+        if compacts:  # LogConfig.maxSegmentMs
+            segment_us = min(segment_us, number("max.compaction.lag.ms") * MS)
         compaction = CompactionConfig(
             min_cleanable_dirty_ratio=ratio,
             min_compaction_lag_us=number("min.compaction.lag.ms") * MS,
@@ -62,9 +65,9 @@ class LogConfig(msgspec.Struct, frozen=True):
                 retention_us=retention_ms * MS if retention_ms >= 0 else FOREVER,
                 retention_bytes=number("retention.bytes") if deletes else FOREVER,
                 segment_bytes=number("segment.bytes"),
-                segment_us=number("segment.ms") * MS,
+                segment_us=segment_us,
             ),
-            compaction=compaction if "compact" in policy else None,
+            compaction=compaction if compacts else None,
         )
 
 

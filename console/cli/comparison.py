@@ -137,7 +137,12 @@ def _divergence(found: "FlightDiff") -> list[str]:
 def _first_difference(found: "FlightDiff", difference: "Divergence | None") -> list[str]:
     nothing = "Nothing that the log of events tells is different."
     if difference is None:
-        return ["No event differs by more than the settings that it names." if found.compared_events else nothing]
+        if found.compared_events:
+            return ["No event differs by more than the settings that it names."]
+        counts = [f"{side.course.events:,} in {side.label}" for side in (found.a, found.b)]
+        return [
+            nothing if found.a.course.events == found.b.course.events else f"{nothing} Events: {', '.join(counts)}."
+        ]
     at = clock(int(difference.at_s * SECOND_US), 3)
     lines = [nothing, f"The first event that differs by more than its settings is at {at}."]
     for side, event in ((found.a, difference.recorded), (found.b, difference.rerun)):

@@ -118,6 +118,8 @@ def judge(settings: Sequence[list[str]], flights: Iterable[RowFlight], seeds: Se
     compared = [row for row in judged if not idle[row]]
     pairs = _Pairs({row: values[row] for row in compared})
     recommendation = pairs.recommendation()
+    sole = len(compared) == 1
+    starred = recommendation.row if recommendation is not None and (sole or recommendation.gain is not None) else 0
     rows = []
     for row, by_seed in values.items():
         others = [other for other in compared if other != row] if row in compared else []
@@ -132,7 +134,7 @@ def judge(settings: Sequence[list[str]], flights: Iterable[RowFlight], seeds: Se
                 read_nothing=idle.get(row, []),
                 dominated_by=[other + 1 for other in others if pairs.dominates(other, row)],
                 not_distinct_from=[other + 1 for other in others if pairs.alike(other, row)],
-                recommended=recommendation is not None and recommendation.row == row + 1,
+                recommended=starred == row + 1,
             )
         )
     return Judgement(rows=rows, differing=pairs.differing(), recommendation=recommendation)

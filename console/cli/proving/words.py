@@ -36,14 +36,18 @@ def _words(plan: "Plan", proof: "Proof") -> list[str]:
     question = proof.question
     steps = len(plan.spec.steps)
     victims = list(dict.fromkeys(each.point.victim for each in proof.flown))
-    own = f", and the scenario's own {steps} step{'s' if steps > 1 else ''}" if steps else ""
+    own = [f"given: the scenario's own {steps} step{'s' if steps > 1 else ''}"] if steps else []
     events = f"{proof.events:,} events at {proof.instants:,} instants"
     return [
         f"{plan.scenario}  seed {proof.seed}  group {question.group}",
-        f"killed: {VICTIMS_IN_WORDS[question.kill]} ({', '.join(victims) or 'none was alive'}){own}",
+        f"killed: {VICTIMS_IN_WORDS[question.kill]} ({', '.join(victims) or 'none was alive'})",
+        *own,
         f"each flight: back after {_seconds(question.down_us)}, load ends 2 s later, groups read to the end",
         f"window: {_seconds(proof.from_us)} to {_seconds(proof.until_us)}, {events}",
-        f"after {proof.without_victim:,} of these events no process to kill was alive",
+        *(
+            [f"after {proof.without_victim:,} of these events no process to kill was alive"]
+            * bool(proof.without_victim)
+        ),
         f"without a crash: {_count(proof.uncrashed.counts.get(question.group))}",
         "",
         _verdict(proof),

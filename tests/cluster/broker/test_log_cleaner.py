@@ -101,6 +101,19 @@ def test_max_compaction_lag_cleans_a_log_that_is_not_dirty_enough() -> None:
     assert flown(compacted(config={**rarely, "max.compaction.lag.ms": 30_000})).all(e.LogCompacted)
 
 
+def test_max_compaction_lag_rolls_the_active_segment() -> None:
+    """`LogConfig.maxSegmentMs`: what segment.ms would keep open for a week is closed, and then compacted."""
+    endless: dict[str, Value] = {"segment.ms": 7 * 86_400_000, "segment.bytes": 1 << 30}
+    assert not flown(compacted(config=endless)).all(e.LogCompacted)
+    assert flown(compacted(config={**endless, "max.compaction.lag.ms": 30_000})).all(e.LogCompacted)
+
+
+def test_a_cleaner_without_a_backoff_lets_time_pass() -> None:
+    scenario = compacted(until_s=5)
+    eager = msgspec.structs.replace(scenario, config={**scenario.config, "log.cleaner.backoff.ms": 0})
+    assert flown(eager).simulation.timeline.now_us == 5 * SECOND_US
+
+
 def test_compact_and_delete_does_both() -> None:
     both: dict[str, Value] = {"cleanup.policy": ("compact", "delete"), "retention.ms": 40_000}
     many = ProducerSpec("feed", ("prices",), rate_per_second=20.0, keys=KeysSpec("uniform", distinct=5_000))

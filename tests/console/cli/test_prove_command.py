@@ -43,7 +43,7 @@ def test_prove_says_its_bounds_once_and_writes_the_worst_schedule(
     out = tmp_path / "worst"
     proved = flightdeck("prove", scenario, "billing", *WINDOW, "--out", out, "--jobs", 2)
     assert proved.code == 0
-    assert proved.out.count("\n") == 12, proved.out
+    assert proved.out.count("\n") == 11, proved.out
     assert "\n  fewer than 500 crash points: a longer window (--from, --until)" in proved.out
     assert PROVED in proved.out
     assert "killed: each member that owns partitions at that moment (billing-1)\n" in proved.out

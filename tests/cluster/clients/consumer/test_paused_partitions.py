@@ -118,7 +118,7 @@ def test_what_the_consumer_throws_at_is_refused() -> None:
     )
     flight = flown(made(*steps, members=2))
     assert reasons(flight) == [
-        "IllegalStateException: No current assignment for partition orders-1 (did you mean g-2?)",
+        "IllegalStateException: No current assignment for partition orders-1 (g-2 owns it)",
         "g-1 has paused no partition",
         "g-1 is not running: start it first",
     ]
