@@ -170,6 +170,8 @@ def _cluster(spec: ScenarioSpec) -> Iterator[Problem]:
         yield from refused_keys(broker.config, ("cluster", "brokers"))
     yield from refused_keys(spec.config, ("cluster", "config"))
     for index, topic in enumerate(spec.topics):
+        for error in cross_errors("topic", topic.config):
+            yield Problem(("topic", index, "config", error.key), error.reason)
         yield from refused_keys(topic.config, ("topic", index, "config"))
         if topic.replication > len(spec.brokers):
             reason = f"replication: {topic.replication} replicas need as many brokers, there are {len(spec.brokers)}"

@@ -66,6 +66,11 @@ by = "5s"
             14,
             "not built yet: flush.ms other than Kafka's default",
         ),
+        (
+            '[[topic]]\nname = "x"\n[topic.config]\nmin.compaction.lag.ms = "2m"\nmax.compaction.lag.ms = "1m"',
+            15,
+            "min.compaction.lag.ms (120000) must be at most max.compaction.lag.ms (60000)",
+        ),
         ("[cluster]\nbrokers = 0", 13, "brokers: 0 is below 1"),
         ("[cluster]\nbrokers = []", 13, "a cluster has at least one broker"),
         ("[cluster]\nbrokers = [{ id = 1 },\n{ id = 1 }]", 14, "broker 1 is there twice"),
