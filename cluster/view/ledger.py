@@ -132,9 +132,10 @@ def taken_over(view: ClusterView, partition: PartitionView, leader: int, log_sta
         tails[before] = dropped
     for first, end, producer, serial in tail:
         partition.placements.append(first, min(end, log_end), producer, serial)
+    apart = common_end if dropped else min(log_end, bound)  # what a crash took from one log, other followers have, too
     for broker, gaps in partition.gaps.items():
         if broker != leader:
-            gaps.part(common_end)
+            gaps.part(apart)
 
 
 def _held(partition: PartitionView) -> list[list[Run]]:

@@ -13,10 +13,18 @@ from recordings.flights.runner import fly, make_plan
 from recordings.scenarios.loader import Scenario
 from tests.mutants import Patch, cleaner
 from tests.support.checks_delivery import delivery_errors
-from tests.support.compacted_flights import FAULTS, KEYS, NAMES, all_compacted, compacted, in_transactions
+from tests.support.compacted_flights import (
+    FAULTS,
+    KEYS,
+    NAMES,
+    all_compacted,
+    compacted,
+    from_followers,
+    in_transactions,
+)
 from tests.support.completed_flight import Flown, flown
 from tests.support.random_delivery_flights import fateful
-from tests.support.scenario_builders import SECOND_US, THREE_BROKERS
+from tests.support.scenario_builders import SECOND_US, THREE_BROKERS, steps_at
 from tests.support.slow_cases import mostly_slow
 
 
@@ -199,6 +207,14 @@ def test_a_broken_cleaner_is_caught(
 def test_the_fate_of_each_record_is_the_truth(steps: tuple[tuple[float, str], ...]) -> None:
     """Compared at each second with logs and clients, which know nothing of events."""
     assert delivery_errors(compacted(*steps)) == []
+
+
+@pytest.mark.parametrize("steps", FAULTS)
+def test_the_fate_of_each_record_that_is_read_from_followers_is_the_truth(steps: tuple[tuple[float, str], ...]) -> None:
+    """A crash takes from a leader's log what its followers have, and what their compaction has removed stays so."""
+    scenario = from_followers()
+    known = steps_at(*steps)
+    assert delivery_errors(msgspec.structs.replace(scenario, steps=(*scenario.steps, *known))) == []
 
 
 @pytest.mark.parametrize("steps", FAULTS[1:2])
