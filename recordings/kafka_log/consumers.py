@@ -394,6 +394,6 @@ def partitions_revoked(log: KafkaLogState, event: e.PartitionsRevoked) -> list[L
     )
     lost = [consumer_line(log, event.member, f"Lost previously assigned partitions {names}", INVOKER)]
     lost += _unpauses(log, event, LOST)
-    if known.state == "Fenced" or known.state in tuple(ConsumerMemberState):  # no reason is logged with it
+    if known.state == "Fenced" or log.group(known.group).consumer:  # no reason is logged with it
         return lost
     return [consumer_line(log, event.member, message), *lost]

@@ -274,11 +274,11 @@ def test_the_library_shows_scenarios_lessons_and_recordings(tmp_path: Path, size
         assert isinstance(seat.app.screen, LibraryScreen)
         assert seat.app.place() == "library"
         await seat.press("slash")
-        await seat.type("session-exp")
+        await seat.type("session-expired")
         await seat.press("enter")
         said = seat.text()
         assert "session-expired" in said
-        await seat.press("escape", "3")
+        await seat.press("down", "escape", "3")  # behind consumer-session-expired
         assert "A member dies silently" in seat.text() or size[0] < 100
         await seat.press("2", "slash")
         await seat.type("mine")
