@@ -6,7 +6,6 @@ offset that this broker knows: so replicas have the same records at different ti
 old segments of compacted logs. A cleaning takes no time here. Source: `LogCleaner.CleanerThread`.
 """
 
-from collections.abc import Iterator
 from typing import Final
 
 from cluster.broker.host import BrokerHost
@@ -28,12 +27,12 @@ class LogCleaner:
 
     def start(self) -> None:
         """Begin to clean, if this broker has a compacted log and does not clean already."""
-        if self._incarnation != self._host.incarnation and any(self._compacted()):
+        if self._incarnation != self._host.incarnation and self._compacted():
             self._incarnation = self._host.incarnation
             self._host.after(0, self._work, None)
 
-    def _compacted(self) -> Iterator[Replica]:
-        return (replica for replica in self._host.replicas.values() if replica.log.segments is not None)
+    def _compacted(self) -> list[Replica]:
+        return [replica for replica in self._host.replicas.values() if replica.log.segments is not None]
 
     def _work(self, _: None) -> None:
         while self._clean_filthiest():
@@ -43,7 +42,8 @@ class LogCleaner:
         self._host.after(self._backoff_us, self._work, None)
 
     def _clean_filthiest(self) -> bool:
-        chosen = filthiest(each for replica in self._compacted() if (each := self._to_clean(replica)) is not None)
+        known = [self._to_clean(replica) for replica in self._compacted()]
+        chosen = filthiest([each for each in known if each is not None])
         if chosen is None:
             return False
         first_dirty = chosen.segments.first_dirty

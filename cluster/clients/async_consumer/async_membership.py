@@ -36,13 +36,15 @@ _S = ConsumerMemberState
 class AsyncMembership(GroupMembership):
     """The new group protocol of one member."""
 
-    states, left, dead = CONSUMER_MEMBER_STATES, _S.LEFT, _S.DEAD
+    states = CONSUMER_MEMBER_STATES
+    left = _S.LEFT
+    dead = _S.DEAD
 
     def __init__(self, consumer: ConsumerHost, application: Application) -> None:
         super().__init__(consumer, application)
         self.lookup = CoordinatorLookup(consumer)
-        self.thread: NetworkThread = NetworkThread(consumer, self.lookup)
-        self._listener = RebalanceListener(consumer, application, self.thread)
+        self.thread = self._network = NetworkThread(consumer, self.lookup)
+        self._listener = RebalanceListener(consumer, application, self._network)
         self.positions = Positions(consumer, with_epoch=True)
         self.commits = OffsetCommits(consumer, self._commit_failed)
         self.reset()
@@ -52,7 +54,7 @@ class AsyncMembership(GroupMembership):
         self.lookup.reset()
         self.positions.reset()
         self.commits.reset()
-        self.thread.reset()
+        self._network.reset()
         self.manager = MembershipManager(self._consumer, self.epoch_changed, self.release_as_lost, self.act_soon)
         self.heartbeats = HeartbeatRequestManager(self._consumer, self.manager)
         self._consumer.stable = True  # commits need no membership: the coordinator refuses them
@@ -66,10 +68,10 @@ class AsyncMembership(GroupMembership):
 
     def begin_polling(self) -> None:
         """Join: the application calls poll() for the first time."""
-        bits = b"".join(int(self._consumer.random() * 2**32).to_bytes(4, "big") for _ in range(4))
+        bits = b"".join([int(self._consumer.random() * 2**32).to_bytes(4, "big") for _ in range(4)])
         self._consumer.member_id = urlsafe_b64encode(bits).decode().rstrip("=")  # `Uuid.randomUuid().toString()`
         self.manager.join_at_poll()
-        self.thread.begin(self.heartbeats)
+        self._network.begin(self.heartbeats)
 
     @property
     def watched_topics(self) -> tuple[str, ...]:
@@ -223,7 +225,7 @@ class AsyncMembership(GroupMembership):
     def act_soon(self) -> None:
         """Let poll() and the background thread look at the member again."""
         self._consumer.request_attention()
-        self.thread.wake()
+        self._network.wake()
 
     def _commit_failed(self, error: ErrorCode, _: MemberIdentity) -> None:
         """Find another coordinator if this one refuses; the heartbeats learn what else is wrong with the member."""
@@ -245,7 +247,7 @@ class AsyncMembership(GroupMembership):
             consumer.give_up(consumer.owned, lost=consumer.generation <= 0)
         self._lost = False
         self.manager.leave()
-        self.thread.run_once()
+        self._network.run_once()
         await consumer.await_pending_requests(until_us)
 
     def closed(self) -> None:

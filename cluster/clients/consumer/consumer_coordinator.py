@@ -36,15 +36,17 @@ _FATAL_TO_JOIN = (
 class ConsumerCoordinator(GroupMembership):
     """The classic group protocol of one member, as poll() runs it."""
 
-    states, left, dead = MEMBER_STATES, MemberState.LEFT, MemberState.DEAD
+    states = MEMBER_STATES
+    left = MemberState.LEFT
+    dead = MemberState.DEAD
 
     def __init__(self, consumer: ConsumerHost, application: Application) -> None:
         super().__init__(consumer, application)
         self.lookup = CoordinatorLookup(consumer)
-        self.thread: HeartbeatThread = HeartbeatThread(
+        self.thread = self._heartbeats = HeartbeatThread(
             consumer, self.lookup, self.heartbeat_failed, self.leave_for_slow_poll
         )
-        self._listener = RebalanceListener(consumer, application, self.thread)
+        self._listener = RebalanceListener(consumer, application, self._heartbeats)
         self.positions = Positions(consumer)
         self.commits = OffsetCommits(consumer, self._commit_failed)
         self.reset()
@@ -55,8 +57,8 @@ class ConsumerCoordinator(GroupMembership):
         self.lookup.reset()
         self.positions.reset()
         self.commits.reset()
-        self.thread.reset()
-        parts = self.commits, self.positions, self._listener, self.thread
+        self._heartbeats.reset()
+        parts = self.commits, self.positions, self._listener, self._heartbeats
         self.rejoin = Rejoin(self._consumer, *parts, self._rejoin_failed)
 
     def process_started(self) -> None:
@@ -170,7 +172,7 @@ class ConsumerCoordinator(GroupMembership):
         consumer.generation = -1
         if member_id:
             consumer.member_id = ""
-        self.thread.disable()
+        self._heartbeats.disable()
         consumer.set_state(state, reason or because)
         self.rejoin.reset_generation(because)
 
@@ -220,7 +222,7 @@ class ConsumerCoordinator(GroupMembership):
             return
         self.fenced = consumer.records_withheld = True
         consumer.stable, consumer.generation = False, -1
-        self.thread.disable()
+        self._heartbeats.disable()
         consumer.set_state(MemberState.FENCED, error.name)
         consumer.emit(
             e.ConsumerFenced(
@@ -245,13 +247,13 @@ class ConsumerCoordinator(GroupMembership):
         if consumer.owned:
             if consumer.auto_commit:
                 await self._commit_at_close()
-            self.thread.disable()
+            self._heartbeats.disable()
             if consumer.owned and not consumer.user_assigned:
                 lost = not consumer.stable
                 if not lost:
                     await self._listener.partitions_revoked(consumer.owned)
                 consumer.give_up(consumer.owned, lost=lost)
-        self.thread.disable()
+        self._heartbeats.disable()
         if consumer.coordinator >= 0 and consumer.member_id and consumer.instance_id is None:
             leaving = m.LeavingMember(consumer.member_id, None, reasons.CLOSED)
             consumer.set_state(MemberState.LEFT, reasons.CLOSED)
