@@ -20,6 +20,9 @@ from cluster.clients.consumer.consumer import Consumer
 from cluster.clients.consumer.fetcher import Fetcher
 from cluster.clients.producer import arrivals as workload
 from cluster.clients.producer.transaction_offsets import TransactionOffsets
+from cluster.coordinators.assignors import SERVER_ASSIGNORS
+from cluster.coordinators.consumer_group import lifecycle
+from cluster.coordinators.consumer_group.consumer_group import ConsumerGroup
 from cluster.coordinators.group import join as group_join
 from cluster.coordinators.group import offset_commit
 from cluster.coordinators.group.group import ClassicGroup
@@ -31,6 +34,7 @@ from cluster.storage.partition_log import PartitionLog
 from cluster.storage.transaction_index import TransactionIndex
 from recordings.flights.runner import fly, make_plan
 from recordings.scenarios.loader import library, load, parse_scenario
+from tests.mutants import consumer_groups
 from tests.support.slow_cases import mostly_slow
 
 Patch = pytest.MonkeyPatch
@@ -155,6 +159,16 @@ def a_new_coordinator_knows_no_member(patch: Patch) -> None:
     patch.setattr(ClassicGroup, "restore", forget_the_members)
 
 
+def a_new_coordinator_knows_no_member_of_new_groups(patch: Patch) -> None:
+    def forget_the_members(context: Any, group: ConsumerGroup, now_us: int) -> Any:  # noqa: ANN401 - as it came
+        for member_id in list(group.members):
+            group.remove_member(member_id)
+            group.targets.pop(member_id, None)
+        return lifecycle.load(context, group, now_us)
+
+    patch.setattr("cluster.coordinators.group.coordinator.load", forget_the_members)
+
+
 def one_assignor_deals_like_another(name: str, other: str) -> Callable[[Patch], None]:
     def deal(patch: Patch) -> None:
         kind = type(ASSIGNORS[name])
@@ -163,6 +177,10 @@ def one_assignor_deals_like_another(name: str, other: str) -> Callable[[Patch], 
             patch.setattr(kind, "assign_by_rack", lambda _, counts, __, who: ASSIGNORS[other].assign(counts, who))
 
     return deal
+
+
+def the_brokers_range_is_uniform(patch: Patch) -> None:
+    patch.setattr(type(SERVER_ASSIGNORS["range"]), "assign", lambda _, group: SERVER_ASSIGNORS["uniform"].assign(group))
 
 
 def a_cooperative_member_gives_everything_up(patch: Patch) -> None:
@@ -243,6 +261,9 @@ BREAKS: dict[str, Break] = {
     "transaction-step-by-step": Break("readers wait for no transaction", readers_wait_for_no_transaction),
     "zombie-producer": Break("the successor has an id of its own", text=('id = "pay"', 'id = "pay-old"')),
     "coordinator-failover": Break("a new coordinator knows no member", a_new_coordinator_knows_no_member),
+    "eager-cooperative-consumer": Break(
+        "a member gives everything up", a_cooperative_member_gives_everything_up, until_s=51
+    ),
     "eager-vs-cooperative": Break("a member gives everything up", a_cooperative_member_gives_everything_up),
     "fetcher-buffer": Break("a fetch asks for what is buffered", fetches_ask_for_what_is_buffered),
     "hanging-transaction": Break(
@@ -295,6 +316,7 @@ BREAKS: dict[str, Break] = {
     "static-twins": Break("the twins have names of their own", text=(', "group.instance.id" = "cashier"', "")),
     "sticky-member-leaves": Break("sticky is not", one_assignor_deals_like_another("sticky", "roundrobin")),
     "subscription-change": Break("a changed subscription is not noticed", a_changed_subscription_is_not_noticed),
+    "uniform-vs-range": Break("range deals over all topics", the_brokers_range_is_uniform, until_s=36),
     "unclean-election": Break("the election is a clean one", text=('do = "elect unclean', 'do = "elect preferred')),
     "your-own-assignor": Break("another one is loaded", text=("EvenAndOdd", "MadeForTwo")),
     "scale-out": Break("there is a partition for everybody", text=("partitions = 4", "partitions = 5"), until_s=201),
@@ -302,6 +324,14 @@ BREAKS: dict[str, Break] = {
         "a session is shorter", text=('"earliest" }', '"earliest", "session.timeout.ms" = 30000 }')
     ),
     "coordinator-placement": Break("the hash of a group is masked, as a key's is", the_hash_of_a_group_is_masked),
+    "consumer-coordinator-failover": Break(
+        "a new coordinator knows no member", a_new_coordinator_knows_no_member_of_new_groups
+    ),
+    "consumer-protocol-first-join": Break(
+        "a target is kept for ever", consumer_groups.keeps_the_target_for_ever, until_s=11
+    ),
+    "consumer-session-expired": Break("a session never ends", consumer_groups.never_ends_a_session),
+    "consumer-static-restart": Break("no member has an instance id", text=("static = true", "static = false")),
     "cooperative-join": Break("a member gives everything up", a_cooperative_member_gives_everything_up),
     "deploy-storm": Break(
         "the session is as long as ever", text=('"session.timeout.ms" = 6000', '"session.timeout.ms" = 45000')
@@ -309,6 +339,11 @@ BREAKS: dict[str, Break] = {
     "dynamic-restart": Break("a dead id does not hold the barrier", the_first_join_closes_the_barrier),
     "idle-consumer": Break("there is a partition for everybody", text=("partitions = 2", "partitions = 3")),
     "offset-is-next-to-read": Break("a commit names the record read last", a_commit_names_the_record_read_last),
+    "one-slow-member": Break(
+        "partitions are assigned before others gave them up",
+        consumer_groups.assigns_before_others_gave_up,
+        until_s=46,
+    ),
     "one-slow-pod": Break("no member differs", text=('[group.member."billing-3"]\nper_record = "1s"', ""), until_s=250),
     "commit-on-revoke": Break(
         "its listener does nothing",
