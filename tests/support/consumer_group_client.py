@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from cluster.protocol.consumer_group_messages import ConsumerGroupHeartbeatRequest, ConsumerGroupHeartbeatResponse
 from cluster.protocol.errors import ErrorCode
+from cluster.protocol.messages import OffsetCommitRequest, OffsetFetchRequest
 from tests.support.coordinator_driver import Call, Desk
 
 GROUP = "billing"
@@ -101,3 +102,24 @@ def settle(*members: Member) -> None:
         if before == [(member.epoch, member.owned) for member in members]:
             return
     raise AssertionError("the members do not converge")
+
+
+def joined() -> tuple[Desk, Member]:
+    """A coordinator and its only member, which has confirmed both partitions in epoch 2."""
+    desk = desk_with({"orders": 2})
+    one = Member(desk, "one", "orders")
+    one.join()
+    one.obey()
+    return desk, one
+
+
+def commit(desk: Desk, epoch: int, offset: int = 7, *, member_id: str = "one-id", name: str = "orders-0") -> ErrorCode:
+    request = OffsetCommitRequest(GROUP, epoch, member_id, None, {name: (offset, 0, "")}, "one")
+    errors: dict[str, ErrorCode] = desk.send(request).response.errors  # type: ignore[union-attr]
+    return errors[name]
+
+
+def committed(desk: Desk, name: str = "orders-0") -> int:
+    answer = desk.send(OffsetFetchRequest(GROUP, [name])).response
+    offset: int = answer.offsets[name][1]  # type: ignore[union-attr]
+    return offset

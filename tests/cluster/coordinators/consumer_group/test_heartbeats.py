@@ -6,6 +6,7 @@ import pytest
 
 from cluster import events as e
 from cluster.protocol.errors import ErrorCode
+from tests.support.checks_member_epochs import another_epoch_is_fenced, partitions_are_revoked_before_they_are_assigned
 from tests.support.consumer_group_client import GROUP, Member, add_topics, desk_with, settle
 from tests.support.coordinator_driver import MS, Call
 
@@ -27,21 +28,7 @@ def test_the_first_member_gets_everything_at_once_in_epoch_two() -> None:
 
 
 def test_partitions_are_revoked_before_they_are_assigned() -> None:
-    desk = desk_with({"orders": 4})
-    one, two = Member(desk, "one", "orders"), Member(desk, "two", "orders")
-    one.join()
-    one.obey()
-    answer = two.join()
-    assert (answer.member_epoch, answer.assignment) == (3, ())
-    kept = one.beat()
-    assert (kept.member_epoch, kept.assignment) == (2, ("orders-0", "orders-1"))
-    group = desk.coordinator.consumer_groups[GROUP]
-    assert group.members["one-id"].state == "UNREVOKED_PARTITIONS"
-    assert group.members["two-id"].state == "UNRELEASED_PARTITIONS"
-    assert two.beat().assignment is None, "the first member has not confirmed yet"
-    assert one.obey().member_epoch == 3
-    assert two.beat().assignment == ("orders-2", "orders-3")
-    assert group.state == "Stable"
+    partitions_are_revoked_before_they_are_assigned()
 
 
 def test_a_member_that_stays_is_told_nothing() -> None:
@@ -173,14 +160,7 @@ def test_a_lost_answer_does_not_fence() -> None:
 
 @pytest.mark.parametrize(("epoch", "word"), [(7, "greater"), (1, "smaller")])
 def test_another_epoch_is_fenced(epoch: int, word: str) -> None:
-    desk = desk_with({"orders": 2})
-    one = Member(desk, "one", "orders")
-    one.join()
-    answer = one.take(one.send(epoch))
-    assert answer.error is ErrorCode.FENCED_MEMBER_EPOCH
-    assert f"has a {word} member epoch ({epoch})" in answer.message
-    assert one.join().member_epoch == 2, "with epoch 0 a known member may always join again"
-    assert one.told == ("orders-0", "orders-1")
+    another_epoch_is_fenced(epoch, word)
 
 
 def test_a_member_that_does_not_confirm_is_removed_at_its_rebalance_timeout() -> None:

@@ -21,43 +21,15 @@ from cluster.protocol.messages import (
     OffsetFetchRequest,
     SyncGroupRequest,
 )
-from tests.support.consumer_group_client import GROUP, Member, add_topics, desk_with
+from tests.support.checks_member_epochs import a_commit_needs_the_member_epoch
+from tests.support.consumer_group_client import GROUP, Member, add_topics, commit, committed, desk_with, joined
 from tests.support.coordinator_driver import Call, Desk
 
 E = ErrorCode
 
 
-def joined() -> tuple[Desk, Member]:
-    desk = desk_with({"orders": 2})
-    one = Member(desk, "one", "orders")
-    one.join()
-    one.obey()
-    return desk, one
-
-
-def commit(desk: Desk, epoch: int, offset: int = 7, *, member_id: str = "one-id", name: str = "orders-0") -> ErrorCode:
-    request = OffsetCommitRequest(GROUP, epoch, member_id, None, {name: (offset, 0, "")}, "one")
-    errors: dict[str, ErrorCode] = desk.send(request).response.errors  # type: ignore[union-attr]
-    return errors[name]
-
-
-def committed(desk: Desk, name: str = "orders-0") -> int:
-    answer = desk.send(OffsetFetchRequest(GROUP, [name])).response
-    offset: int = answer.offsets[name][1]  # type: ignore[union-attr]
-    return offset
-
-
 def test_a_commit_needs_the_member_epoch() -> None:
-    desk, _ = joined()
-    assert commit(desk, 2) is E.NONE
-    assert commit(desk, 3) is E.STALE_MEMBER_EPOCH
-    assert commit(desk, 1) is E.STALE_MEMBER_EPOCH
-    assert commit(desk, 2, member_id="other") is E.UNKNOWN_MEMBER_ID
-    assert commit(desk, -1, member_id="") is E.UNKNOWN_MEMBER_ID
-    assert committed(desk) == 7
-    assert [one.error for one in desk.emitted(e.OffsetCommitRefused)] == [
-        "STALE_MEMBER_EPOCH", "STALE_MEMBER_EPOCH", "UNKNOWN_MEMBER_ID", "UNKNOWN_MEMBER_ID",
-    ]  # fmt: skip
+    a_commit_needs_the_member_epoch()
 
 
 def test_an_older_epoch_will_do_for_partitions_that_the_member_had_then() -> None:
