@@ -36,12 +36,9 @@ _S = ConsumerMemberState
 class AsyncMembership(GroupMembership):
     """The new group protocol of one member."""
 
-    states = CONSUMER_MEMBER_STATES
-    left = _S.LEFT
-    dead = _S.DEAD
-
     def __init__(self, consumer: ConsumerHost, application: Application) -> None:
         super().__init__(consumer, application)
+        self.states, self.left, self.dead = CONSUMER_MEMBER_STATES, _S.LEFT, _S.DEAD
         self.lookup = CoordinatorLookup(consumer)
         self.thread = self._network = NetworkThread(consumer, self.lookup)
         self._listener = RebalanceListener(consumer, application, self._network)

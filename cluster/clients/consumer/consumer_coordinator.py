@@ -36,12 +36,9 @@ _FATAL_TO_JOIN = (
 class ConsumerCoordinator(GroupMembership):
     """The classic group protocol of one member, as poll() runs it."""
 
-    states = MEMBER_STATES
-    left = MemberState.LEFT
-    dead = MemberState.DEAD
-
     def __init__(self, consumer: ConsumerHost, application: Application) -> None:
         super().__init__(consumer, application)
+        self.states, self.left, self.dead = MEMBER_STATES, MemberState.LEFT, MemberState.DEAD
         self.lookup = CoordinatorLookup(consumer)
         self.thread = self._heartbeats = HeartbeatThread(
             consumer, self.lookup, self.heartbeat_failed, self.leave_for_slow_poll
