@@ -19,7 +19,7 @@ class RebalanceListener:
     """The listener of one member's application."""
 
     def __init__(self, consumer: ConsumerHost, application: Application, thread: BackgroundThread) -> None:
-        self._consumer, self._application, self._thread = consumer, application, thread
+        self._consumer, self._application, self._background = consumer, application, thread
 
     async def partitions_revoked(self, partitions: tuple[str, ...]) -> None:
         """onPartitionsRevoked: do what the application wants done before it gives up these partitions."""
@@ -27,7 +27,7 @@ class RebalanceListener:
         if not consumer.spec.application.listens:
             return
         consumer.in_poll, consumer.last_poll_us = False, consumer.timeline.now_us
-        self._thread.wake()
+        self._background.wake()
         consumer.emit(e.RebalanceListenerCalled(group=consumer.group, member=consumer.name, partitions=partitions))
         if consumer.spec.application.revoke_takes_us:
             await consumer.sleep(consumer.spec.application.revoke_takes_us)
