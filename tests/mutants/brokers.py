@@ -81,7 +81,7 @@ def truncates_nothing(patch: Patch) -> None:
 
 
 def takes_office_without_a_high_watermark(patch: Patch) -> None:
-    patch.setattr(Replica, "_followers_high_watermark", lambda _: 0)
+    patch.setattr(Replica, "known_high_watermark", lambda _: 0)
 
 
 def takes_what_too_few_replicas_hold(patch: Patch) -> None:

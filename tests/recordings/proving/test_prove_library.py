@@ -152,6 +152,11 @@ def test_a_planted_bug_that_loses_or_duplicates_is_found(
     assert broken.stuck if breach == "stuck" else broken.most(breach)
 
 
+@pytest.mark.parametrize("mutant", MUTANTS)
+def test_each_planted_bug_replaces_what_exists(mutant: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    MUTANTS[mutant].breaks(monkeypatch)
+
+
 def test_each_planted_bug_is_found_or_has_its_reason() -> None:
     found = [mutant for bugs in FOUND.values() for mutant, _ in bugs]
     assert sorted([*found, *NEITHER_LOSES_NOR_DUPLICATES, *NOT_FOUND]) == sorted(MUTANTS)
