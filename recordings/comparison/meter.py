@@ -115,7 +115,9 @@ class BillMeter:
 
     def _table(self) -> dict[type[e.Event], Callable[[Any], None]]:
         return {
-            **dict.fromkeys((e.GroupStabilized, e.JoinBarrierCompleted), self._rebalance_closed),
+            **dict.fromkeys(
+                (e.GroupStabilized, e.JoinBarrierCompleted, e.ConsumerGroupStateChanged), self._rebalance_closed
+            ),
             e.PartitionsRevoked: self._partitions_revoked,
             e.PartitionsAssigned: self._partitions_assigned,
             e.PositionsReset: self._positions_reset,
@@ -148,7 +150,9 @@ class BillMeter:
                 meter = self._groups[name] = _GroupMeter()
             meter.lag = meter.lag_at(group_time_lag_us(self.view, group, at_us), at_us)
 
-    def _rebalance_closed(self, event: e.GroupStabilized | e.JoinBarrierCompleted) -> None:
+    def _rebalance_closed(
+        self, event: e.GroupStabilized | e.JoinBarrierCompleted | e.ConsumerGroupStateChanged
+    ) -> None:
         group = self.view.groups[event.group]
         meter = self._groups.get(event.group)
         if meter is None:

@@ -240,6 +240,20 @@ class IndependentBill:
     def _group_stabilized(self, line: Line, _: int) -> None:
         self._over(self.groups[line["group"]])
 
+    def _consumer_group_epoch_bumped(self, line: Line, at_us: int) -> None:
+        self._rebalance_started(line, at_us)
+        self.groups[line["group"]].generation = line["epoch"]
+
+    def _target_assignment_computed(self, line: Line, _: int) -> None:
+        self.groups[line["group"]].barriers += 1
+
+    def _consumer_group_state_changed(self, line: Line, _: int) -> None:
+        if line["state"] in {"Stable", "Empty", "Dead"}:
+            self._over(self.groups[line["group"]])
+
+    def _consumer_group_loaded(self, line: Line, at_us: int) -> None:
+        self._group_loaded(line | {"generation": line["group_epoch"]}, at_us)
+
     def _over(self, group: _Group) -> None:
         if group.open_cause is not None:
             group.causes.append(group.open_cause)
