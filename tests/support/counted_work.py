@@ -1,5 +1,9 @@
-"""Counts the work of a call: the bytecode instructions that it executes, the same number on every machine."""
+"""Counts the work of a call: the bytecode instructions that it executes, the same number on every machine.
 
+A garbage collection would run the finalizers of what earlier tests left, and count those: it waits until the call ends.
+"""
+
+import gc
 import sys
 from collections.abc import Callable
 from types import FrameType
@@ -15,12 +19,15 @@ def instructions(call: Callable[[], object]) -> int:
         count += happened == "opcode"
         return trace
 
-    before = sys.gettrace()
+    before, collects = sys.gettrace(), gc.isenabled()
+    gc.disable()
     sys.settrace(trace)
     try:
         call()
     finally:
         sys.settrace(before)
+        if collects:
+            gc.enable()
     return count
 
 
