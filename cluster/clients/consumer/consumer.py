@@ -103,16 +103,17 @@ class Consumer(ConsumerHost):
             self.application.output_producer.launch(nursery)
 
     def declare(self) -> None:
-        """Emit the member's configuration, before its process starts."""
+        """Emit the member's configuration, before its process starts: invariants hold what it does against this."""
         config = self.config
+        session_timeout_ms, heartbeat_interval_ms = self.configured_liveness_ms
         self.emit(
             e.MemberDeclared(
                 group=self.group,
                 member=self.name,
                 instance_id=config.group_instance_id or "",
                 topics=self.topics,
-                session_timeout_ms=self.session_timeout_us // MS,
-                heartbeat_interval_ms=self.heartbeat_interval_us // MS,
+                session_timeout_ms=session_timeout_ms,
+                heartbeat_interval_ms=heartbeat_interval_ms,
                 max_poll_interval_ms=config.max_poll_interval_ms,
             )
         )

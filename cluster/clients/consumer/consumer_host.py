@@ -70,11 +70,7 @@ class ConsumerHost(Process, ABC):
         """Make the typed configuration, and read the keys that are used most; those change in flight."""
         self.config = config = ConsumerConfig.of(self._values)
         self.read_timeouts(config)
-        if config.group_protocol == "consumer":  # the broker decides
-            session_timeout_ms = self.environment.group_session_timeout_ms
-            heartbeat_interval_ms = self.environment.group_heartbeat_interval_ms
-        else:
-            session_timeout_ms, heartbeat_interval_ms = config.session_timeout_ms, config.heartbeat_interval_ms
+        session_timeout_ms, heartbeat_interval_ms = self.configured_liveness_ms
         self.session_timeout_us, self.heartbeat_interval_us = session_timeout_ms * MS, heartbeat_interval_ms * MS
         self.max_poll_interval_us = config.max_poll_interval_ms * MS
         self.max_poll_records = config.max_poll_records
@@ -82,6 +78,14 @@ class ConsumerHost(Process, ABC):
         max_wait_us = max(1, config.fetch_max_wait_ms * MS)
         self.fetcher.limit(config.fetch_max_bytes, config.max_partition_fetch_bytes, max_wait_us)
         self.fetcher.stand_in(config.client_rack, self._metadata_age_us)
+
+    @property
+    def configured_liveness_ms(self) -> tuple[int, int]:
+        """Session timeout and heartbeat interval: the broker's for a member of the new protocol, else its own."""
+        config, environment = self.config, self.environment
+        if config.group_protocol == "consumer":
+            return environment.group_session_timeout_ms, environment.group_heartbeat_interval_ms
+        return config.session_timeout_ms, config.heartbeat_interval_ms
 
     def _read_replicas_changed(self) -> None:
         self.fetcher.route()
