@@ -179,10 +179,15 @@ def partitions_assigned(view: ClusterView, event: e.PartitionsAssigned) -> None:
             last = group.rebalances[-1] if group.rebalances else None
             if last is not None and since <= last.stable_us:  # else a static member's absence explains it
                 last.stopped_partition_us += event.at_us - max(since, last.started_us)
-    if group.consumer is None and group.last_given.get(event.member) == event.generation:
+    taken = event.partitions
+    if group.consumer is not None:
+        taken = group.consumer.taken(event.member, taken)
+        if not taken:
+            return
+    elif group.last_given.get(event.member) == event.generation:
         return  # a static member has rejoined without a rebalance
     group.last_given[event.member] = event.generation
-    group.given_in.update(dict.fromkeys(event.partitions, event.generation))
+    group.given_in.update(dict.fromkeys(taken, event.generation))
     last = group.rebalances[-1] if group.rebalances else None
     if last is not None and last.generation == event.generation and group.under_way is None:
         last.assigned_us = event.at_us

@@ -154,17 +154,23 @@ def consumer_group_state_changed(view: ClusterView, event: e.ConsumerGroupStateC
     group = view.groups[event.group]
     group.coordinated_by, group.state = event.broker, event.state
     if event.state in SETTLED:
-        _close(group, event.at_us)
+        _close(view, group, event.at_us)
     if event.state == "Stable":
         note_of(view, event, "stable", event.group, f" is Stable in epoch {group.generation}")
 
 
-def _close(group: GroupView, now_us: int) -> None:
+def _close(view: ClusterView, group: GroupView, now_us: int) -> None:
     """End the rebalance: every member has reached its target, or none is left."""
     consumer = consumer_view(group)
     opened, consumer.rebalance = consumer.rebalance, None
     if opened is not None:
         complete(group, opened, now_us)
+        consumer.awaited = {
+            name: client
+            for member_id, client in group.members.items()
+            for name in group.assignment.get(member_id, ())
+            if name not in view.members[client].owned
+        }
 
 
 @FOLD.handles(e.ConsumerGroupLoaded)

@@ -159,7 +159,8 @@ class ConsumerGroupView(msgspec.Struct, gc=False):
     """What a group of the new protocol has instead of a barrier. `members`: by member id, as in `GroupView.members`.
 
     `topic_regex`: as declared for its members. `regexes`: each resolved expression → its topics. `computed`: how many
-    targets were computed. `rebalance`: from the epoch that left Stable or Empty until the group is so again.
+    targets were computed. `rebalance`: from the epoch that left Stable or Empty until the group is so again. `awaited`:
+    partition → the member that had not taken it over yet when the group became Stable.
     """
 
     group_epoch: int = 0
@@ -169,3 +170,10 @@ class ConsumerGroupView(msgspec.Struct, gc=False):
     regexes: dict[str, tuple[str, ...]] = {}
     computed: int = 0
     rebalance: OpenRebalance | None = None
+    awaited: dict[str, str] = {}
+
+    def taken(self, member: str, partitions: tuple[str, ...]) -> tuple[str, ...]:
+        """The partitions that a member takes over because of a rebalance; the others come back to it."""
+        if self.rebalance is not None:
+            return partitions
+        return tuple(name for name in partitions if self.awaited.pop(name, "") == member)

@@ -82,6 +82,6 @@ def _watch_members(patch: pytest.MonkeyPatch, notes: CoordinatorNotes) -> None:
         consumer = membership._consumer
         if consumer.state is ConsumerMemberState.ACKNOWLEDGING:
             added, now_us = list(reconciliation.added), consumer.timeline.now_us
-            notes.target_taken(consumer.group, consumer.generation, added, now_us)
+            notes.target_taken(consumer.group, consumer.name, consumer.generation, added, now_us)
 
     patch.setattr(AsyncMembership, "_revoke_and_assign", assigns)

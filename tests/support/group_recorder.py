@@ -116,6 +116,7 @@ class CoordinatorNotes:
         self._fresh: dict[
             tuple[str, str], int
         ] = {}  # (group, partition) → the generation that gave it, until it is read
+        self._had: dict[str, dict[str, list[str]]] = {}  # group → who held its partitions when it became Stable
 
     def group(self, partition: str, name: str) -> AnyGroupAsOf | None:
         """The group as its coordinator holds it, or the last one held it when it died or lost the partition."""
@@ -203,15 +204,26 @@ class CoordinatorNotes:
         for client, assignment in _shares(group):
             before |= dict.fromkeys(assignment, client)
         self.last[group.group_id] = self._all[group.group_id][generation] = rebalance
+        holders = self._recorder.ownership[group.group_id].holders
+        self._had[group.group_id] = {name: list(members) for name, members in holders.items()}
 
     def share_taken(self, group: str, member: str, generation: int, added: list[str], now_us: int) -> None:
         """A member has taken over what SyncGroup brought it, for the first time in this generation or once more."""
         if self._given.get((group, member)) != generation:
             self._given[group, member] = generation
-            self.target_taken(group, generation, added, now_us)
+            self._taken(group, generation, added, now_us)
 
-    def target_taken(self, group: str, generation: int, added: list[str], now_us: int) -> None:
-        """A member has taken partitions over in this generation, or member epoch."""
+    def target_taken(self, group: str, member: str, generation: int, added: list[str], now_us: int) -> None:
+        """A member of the new protocol has taken partitions over in this member epoch, or has some back."""
+        had = self._had.get(group, {})
+        if group not in self._open:
+            added = [name for name in added if member not in had.get(name, [])]
+            for name in added:
+                had.setdefault(name, []).append(member)
+        if added:
+            self._taken(group, generation, added, now_us)
+
+    def _taken(self, group: str, generation: int, added: list[str], now_us: int) -> None:
         self._fresh |= {(group, name): generation for name in added}
         last = self.last.get(group)
         if last is not None and last.generation == generation and group not in self._open:

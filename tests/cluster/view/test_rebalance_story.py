@@ -2,9 +2,11 @@
 
 from itertools import pairwise
 
+import msgspec
 import pytest
 
 from cluster import events as e
+from cluster.config import Value
 from cluster.protocol import reasons
 from cluster.view import ClusterView, fold
 from cluster.view.state import GroupView
@@ -107,3 +109,23 @@ def test_a_coordinator_that_dies_while_members_join_is_the_cause_of_what_follows
     assert (started.cause, started.trigger) == ("coordinator moved", "g-2")
     assert started.detail.endswith("client reason: rebalance failed due to CoordinatorLoadInProgressException")
     assert causes(story(flight)) == [("coordinator moved", "g-2")]
+
+
+def test_partitions_that_come_back_in_a_member_epoch_are_no_rebalances_doing() -> None:
+    """With the new protocol, too; what a member takes over after Stable for the first time makes it last longer."""
+    scenario = group_of((20.4, "stop g-2"), (33, "start g-2"), static=True)
+    (group,) = scenario.groups
+    config: dict[str, Value] = {"group.protocol": "consumer", "auto.offset.reset": "earliest"}
+    group = msgspec.structs.replace(group, assignors=(), config=config)
+    flight = flown(msgspec.structs.replace(scenario, groups=(group,)))
+    told = story(flight)
+    one = told.rebalances[-1]
+    taken = [fact for fact in flight.all(e.PartitionsAssigned) if fact.partitions]
+    assert [fact.generation for fact in taken if fact.member == "g-2"] == [one.generation] * 2
+    first = [fact.at_us for fact in taken if fact.at_us < 20 * SECOND_US]
+    assert one.stable_us < one.started_us + one.took_us == max(first) < 12 * SECOND_US
+    assert one.reread == 0
+    alone_us = told.stopped_partition_us - sum(each.stopped_partition_us for each in told.rebalances)
+    assert alone_us > 3 * 12 * SECOND_US, "three partitions did stand still"
+    document = flight.document["groups"]["g"]["last_rebalance"]
+    assert (document["took_ms"], document["reread"]) == (one.took_us // 1000, 0)

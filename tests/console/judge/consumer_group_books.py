@@ -145,8 +145,14 @@ class AllGroupBooks(GroupBooks):
     def _state(self, event: e.ConsumerGroupStateChanged) -> None:
         group, _ = self._new(event.group)
         group.state, group.holder = event.state, event.broker
-        if event.state in ENDS:
+        if event.state in ENDS and group.under_way is not None:
             self._over(group, event.at_us)
+            group.missing = {
+                name
+                for member_id, names in group.assignment.items()
+                for name in names
+                if group.members.get(member_id) not in self._holders(group.name, name)
+            }
 
     def _away(self, event: e.StaticMemberLeft) -> None:
         group, new = self._new(event.group)

@@ -100,6 +100,7 @@ class GroupBook(msgspec.Struct):
     last_owner: dict[str, str] = {}
     taken: dict[str, int] = {}
     awaiting_position: dict[str, int] = {}
+    missing: set[str] = set()  # what its assignees did not have when the last rebalance was over
     highest: dict[str, int] = {}
 
     def stopped_us(self, rebalance: RebalanceBook) -> int:
@@ -323,10 +324,16 @@ class GroupBooks:
             group.owners[name] = None
             if (since := group.unowned_since_us.pop(name, None)) is not None:
                 group.gaps.append(Gap(since, event.at_us, len(group.rebalances)))
-        if group.new is None and group.taken.get(event.member) == event.generation:
+        names = event.partitions
+        if group.new is not None:
+            names = tuple(name for name in names if group.under_way is not None or name in group.missing)
+            if not names:
+                return
+        elif group.taken.get(event.member) == event.generation:
             return
         group.taken[event.member] = event.generation
-        group.awaiting_position.update(dict.fromkeys(event.partitions, event.generation))
+        group.missing.difference_update(names)
+        group.awaiting_position.update(dict.fromkeys(names, event.generation))
         if group.rebalances and group.rebalances[-1].generation == event.generation and group.under_way is None:
             group.rebalances[-1].assigned_us = event.at_us
 

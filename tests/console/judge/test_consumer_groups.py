@@ -167,6 +167,11 @@ def progress_counts_all_members(patch: Patch) -> None:
     patch.setattr(overview, "reconciled", lambda consumer: f"{len(consumer.members)}/{len(consumer.members)}")
 
 
+def what_comes_back_is_part_of_the_rebalance(patch: Patch) -> None:
+    """A static member's return makes the last rebalance longer."""
+    patch.setattr(ConsumerGroupView, "taken", lambda _, __, partitions: partitions)
+
+
 FALSE = (
     a_waiting_member_is_awaited,
     nothing_is_given_up_before_the_member_knows,
@@ -208,3 +213,6 @@ def test_nothing_false_is_said_of_a_flight_with_groups_of_the_new_protocol() -> 
     events = flown(spec, spec.seed, spec.until_us)
     assert [event.seq for event in events] == list(range(1, len(events) + 1))  # each event is emitted once
     assert "\n".join(false_claims(events, spec, 14)[:20]) == ""
+    with pytest.MonkeyPatch.context() as patch:
+        what_comes_back_is_part_of_the_rebalance(patch)
+        assert false_claims(events, spec, 14)

@@ -5,6 +5,7 @@ import pytest
 
 from cluster.clients.consumer.consumer import Consumer
 from cluster.spec import ScenarioSpec
+from cluster.view.rebalances import ConsumerGroupView
 from recordings.flights.runner import Plan, fly
 from recordings.journal.format import Settings
 from recordings.scenarios.loader import parse_scenario
@@ -47,6 +48,11 @@ def spec(*commands: str, static: bool = False) -> ScenarioSpec:
 @pytest.mark.parametrize("static", [False, True])
 def test_the_view_is_the_truth_through_kills_stops_pauses_stalls_and_a_failover(static: bool) -> None:
     assert lies(spec(*STEPS, static=static)) == []
+
+
+def test_a_view_that_counts_a_static_members_return_as_rebalance_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ConsumerGroupView, "taken", lambda _, __, partitions: partitions)
+    assert any("took_ms" in lie for lie in lies(spec("pause g-3 for 1s", "stop g-2 for 1s", static=True)))
 
 
 def test_a_member_that_gives_everything_up_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
