@@ -12,6 +12,7 @@ import msgspec
 from cluster.config import format_duration, spoken_duration
 from cluster.reach import NOT_ASKED, PROBES
 from console.cli.streams import rewrite, write
+from console.presenters.rebalance_causes import listed
 
 if TYPE_CHECKING:
     from recordings.flights.rerun import RerunResult
@@ -36,7 +37,7 @@ def of_flight(result: "FlightResult", record: Path | None, *, strict: bool = Fal
     lines += ["", *_expectations(result.expectations, strict=strict)]
     violations = result.invariants["violations"]
     lines += [f"  ✖ {violation_text(violation)}" for violation in violations]
-    lines += ["", *_groups(result.view["groups"]), _delivery(result.view["delivery"])]
+    lines += ["", *_groups(result.view["groups"]), *_crashes(result), _delivery(result.view["delivery"])]
     return "\n".join(lines)
 
 
@@ -236,6 +237,19 @@ def _groups(groups: dict[str, Any]) -> Iterable[str]:
             trigger = f" ({last['trigger']})" if last["trigger"] else ""
             line += f"; the last: {last['cause']}{trigger}, {last['took_ms'] / 1000:g} s, {last['moved']} moved"
         yield line
+
+
+def _crashes(result: "FlightResult") -> Iterable[str]:
+    """The consumers whose process crashed, together when one reason ended several."""
+    alike: dict[tuple[str, bool, int, str], list[str]] = defaultdict(list)
+    for name, (times, reason) in result.crashes.items():
+        member = result.view["members"][name]
+        alike[member["group"], member["alive"], times, reason].append(name)
+    for (group, alive, times, reason), names in alike.items():
+        each = "each " if len(names) > 1 else ""
+        often = "crashed" if times == 1 else f"{each}crashed {times} times"
+        now = "runs" if len(names) == 1 else "run"
+        yield f"{group}: {listed(names)} {often}{f' and {now} again' if alive else ''}: {reason}"
 
 
 def _delivery(delivery: dict[str, Any]) -> str:

@@ -98,6 +98,7 @@ class FlightResult(msgspec.Struct, frozen=True, kw_only=True):
     virtual_us: int = 0
     last_events: list[Event] = []
     refused: tuple[CommandRefused, ...] = ()
+    crashes: dict[str, tuple[int, str]] = {}  # consumer → how often its process crashed, and the last reason
 
     def report(self) -> dict[str, Any]:
         """The object that external tools read (`run --json`)."""
@@ -299,6 +300,7 @@ class _Flight:
             virtual_us=self.now_us,
             last_events=journal.last_events() if violated else [],
             refused=tuple(self.refused),
+            crashes={m.member: (m.crashes, m.last_crash) for m in self.simulation.view.members.values() if m.crashes},
         )
 
 

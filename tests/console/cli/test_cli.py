@@ -48,6 +48,15 @@ def test_run_tells_which_of_its_steps_were_refused_and_why(flightdeck: Flightdec
     assert f"refused at 3 s: subscribe billing-1 to orders: {already}" in lines
 
 
+def test_run_tells_which_consumers_crashed_and_why(flightdeck: Flightdeck, small: str) -> None:
+    unknown = 'config = { "group.protocol" = "consumer", "group.remote.assignor" = "rang" }'
+    text = Path(small).read_text()
+    Path(small).write_text(text.replace("members = 2", f"members = 2\n{unknown}"))
+    lines = flightdeck("run", small).out.splitlines()
+    why = "UNSUPPORTED_ASSIGNOR: ServerAssignor rang is not supported. Supported assignors: uniform, range."
+    assert f"billing: billing-1, billing-2 crashed: {why}" in lines
+
+
 def test_run_json_prints_one_object(flightdeck: Flightdeck, small: str) -> None:
     ended = flightdeck("run", small, "--json", "--seed", 3, "--until", "6s")
     report = json.loads(ended.out)
