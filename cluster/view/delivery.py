@@ -17,16 +17,26 @@ FATES = (
     "acknowledged", "delivered", "lost", "unread", "skipped", "delivered_unacknowledged", "delivered_then_lost",
 )  # fmt: skip
 
+SKIPPED = ("before_start", "compacted", "deleted")
+"""Why records are skipped: before the group's first position, compacted, deleted by retention or an operator."""
+
 _NONE = IntervalSet()
 
 
 def fates(view: ClusterView, group: GroupView, names: Iterable[str]) -> dict[str, int]:
     """The counts of one group over these partitions."""
-    counts = dict.fromkeys(FATES, 0)
+    counts = fates_in_full(view, group, names)
+    return {fate: counts[fate] for fate in FATES}
+
+
+def fates_in_full(view: ClusterView, group: GroupView, names: Iterable[str]) -> dict[str, int]:
+    """The counts of one group over these partitions, and how many of its skipped records for which reason."""
+    counts = dict.fromkeys((*FATES, *SKIPPED), 0)
     for name in names:
         partition, reader = view.partitions[name], group.readers.get(name)
         if partition.acked_serials or reader is not None:
             _count(counts, partition, reader or ReaderView(), read_committed=group.read_committed)
+    counts["skipped"] = sum(counts[reason] for reason in SKIPPED)
     counts["unread"] = counts["acknowledged"] - counts["delivered"] - counts["lost"] - counts["skipped"]
     return counts
 
@@ -57,15 +67,15 @@ def _count(counts: dict[str, int], partition: PartitionView, reader: ReaderView,
 def _fated(partition: PartitionView, reader: ReaderView) -> tuple[tuple[str, Serials], ...]:
     """The reasons why a record is not delivered, in order: the first that holds counts. Without one it is unread."""
     if reader.start > partition.log_end:  # the group has no position in the log yet
-        gone = _skipped(partition)
-        return ("lost", partition.lost_serials), ("skipped", partition.compacted_serials), ("skipped", gone)
+        gone = _deleted(partition)
+        return ("lost", partition.lost_serials), ("compacted", partition.compacted_serials), ("deleted", gone)
     return (
         ("lost", partition.lost_serials),
-        ("skipped", reader.before_start),
-        ("skipped", _appended_before(partition, reader)),
+        ("before_start", reader.before_start),
+        ("before_start", _appended_before(partition, reader)),
         *(_compacted(partition, reader) if partition.gaps else ()),
         ("lost", _passed(partition, reader)),
-        ("skipped", _skipped(partition)),
+        ("deleted", _deleted(partition)),
     )
 
 
@@ -75,7 +85,7 @@ def _compacted(partition: PartitionView, reader: ReaderView) -> tuple[tuple[str,
     for gaps in gaps_met(partition, reader):
         for first, end in gaps.shared().ranges():
             note(met, standing(partition, max(first, reader.start), min(end, reader.committed)))
-    return ("lost", reader.passed), ("skipped", partition.compacted_serials), ("skipped", met)
+    return ("lost", reader.passed), ("compacted", partition.compacted_serials), ("compacted", met)
 
 
 def _appended_before(partition: PartitionView, reader: ReaderView) -> Serials:
@@ -98,7 +108,7 @@ def _passed(partition: PartitionView, reader: ReaderView) -> Serials:
     return found
 
 
-def _skipped(partition: PartitionView) -> Serials:
+def _deleted(partition: PartitionView) -> Serials:
     """Records deleted before the group reached them."""
     first = partition.placements.first
     if partition.log_start <= first and not partition.deleted_serials:

@@ -196,8 +196,13 @@ def _table(rows: Sequence[DifferingAmount], a: str, b: str) -> Iterable[str]:
             yield _payer(row)
         mark = f"{b} better" if row.b_is_better else f"{b} worse"
         line = f"  {row.measure:<{named}}  {left:>{wide_a}}  {right:>{wide_b}}  {row.unit:<{units}}  {mark}"
-        causes = ", ".join(f"{cause} {more:+}" for cause, more in row.by_cause.items())
+        causes = ", ".join(_cause(cause, more, row) for cause, more in row.by_cause.items())
         yield line + (f" ({causes})" if causes else "")
+
+
+def _cause(cause: str, more: int, row: DifferingAmount) -> str:
+    """`member left +2`, `stalled -74.0`."""
+    return f"{cause} {'+' if more > 0 else '-'}{amount(_BY_FIELD[row.scope, row.field], abs(more))}"
 
 
 def _payer(row: DifferingAmount) -> str:

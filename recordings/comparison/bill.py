@@ -20,22 +20,30 @@ CAUGHT_UP_US: Final = 6_000_000
 class GroupBill(msgspec.Struct, frozen=True, kw_only=True):
     """What a flight costs one group.
 
-    `unread_partition_us`: Σ over partitions of the time without an owner, after the first one.
+    `unread_partition_us`: Σ over partitions of the time without an owner, after the first one, and of the time in which
+    they are stalled. `stalled_partition_us`: of it, with an owner that finishes none of the records that wait.
     `stopped_member_us`: Σ over members of the time in which a rebalance keeps them from reading.
     `rebalances`: completed join barriers after the first one. `by_cause`: those of them that ended in a Stable or Empty
     group, by cause.
     `delivered`: distinct records that its application has finished: no cost, but what the costs are paid for.
+    `deleted`, `compacted`: acknowledged records that were deleted or replaced before the group came to them.
+    `skipped`, `dead_lettered`: records that its application gave up, and went on behind or sent to a dead-letter topic.
     `peak_time_lag_us`: the largest time lag of a sample, at `peak_at_us`. `recovery_us`: from that peak until the group
     has caught up, or until the end if it has not (`recovered`).
     """
 
     unread_partition_us: int = 0
+    stalled_partition_us: int = 0
     stopped_member_us: int = 0
     rebalances: int = 0
     by_cause: dict[str, int] = {}
     delivered: int = 0
     duplicated: int = 0
     lost: int = 0
+    deleted: int = 0
+    compacted: int = 0
+    skipped: int = 0
+    dead_lettered: int = 0
     reread: int = 0
     peak_time_lag_us: int = 0
     peak_at_us: int = 0
@@ -101,6 +109,10 @@ MEASURES: Final = (
     Measure(Scope.GROUP, "stopped_member_us", "stopped", "member-seconds"),
     Measure(Scope.GROUP, "rebalances", "rebalances", "rebalances"),
     Measure(Scope.GROUP, "lost", "lost", "records"),
+    Measure(Scope.GROUP, "deleted", "deleted unread", "records"),
+    Measure(Scope.GROUP, "skipped", "skipped", "records"),
+    Measure(Scope.GROUP, "dead_lettered", "dead-lettered", "records"),
+    Measure(Scope.GROUP, "compacted", "compacted unread", "records"),
     Measure(Scope.GROUP, "duplicated", "duplicated", "records"),
     Measure(Scope.GROUP, "reread", "re-read", "records"),
     Measure(Scope.GROUP, "peak_time_lag_us", "peak time lag", "seconds"),

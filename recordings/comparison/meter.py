@@ -1,7 +1,8 @@
 """The meter of a flight's bill: one pass over its events, beside the fold that serves every screen.
 
 The view keeps most of the bill. What it forgets or never counts is counted here on the way: rebalances that it has
-dropped, members that a rebalance stops, late acknowledgements, time lags, and partitions without a live leader.
+dropped, members that a rebalance stops, late acknowledgements, dead letters, time lags, stalled partitions, and
+partitions without a live leader.
 """
 
 from collections.abc import Callable
@@ -13,13 +14,14 @@ from cluster import events as e
 from cluster.protocol.client_states import MemberState
 from cluster.protocol.errors import ErrorCode
 from cluster.view import ClusterView, fold
-from cluster.view.delivery import fates
+from cluster.view.delivery import fates_in_full
 from cluster.view.document import group_partitions, group_time_lag_us
 from cluster.view.fold_groups import stopped_partition_us
 from cluster.view.rebalances import RebalanceView
 from cluster.view.state import GroupView, LogEntry
 from recordings.comparison.availability import AvailabilityMeter
 from recordings.comparison.bill import CAUGHT_UP_US, LATE_US, Bill, ClusterBill, GroupBill, ProducerBill
+from recordings.comparison.stalled import StalledMeter
 
 SECOND_US: Final = 1_000_000
 ANSWERS: Final = frozenset(code.name for code in ErrorCode)
@@ -44,17 +46,23 @@ class BillMeter:
         self._members: dict[str, _MemberMeter] = {}
         self._late: dict[str, int] = {}
         self._refused: dict[str, int] = {}
-        self._availability = AvailabilityMeter(self.view)
+        self._dead_lettered: dict[str, int] = {}
         self._next_sample_us = 0
-        self._handlers = self._table()
+        self._read(self.view)
 
     def share(self, view: ClusterView) -> None:
         """Read a view that another fold keeps, from the flight's first event on: take each event after it."""
         if self.until_us is not None:
             return
         self._folds, self.view = False, view
-        self._availability = AvailabilityMeter(view)
-        self._handlers = self._table()
+        self._read(view)
+
+    def _read(self, view: ClusterView) -> None:
+        self._availability, self._stalled = AvailabilityMeter(view), StalledMeter(view)
+        self._handlers: dict[type[e.Event], list[Callable[[Any], None]]] = {}
+        for part in (self._own_handlers(), self._availability.handlers(), self._stalled.handlers()):
+            for kind, handle in part.items():
+                self._handlers.setdefault(kind, []).append(handle)
 
     def __call__(self, event: e.Event) -> None:
         """Take the next event."""
@@ -62,8 +70,7 @@ class BillMeter:
             return
         if self._folds:
             fold(self.view, event)
-        handle = self._handlers.get(type(event))
-        if handle is not None:
+        for handle in self._handlers.get(type(event), ()):
             handle(event)
         if event.at_us >= self._next_sample_us:
             self._sample(event.at_us)
@@ -98,14 +105,21 @@ class BillMeter:
     def _group_bill(self, group: GroupView, stopped_member_us: int, at_us: int) -> GroupBill:
         meter = self._groups.get(group.group) or _GroupMeter()
         lag = meter.lag_at(group_time_lag_us(self.view, group, at_us), at_us)
+        fates = fates_in_full(self.view, group, group_partitions(self.view, group))
+        stalled_us = self._stalled.stalled_us(group.group, at_us)
         return GroupBill(
-            unread_partition_us=stopped_partition_us(group, at_us),
+            unread_partition_us=stopped_partition_us(group, at_us) + stalled_us,
+            stalled_partition_us=stalled_us,
             stopped_member_us=stopped_member_us,
             rebalances=group.rebalance_count,
             by_cause=dict(sorted(meter.by_cause.items())),
             delivered=group.delivered,
             duplicated=group.duplicated,
-            lost=fates(self.view, group, group_partitions(self.view, group))["lost"],
+            lost=fates["lost"],
+            deleted=fates["deleted"],
+            compacted=fates["compacted"],
+            skipped=group.skipped,
+            dead_lettered=self._dead_lettered.get(group.group, 0),
             reread=meter.dropped_reread + sum(one.reread for one in group.rebalances),
             peak_time_lag_us=lag.peak_us,
             peak_at_us=lag.peak_at_us,
@@ -113,7 +127,7 @@ class BillMeter:
             recovered=lag.recovered,
         )
 
-    def _table(self) -> dict[type[e.Event], Callable[[Any], None]]:
+    def _own_handlers(self) -> dict[type[e.Event], Callable[[Any], None]]:
         return {
             **dict.fromkeys(
                 (e.GroupStabilized, e.JoinBarrierCompleted, e.ConsumerGroupStateChanged), self._rebalance_closed
@@ -128,7 +142,7 @@ class BillMeter:
             e.BatchRetried: self._batch_answered,
             e.BatchFailed: self._batch_failed,
             e.BatchSplit: self._batch_split,
-            **self._availability.handlers(),
+            e.RecordDeadLettered: self._record_dead_lettered,
         }
 
     def _note_log(self) -> None:
@@ -193,6 +207,9 @@ class BillMeter:
         member = self._member(event.member)
         member.reads_or_idles(event.at_us)
         member.has_read = False
+
+    def _record_dead_lettered(self, event: e.RecordDeadLettered) -> None:
+        self._dead_lettered[event.group] = self._dead_lettered.get(event.group, 0) + 1
 
     # --- sends --------------------------------------------------------------------------------------------------------
 

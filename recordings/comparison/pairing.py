@@ -20,7 +20,7 @@ class NotComparableError(RecordingError):
 class DifferingAmount(msgspec.Struct, frozen=True, kw_only=True):
     """A measure of which two flights have different amounts. `scope`, `name`: who pays; `name_b` in the second flight.
 
-    `by_cause`: for rebalances, cause → the difference of their counts.
+    `by_cause`: for rebalances, cause → the difference of their counts; for unread partitions, of their times (µs).
     """
 
     scope: Scope
@@ -99,16 +99,24 @@ def _compared(a: Bill, b: Bill, pairs: Mapping[Scope, list[tuple[str, str]]]) ->
             first, second = payers(a, scope)[name], payers(b, scope)[name_b]
             for measure in MEASURES:
                 if measure.scope is scope:
-                    causes = _causes(first, second) if measure.field == "rebalances" else {}
+                    causes = _causes(*(_by_cause(each, measure.field) for each in (first, second)))
                     yield DifferingAmount(
                         scope=scope, name=name, name_b=name_b, measure=measure.name, field=measure.field,
                         unit=measure.unit, a=measure.of(first), b=measure.of(second), by_cause=causes,
                     )  # fmt: skip
 
 
-def _causes(first: Any, second: Any) -> dict[str, int]:  # noqa: ANN401 - a group's bill
-    causes = dict.fromkeys((*first.by_cause, *second.by_cause))
-    found = {cause: second.by_cause.get(cause, 0) - first.by_cause.get(cause, 0) for cause in causes}
+def _by_cause(bill: Any, field: str) -> Mapping[str, int]:  # noqa: ANN401 - a payer's bill
+    """Rebalances by cause, unread partitions by whether they have an owner."""
+    if field == "unread_partition_us":
+        stalled_us = bill.stalled_partition_us
+        return {"without an owner": bill.unread_partition_us - stalled_us, "stalled": stalled_us}
+    return bill.by_cause if field == "rebalances" else {}
+
+
+def _causes(first: Mapping[str, int], second: Mapping[str, int]) -> dict[str, int]:
+    causes = dict.fromkeys((*first, *second))
+    found = {cause: second.get(cause, 0) - first.get(cause, 0) for cause in causes}
     return {cause: more for cause, more in found.items() if more}
 
 

@@ -1,11 +1,11 @@
 """Several ways ranked by what they cost: flights, or groups of one flight that read the same topics.
 
-Ways are compared by the weightiest measure first, and by the next one where they are equal. A way that reads nothing,
-though another one reads, is compared with none: what it saves is the work.
+Ways are compared by the weightiest measure first, and by the next one where they are equal or nearly so. A way that
+reads nothing, though another one reads, is compared with none: what it saves is the work.
 """
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 
 import msgspec
@@ -51,12 +51,15 @@ def rank(
     `idle`: way → the groups that read nothing in it, though they read in another way.
     """
     compared = {name: amounts for name, amounts in ways.items() if not idle.get(name)}
-    keys = {name: tuple(amounts[measure.field] for measure in measures) for name, amounts in ways.items()}
-    order = sorted(compared, key=lambda name: keys[name])
-    distinct = sorted({keys[name] for name in compared})
+    tiers = list(_tiers(list(compared), compared, measures))
+    order = [name for tier in tiers for name in tier]
     differing = [measure for measure in measures if len({amounts[measure.field] for amounts in compared.values()}) > 1]
     left_out = [name for name in ways if name not in compared]
-    ranked = [RankedWay(rank=distinct.index(keys[name]) + 1, name=name, amounts=dict(ways[name])) for name in order]
+    ranked = [
+        RankedWay(rank=place, name=name, amounts=dict(ways[name]))
+        for place, tier in enumerate(tiers, 1)
+        for name in tier
+    ]
     ranked += [
         RankedWay(rank=0, name=name, amounts=dict(ways[name]), read_nothing=list(idle[name])) for name in left_out
     ]
@@ -66,6 +69,22 @@ def rank(
         fields=[measure.field for measure in differing],
         ways=ranked,
     )
+
+
+def _tiers(
+    names: Sequence[str], ways: Mapping[str, Mapping[str, int]], measures: Sequence[Measure]
+) -> Iterator[list[str]]:
+    """Names in tiers that cost the same: the next measure parts those whose amounts are near the least of them."""
+    if not measures:
+        yield list(names)
+        return
+    first, *rest = measures
+    left = sorted(names, key=lambda name: ways[name][first.field])
+    while left:
+        least = ways[left[0]][first.field]
+        near = [name for name in left if not Cost(first, least, ways[name][first.field]).is_worth_a_word]
+        yield from _tiers(near, ways, rest)
+        left = left[len(near) :]
 
 
 def _sentence(

@@ -13,9 +13,9 @@ MOST_WORDS: Final = 20
 MOST_MEASURES: Final = 3
 
 BY_WEIGHT: Final = (
-    "lost", "failed", "unread_partition_us", "rebalances", "duplicated", "leaderless_partition_us",
-    "below_min_isr_partition_us", "stopped_member_us", "peak_time_lag_us", "late", "refused", "reread", "recovery_us",
-    "retries",
+    "lost", "deleted", "failed", "skipped", "dead_lettered", "unread_partition_us", "rebalances", "duplicated",
+    "leaderless_partition_us", "below_min_isr_partition_us", "stopped_member_us", "peak_time_lag_us", "late", "refused",
+    "reread", "recovery_us", "retries", "compacted",
 )  # fmt: skip
 """The measures by their weight: a verdict names the first ones that differ, a ranking compares them in this order."""
 

@@ -21,8 +21,11 @@ from recordings.planning.order_statistics import DECIDING, SHOWN, median, median
 MATERIAL: Final = 0.01
 """A difference below this share of the larger median decides nothing."""
 
-COUNTS: Final = frozenset({"rebalances", "refused", "retries"})
-"""Measures that are no costs: what a rebalance, a refused batch or a retry costs is in the other measures."""
+COUNTS: Final = frozenset({"rebalances", "refused", "retries", "compacted"})
+"""Measures that are no costs: what a rebalance, a refused batch or a retry costs is in the other measures.
+
+A record that compaction replaced before a group came to it is what the topic's owner asked for.
+"""
 
 COSTS: Final = tuple(measure.field for measure in WEIGHED if measure.field not in COUNTS)
 """The costs by their weight."""

@@ -7,8 +7,8 @@ from cluster.simulation import Simulation
 from cluster.spec import (
     ScenarioSpec,
 )
-from cluster.view.delivery import FATES
-from cluster.view.document import document
+from cluster.view.delivery import FATES, fates_in_full
+from cluster.view.document import document, group_partitions
 from tests.support.expected_document import Truth, differences
 from tests.support.random_flights import at_each_second
 
@@ -30,6 +30,9 @@ def _wrong_counts(simulation: Simulation, truth: Truth, now_us: int) -> Iterator
         if law_broken(counts):
             yield f"the law is law_broken for {name}: {counts}"
     yield from differences(_fates(seen), _fates(truth.delivery()))
+    view = simulation.view
+    in_full = {name: fates_in_full(view, one, group_partitions(view, one)) for name, one in view.groups.items()}
+    yield from differences(in_full, truth.fates_in_full())
 
 
 def _fates(delivery: dict[str, Any]) -> dict[str, Any]:

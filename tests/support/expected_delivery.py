@@ -43,15 +43,16 @@ class Fates:
         gone = self._look(read_committed=read_committed)
         log, notes, key = recorder.leaders[name].log, recorder.passages, (self._group, name)
         progress = recorder.progress.get(key)
-        passed, before = set(notes.passed[key]), set[Identity]()
+        passed, before, replaced = set(notes.passed[key]), set[Identity](), notes.compacted[name]
         if progress is not None and progress.start <= log.log_end:
             before = notes.before_start[key] | names(notes.records(log, progress.log_end, progress.start))
             now, met = set(notes.records(log, max(progress.start, log.log_start), committed)), notes.met(*key)
             passed |= names(now - met) - notes.compacted[name]
-            before = before | (names(now & met) - notes.passed[key])
-        lost = self._waiting & (gone | (passed - before))
-        deleted = names(notes.records(log, 0, log.log_start)) | notes.compacted[name]
-        skipped = (self._waiting - lost) & (before | deleted)
+            passed_by = set(notes.records(log, progress.start, committed))
+            replaced = replaced | (names(passed_by & met) - notes.passed[key])
+        lost = self._waiting & (gone | (passed - before - (replaced - notes.compacted[name])))
+        deleted = names(notes.records(log, 0, log.log_start))
+        skipped = (self._waiting - lost) & (before | replaced | deleted)
         finished = set(recorder.completions[self._group].written[name]) - recorder.completions[self._group].copies
         if read_committed:
             finished -= notes.aborted[name]
@@ -61,6 +62,9 @@ class Fates:
             "lost": len(lost),
             "unread": len(self._waiting - lost - skipped),
             "skipped": len(skipped),
+            "before_start": len(skipped & before),
+            "compacted": len((skipped - before) & replaced),
+            "deleted": len(skipped - before - replaced),
             "delivered_unacknowledged": len(finished - self._delivered),
             "delivered_then_lost": len(self._delivered & gone),
         }

@@ -323,8 +323,9 @@ class Truth:
 
     def _reader_counts(self, group: GroupSpec) -> Document:
         completions = self.recorder.completions[group.name]
+        found = self._fates_of(group)
         return {
-            **self._fates_of(group),
+            **{fate: found[fate] for fate in FATES},
             "duplicated": completions.duplicated,
             "out_of_order_keys": len(completions.broken_keys),
             "sink_duplicates": completions.stored_again,
@@ -341,6 +342,10 @@ class Truth:
                 self._fates[key] = Fates(group.name, name, self.recorder, copies)
             found.update(self._fates[key].count(self._committed_by(*key), read_committed=committed_only))
         return found
+
+    def fates_in_full(self) -> dict[str, dict[str, int]]:
+        """The counts of each group, and how many of its skipped records for which reason."""
+        return {name: dict(self._fates_of(group)) for name, group in self._groups.items()}
 
     def delivery(self) -> Document:
         """The root `delivery` alone."""

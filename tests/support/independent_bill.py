@@ -7,6 +7,7 @@ which other tests compare with the truth.
 from bisect import bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Iterable
+from itertools import pairwise
 from typing import Any
 
 Line = dict[str, Any]
@@ -14,6 +15,7 @@ Line = dict[str, Any]
 SECOND_US = 1_000_000
 LATE_US = 1_000_000
 CAUGHT_UP_US = 6_000_000
+STALLED_US = 5_000_000
 
 
 class _Log:
@@ -24,16 +26,54 @@ class _Log:
         self.epoch = self.taken_by = -1
         self.start = self.high_watermark = self.end = 0
         self.dates: list[tuple[int, int]] = []  # (end offset, instant of the append)
+        self.open: dict[int, int] = {}  # producer id → where its transaction begins
+        self.ended: list[tuple[int, int, int]] = []  # (producer id, beginning, marker) of the ended transactions
         self.leader, self.isr = -1, 0
         self.placed = False
+
+    def stable(self) -> int:
+        """The end for readers of committed data."""
+        unsure = [*self.open.values(), *(first for _, first, marker in self.ended if marker >= self.high_watermark)]
+        return min([self.high_watermark, *(max(first, self.start) for first in unsure)])
+
+    def reopen(self, end: int) -> None:
+        """The log ends here now: markers and beginnings beyond are gone."""
+        self.open |= {pid: first for pid, first, marker in self.ended if marker >= end}
+        self.ended = [each for each in self.ended if each[2] < end]
+        self.open = {pid: first for pid, first in self.open.items() if first < end}
+
+
+class _Part:
+    """How one group reads one partition: `states` has each change of (owner, paused, whether a record waits)."""
+
+    def __init__(self) -> None:
+        self.next = -1
+        self.progress: list[int] = []
+        self.states: list[tuple[int, tuple[str, bool, bool]]] = [(0, ("", False, False))]
+
+    def stalled_us(self, now_us: int, progress: dict[str, list[int]]) -> int:
+        """Σ of the stretches longer than 5 s between two steps, in each state in which a record waits."""
+        total = 0
+        ends = [at_us for at_us, _ in self.states[1:]] + [now_us]
+        for (from_us, (owner, paused, waits)), to_us in zip(self.states, ends, strict=True):
+            if waits:
+                steps = self.progress if paused else progress[owner]
+                cuts = [from_us, *(at for at in steps if from_us < at < to_us), to_us]
+                stretches = (after - before for before, after in pairwise(cuts))
+                total += sum(stretch for stretch in stretches if stretch > STALLED_US)
+        return total
 
 
 class _Group:
     def __init__(self, line: Line) -> None:
         self.topics: list[str] = list(line["topics"])
         self.latest = line["offset_reset"] == "latest"
+        self.read_committed = line["read_committed"]
+        self.parts: dict[str, _Part] = {}
+        self.skipped = self.dead_lettered = 0
         self.committed: dict[str, int] = {}
         self.holders: defaultdict[str, set[str]] = defaultdict(set)
+        self.reads: defaultdict[str, list[str]] = defaultdict(list)  # partition → its holders, the last one at the end
         self.unheld_since_us: dict[str, int] = {}
         self.unread_us = self.barriers = self.delivered = self.duplicated = self.reread = 0
         self.open_cause: str | None = None
@@ -60,6 +100,8 @@ class IndependentBill:
         self.producers: defaultdict[str, Counter[str]] = defaultdict(Counter)
         self.passages: defaultdict[str, list[tuple[int, str]]] = defaultdict(list)  # member → its changes
         self.held: defaultdict[str, set[str]] = defaultdict(set)  # member → partitions, also of a fenced one
+        self.asleep: defaultdict[str, set[str]] = defaultdict(set)  # member → the partitions that it has paused
+        self.progress: defaultdict[str, list[int]] = defaultdict(list)  # member → when it finished a record
         self.group_of: dict[str, str] = {}
         self.outage_us: Counter[str] = Counter()
         self._outages: dict[tuple[str, str], int] = {}
@@ -81,14 +123,19 @@ class IndependentBill:
         for name, group in self.groups.items():
             members = [member for member, of in self.group_of.items() if of == name]
             samples = [*group.lags, (now_us, self._time_lag(group, now_us))]
+            stalled_us = sum(part.stalled_us(now_us, self.progress) for part in group.parts.values())
+            unowned_us = group.unread_us + sum(now_us - at for at in group.unheld_since_us.values())
             found["groups"][name] = {
-                "unread_partition_us": group.unread_us + sum(now_us - at for at in group.unheld_since_us.values()),
+                "unread_partition_us": unowned_us + stalled_us,
+                "stalled_partition_us": stalled_us,
                 "stopped_member_us": sum(_stopped_us(self.passages[member], now_us) for member in members),
                 "rebalances": max(0, group.barriers - 1),
                 "by_cause": dict(Counter(group.causes[1:])),
                 "delivered": group.delivered,
                 "duplicated": group.duplicated,
                 "reread": group.reread,
+                "skipped": group.skipped,
+                "dead_lettered": group.dead_lettered,
                 **_peak(samples),
             }
         for name, counts in self.producers.items():
@@ -165,7 +212,7 @@ class IndependentBill:
                 elif (name, outage) in self._outages:
                     self.outage_us[outage] += at_us - self._outages.pop((name, outage))
 
-    def _leadership_taken(self, line: Line, _: int) -> None:
+    def _leadership_taken(self, line: Line, at_us: int) -> None:
         log = self.logs[line["partition"]]
         if line["leader_epoch"] < log.epoch:
             return
@@ -173,23 +220,33 @@ class IndependentBill:
         log.epoch, log.taken_by = line["leader_epoch"], line["broker"]
         log.start, log.high_watermark, log.end = line["log_start"], line["high_watermark"], line["log_end"]
         log.dates = [date for date in log.dates if date[0] <= log.end]
+        log.reopen(log.end)
+        self._read(line["partition"], at_us)
 
     def _records_appended(self, line: Line, at_us: int) -> None:
         log = self.logs[line["partition"]]
         if line["leader_epoch"] >= log.epoch:
             log.end = line["base_offset"] + line["count"]
             log.dates.append((log.end, at_us))
+            if line.get("marker"):
+                first = log.open.pop(line["producer_id"], None)
+                log.ended += [] if first is None else [(line["producer_id"], first, line["base_offset"])]
+            elif line.get("transactional"):
+                log.open.setdefault(line["producer_id"], line["base_offset"])
 
-    def _high_watermark_advanced(self, line: Line, _: int) -> None:
+    def _high_watermark_advanced(self, line: Line, at_us: int) -> None:
         log = self.logs[line["partition"]]
         if line["leader_epoch"] >= log.epoch:
             log.high_watermark = line["offset"]
+            self._read(line["partition"], at_us)
 
-    def _log_truncated(self, line: Line, _: int) -> None:
+    def _log_truncated(self, line: Line, at_us: int) -> None:
         log = self.logs[line["partition"]]
         if line["broker"] == log.taken_by:
             self._cut(line["partition"], line["offset"])
             log.high_watermark, log.end = min(log.high_watermark, line["offset"]), line["offset"]
+            log.reopen(log.end)
+            self._read(line["partition"], at_us)
 
     def _cut(self, name: str, offset: int) -> None:
         for group in self.groups.values():
@@ -286,6 +343,49 @@ class IndependentBill:
             group = self.groups[line["group"]]
             group.share[line["member"]] = group.generation
 
+    # --- what waits for a member ----------------------------------------------------------------------------------
+
+    def _read(self, name: str, at_us: int) -> None:
+        """Note who holds a partition now, and whether a record waits."""
+        for group in self.groups.values():
+            if name in group.parts:
+                part, log, owner = (
+                    group.parts[name],
+                    self.logs[name],
+                    group.reads[name][-1] if group.reads[name] else "",
+                )
+                end = log.stable() if group.read_committed else log.high_watermark
+                state = owner, name in self.asleep[owner], bool(owner) and 0 <= part.next < end
+                if part.states[-1][1] != state:
+                    part.states.append((at_us, state))
+
+    def _step(self, line: Line, name: str, offset: int, at_us: int) -> None:
+        """A member has finished, or passed, the records of a partition up to an offset."""
+        member, group = line["member"], self.groups[line["group"]]
+        self.progress[member].append(at_us)
+        part = group.parts.setdefault(name, _Part())
+        if group.reads[name][-1:] == [member]:
+            part.progress.append(at_us)
+            part.next = max(part.next, offset)
+            self._read(name, at_us)
+
+    def _partitions_paused(self, line: Line, at_us: int) -> None:
+        self.asleep[line["member"]].update(line["partitions"])
+        for name in line["partitions"]:
+            self._read(name, at_us)
+
+    def _partitions_resumed(self, line: Line, at_us: int) -> None:
+        self.asleep[line["member"]].difference_update(line["partitions"])
+        for name in line["partitions"]:
+            self._read(name, at_us)
+
+    def _record_skipped(self, line: Line, at_us: int) -> None:
+        self.groups[line["group"]].skipped += 1
+        self._step(line, line["partition"], line["offset"] + 1, at_us)
+
+    def _record_dead_lettered(self, line: Line, _: int) -> None:
+        self.groups[line["group"]].dead_lettered += 1
+
     # --- members --------------------------------------------------------------------------------------------------
 
     def _partitions_assigned(self, line: Line, at_us: int) -> None:
@@ -293,7 +393,10 @@ class IndependentBill:
         self.held[member].update(line["partitions"])
         for name in line["partitions"]:
             group.holders[name].add(member)
+            group.reads[name] = [*(other for other in group.reads[name] if other != member), member]
             group.unread_us += at_us - group.unheld_since_us.pop(name, at_us)
+            group.parts.setdefault(name, _Part())
+            self._read(name, at_us)
         self.passages[member].append((at_us, "assigned" if self.held[member] else "idle"))
         if group.share.get(member) != line["generation"]:
             group.share[member] = line["generation"]
@@ -310,10 +413,14 @@ class IndependentBill:
         for name in names:
             if member in group.holders[name]:
                 group.holders[name].discard(member)
+                group.reads[name].remove(member)
+                self.asleep[member].discard(name)
+                self._read(name, at_us)
                 if not group.holders[name]:
                     group.unheld_since_us[name] = at_us
 
     def _member_started(self, line: Line, at_us: int) -> None:
+        self.asleep[line["member"]].clear()
         self.passages[line["member"]].append((at_us, "started"))
 
     def _member_stopped(self, line: Line, at_us: int) -> None:
@@ -336,6 +443,9 @@ class IndependentBill:
                 group.first[name] = group.highest[name] = offset
             elif line["reason"] == "truncated":
                 group.highest[name] = offset
+            if group.reads[name][-1:] == [line["member"]]:
+                group.parts[name].next = offset
+                self._read(name, at_us)
             generation = group.assigned_in.pop(name, None)
             if generation in group.closed:
                 group.reread += max(0, group.highest[name] - offset)
@@ -345,9 +455,13 @@ class IndependentBill:
         for name, offset in line["positions"].items():
             highest[name] = max(highest.get(name, -1), offset)
 
-    _positions_moved_on = _poll_returned
+    def _positions_moved_on(self, line: Line, at_us: int) -> None:
+        self._poll_returned(line, at_us)
+        for name, offset in line["positions"].items():
+            self._step(line, name, offset, at_us)
 
-    def _records_processed(self, line: Line, _: int) -> None:
+    def _records_processed(self, line: Line, at_us: int) -> None:
+        self._step(line, line["partition"], line["next_offset"], at_us)
         group = self.groups[line["group"]]
         group.duplicated += line["repeated"]
         group.delivered += line["next_offset"] - line["first_offset"] - line["repeated"]

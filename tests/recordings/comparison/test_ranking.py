@@ -105,3 +105,57 @@ def test_the_ways_of_a_deploy_are_ranked_by_what_they_cost() -> None:
     (ranking,) = rank_groups(meter.view, meter.bill())
     assert [way.name for way in ranking.ways] == ["cooperative", "eager"]
     assert ranking.sentence.startswith("cooperative costs least of 2 groups: ")
+
+
+HELD = """
+title = "Three groups, and two of them do not read what they own"
+until = "60s"
+[[topic]]
+name = "orders"
+partitions = 2
+[[topic]]
+name = "orders-dlt"
+[[producer]]
+name = "checkout"
+topics = ["orders"]
+rate = "10/s"
+[defaults.group]
+topics = ["orders"]
+config = { "auto.offset.reset" = "earliest", "session.timeout.ms" = "6s" }
+[[group]]
+name = "reading"
+[[group]]
+name = "paused"
+[[group]]
+name = "hurried"
+application = { retries = { times = 1, backoff = "100ms" }, dead_letter = "orders-dlt" }
+[[at]]
+time = "20s"
+do = "pause partitions orders-0 of paused-1 for 30s"
+[[at]]
+time = "20s"
+do = "fail dependency of hurried for 10s"
+[[at]]
+time = "40s"
+do = "kill reading-1 for 3s"
+"""
+
+
+def test_a_group_that_does_not_read_what_it_owns_or_gives_records_up_costs_more_than_one_that_reads() -> None:
+    plan, meter = make_plan(parse_scenario(HELD, "held.toml")), BillMeter()
+    fly(plan, meter=meter)
+    bill = meter.bill()
+    (ranking,) = rank_groups(meter.view, bill)
+    assert [way.name for way in ranking.ways] == ["reading", "paused", "hurried"]
+    assert bill.groups["hurried"].dead_lettered > 50
+    assert 29_000_000 < bill.groups["paused"].stalled_partition_us < 31_000_000
+    assert bill.groups["reading"].stalled_partition_us == 0 < bill.groups["reading"].unread_partition_us
+
+
+def test_ways_that_cost_nearly_the_same_are_compared_by_the_next_measure() -> None:
+    nothing = dict.fromkeys((measure.field for measure in WEIGHED), 0)
+    ways = {
+        "crashes": nothing | {"unread_partition_us": 100_000_000, "rebalances": 9},
+        "patient": nothing | {"unread_partition_us": 103_000_000},
+    }
+    assert [way.name for way in rank("groups", ways, WEIGHED).ways] == ["patient", "crashes"]
