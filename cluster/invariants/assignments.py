@@ -50,6 +50,7 @@ class AssignmentInvariants:
             e.GroupStabilized: self.group_stabilized,
             e.StaticMemberReplaced: self.static_member_replaced,
             e.GroupLoaded: self.group_loaded,
+            e.ConsumerGroupLoaded: self.consumer_group_loaded,
             e.JoinReceived: self.join_received,
             e.SyncReceived: self.sync_received,
             e.HeartbeatAnswered: self.heartbeat_answered,
@@ -144,7 +145,8 @@ class AssignmentInvariants:
         """Note the fenced member id: the old one, or the new one if the replacement was not written."""
         replaced = self._replaced.setdefault(event.group, {})
         replaced.pop(event.member_id, None)
-        replaced[event.old_member_id] = event.at_us
+        if event.old_member_id != event.member_id:  # a member of the new protocol that was slow to poll() comes back
+            replaced[event.old_member_id] = event.at_us
         self._receive(event.member_id, event.member)
         if event.goes_on and event.member_id in self._received:  # the replacement is written with the generation
             generations = self._joined.setdefault(event.group, {})
@@ -160,6 +162,10 @@ class AssignmentInvariants:
                 self._received[member_id] = written[member_id]
             else:
                 self._received.pop(member_id, None)
+
+    def consumer_group_loaded(self, event: e.ConsumerGroupLoaded) -> None:
+        """Drop a replacement that was never written."""
+        self._replaced.pop(event.group, None)
 
     def join_received(self, event: e.JoinReceived) -> None:
         """G13, G15; the received metadata counts from now on."""

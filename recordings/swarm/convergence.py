@@ -26,6 +26,7 @@ from cluster.commands import (
 )
 from cluster.config import Value
 from cluster.spec import GroupSpec, ProducerSpec, ScenarioSpec, TopicSpec
+from recordings.swarm.consumer_protocol import topics_read
 from recordings.swarm.faults import renamed
 
 C = TypeVar("C")
@@ -169,7 +170,7 @@ def _ids_expire_while_joining(spec: ScenarioSpec, group: GroupSpec) -> bool:
 
 def is_restless(spec: ScenarioSpec, group: GroupSpec) -> bool:
     """Whether it may lag at the end: a producer writes for ever, or brokers return one batch per fetch."""
-    return spec.buggify or any(_is_written_for_ever(spec, topic) for topic in group.topics)
+    return spec.buggify or any(_is_written_for_ever(spec, topic) for topic in topics_read(spec, group))
 
 
 def commits_all(spec: ScenarioSpec, group: GroupSpec) -> bool:
@@ -215,7 +216,9 @@ def _is_written_for_ever(spec: ScenarioSpec, topic: str) -> bool:
 
 
 def _learns_of_partitions(spec: ScenarioSpec, group: GroupSpec) -> bool:
-    """A static leader that was away when partitions were added does not learn of them (KIP-814)."""
+    """A static leader that was away when partitions were added does not learn of them (KIP-814); a broker does."""
+    if group.speaks_new_protocol:
+        return True
     return not (group.static and any(command.topic in group.topics for command in commands_of(spec, AddPartitions)))
 
 
@@ -223,8 +226,11 @@ def _learns_of_subscriptions(spec: ScenarioSpec, group: GroupSpec) -> bool:
     """Whether the partitions of its members' last subscriptions are assigned.
 
     A static member whose process ends before it has joined with another subscription rejoins with the new one. A Stable
-    group returns its former share without a rebalance: partitions of a topic that is new to it stay unassigned.
+    group returns its former share without a rebalance: partitions of a topic that is new to it stay unassigned. In the
+    new protocol the coordinator computes a target for any other subscription.
     """
+    if group.speaks_new_protocol:
+        return True
     names = group.instances()
     changed = any(command.member in names for command in commands_of(spec, Subscribe))
     ended = group.application.restart_after_us is not None
@@ -357,7 +363,7 @@ def _topics(spec: ScenarioSpec, group: GroupSpec) -> set[str]:
     """The topics that the group's counts cover: every topic that a member subscribes to, or once did."""
     subscribed = [command for command in commands_of(spec, Subscribe) if command.member in group.instances()]
     own = {topic for name in group.instances() for topic in group.topics_of(name)}
-    return {*group.topics, *own, *(topic for command in subscribed for topic in command.topics)}
+    return {*topics_read(spec, group), *own, *(topic for command in subscribed for topic in command.topics)}
 
 
 def _producers(spec: ScenarioSpec, group: GroupSpec) -> Iterable[ProducerSpec]:

@@ -29,9 +29,11 @@ from recordings.swarm.faults import (
     PRODUCERS_STOP_US,
     QUICKENED_MS,
     RESTARTED_MS,
+    STARTED_LAST_MS,
     STARTED_MS,
     ended_faults,
     ended_rollouts,
+    is_refused_early,
     renamed,
     step,
 )
@@ -183,7 +185,7 @@ def _clearing(spec: ScenarioSpec, core: Core) -> Iterator[tuple[int, str]]:
         if SlowMember in commands:
             usual = group.application.per_record_us
             yield from ((each, f"slow {name} to {usual}us") for each in QUICKENED_MS for name in inside)
-        if Subscribe in commands:
+        if Subscribe in commands and not group.topic_regex:
             yield from ((3_100, f"subscribe {name} to {','.join(sorted(group.topics_of(name)))}") for name in inside)
 
 
@@ -200,3 +202,5 @@ def _started(spec: ScenarioSpec, core: Core) -> Iterator[tuple[int, str]]:
             yield 3_000, f"scale {group.name} to {len(inside)}"
         if group.static:
             yield from ((RESTARTED_MS, f"restart {name}") for name in inside)
+        if is_refused_early(group):
+            yield from ((STARTED_LAST_MS, f"start {name}") for name in inside)

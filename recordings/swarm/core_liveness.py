@@ -16,6 +16,7 @@ import msgspec
 from cluster.commands import Crash
 from cluster.config import resolve
 from cluster.spec import GroupSpec, ProducerSpec, ScenarioSpec
+from recordings.swarm.consumer_protocol import topics_read
 from recordings.swarm.convergence import (
     commands_of,
     commits_all,
@@ -109,7 +110,7 @@ def _partitions(placement: Placement) -> Iterator[Claim]:
 
 def _needed_by(spec: ScenarioSpec, placement: Placement, group: GroupSpec) -> Iterator[str]:
     """The partitions that a group needs: of its topics, its output, its coordinator and that of its transactions."""
-    topics = dict.fromkeys(group.topics)
+    topics = dict.fromkeys(topics_read(spec, group))
     for name in group.instances():
         topics |= dict.fromkeys(group.topics_of(name))
     topics |= dict.fromkeys(group.application.topics_written)
@@ -138,7 +139,8 @@ def _of_group(spec: ScenarioSpec, core: Core, group: GroupSpec) -> Iterator[str]
 def _is_written_late(spec: ScenarioSpec, group: GroupSpec) -> bool:
     """Whether an application that still waits for a broken broker may write to its topics as the flight ends."""
     return any(
-        set(writer.application.topics_written) & {*group.topics} and _impatient(writer) for writer in spec.groups
+        set(writer.application.topics_written) & {*topics_read(spec, group)} and _impatient(writer)
+        for writer in spec.groups
     )
 
 

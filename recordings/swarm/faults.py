@@ -28,6 +28,9 @@ FAULTS_BEGIN_US = 5 * SECOND_US
 PRODUCERS_STOP_US = (16 * SECOND_US, 10 * SECOND_US)
 RESTARTED_MS = 12_000
 STARTED_MS = (200, 8_000, 16_000)  # repeated: a clean stop that a fault delayed ends late
+# A static member of the new protocol that was killed is refused (UNRELEASED_INSTANCE_ID) until its session has expired,
+# which begins anew on each coordinator, and the last broker returns at 16 s.
+STARTED_LAST_MS = 28_000
 QUICKENED_MS = (100, *(each + 200 for each in STARTED_MS))  # `slow` is refused for a member that does not run
 
 
@@ -42,7 +45,15 @@ def fault_steps(seed: int, spec: ScenarioSpec, faults: tuple[str, ...], healed_u
             for_ms = stream.choice((300, 2_000, 7_000, 10_000))
             ends = fault.lasts and stream.random() < 0.7 and at_us + for_ms * 1_000 < healed_us
             steps.append(step(at_us, targets.draw(fault) + (f" for {for_ms}ms" if ends else "")))
-    return [each for each in steps if not _renames_a_writer(spec, each)]
+    return [each for each in steps if not (_renames_a_writer(spec, each) or _replaces_a_pattern(spec, each))]
+
+
+def _replaces_a_pattern(spec: ScenarioSpec, planned: StepSpec) -> bool:
+    """Whether a member that subscribes to a pattern would subscribe to topics: no command gives it its pattern back."""
+    command = planned.command
+    return isinstance(command, Subscribe) and any(
+        each.topic_regex and command.member in each.instances() for each in spec.groups
+    )
 
 
 def _renames_a_writer(spec: ScenarioSpec, planned: StepSpec) -> bool:
@@ -115,15 +126,22 @@ def healing(spec: ScenarioSpec, healed_us: int) -> list[StepSpec]:
                 texts += [(after_ms, f"{way} {name}") for name in group.instances()]
         elif group.static:
             texts += [(RESTARTED_MS, f"restart {name}") for name in group.instances()]
+        if is_refused_early(group):
+            texts += [(STARTED_LAST_MS, f"start {name}") for name in group.instances()]
         if SlowMember in commands:
             texts += [(each, f"slow {name} to {usual}us") for each in QUICKENED_MS for name in group.instances()]
-        if Subscribe in commands:
+        if Subscribe in commands and not group.topic_regex:
             back = {name: f"to {','.join(sorted(group.topics_of(name)))}" for name in group.instances()}
             texts += [(3_100, f"subscribe {name} {back[name]}") for name in group.instances()]
     steps = [step(healed_us + after_ms * 1_000, text) for after_ms, text in texts]
     return steps + [
         step(spec.until_us - before_us, f"stop {name}") for before_us in PRODUCERS_STOP_US for name in producers
     ]
+
+
+def is_refused_early(group: GroupSpec) -> bool:
+    """Whether the coordinator refuses a member that returns before its session has expired."""
+    return group.static and group.speaks_new_protocol
 
 
 def stuck_writers(group: GroupSpec) -> bool:

@@ -93,7 +93,7 @@ def draw(seed: int, virtual_us: int, features: Sequence[str] = ()) -> Swarm:
     stream = random_stream(seed, "swarm/faults")
     faults = tuple(name for name in RANDOM_FAULTS if (stream.random() < 0.3) | (name in features))
     healed_us = virtual_us - HEALING_US
-    spec = msgspec.structs.replace(spec, steps=tuple(fault_steps(seed, spec, faults, healed_us)))
+    spec = msgspec.structs.replace(spec, steps=(*spec.steps, *fault_steps(seed, spec, faults, healed_us)))
     spec = _audited(spec, random_stream(seed, "swarm/audit"))
     stream = random_stream(seed, "swarm/core")
     if heals_a_core(spec, stream, asked=CORE in features):

@@ -9,7 +9,7 @@ from typing import Final
 
 import msgspec
 
-from cluster.config import DEFAULT_ASSIGNORS, RACK_AWARE_SELECTORS, Value
+from cluster.config import RACK_AWARE_SELECTORS, Value
 from cluster.spec import (
     ApplicationSpec,
     AutoscalerSpec,
@@ -27,14 +27,12 @@ from cluster.spec import (
     SlowKeysSpec,
     TopicSpec,
 )
+from recordings.swarm.consumer_protocol import consumer_protocol
 
 UNTOUCHED = ("out", "audit")
 """The exactly-once flight's output and its reader: the claims of every seed rest on them."""
 
 LINGER_MS = 500
-
-BROKER_DECIDES = ("session.timeout.ms", "heartbeat.interval.ms", "partition.assignment.strategy")
-"""Keys that a consumer of the new protocol may not set."""
 
 
 def unequal_topics(spec: ScenarioSpec, stream: Random) -> ScenarioSpec:
@@ -346,31 +344,6 @@ def compacted(spec: ScenarioSpec, stream: Random) -> ScenarioSpec:
         topics=tuple(cleaned(topic) for topic in spec.topics),
         producers=tuple(keyed(producer) for producer in spec.producers),
     )
-
-
-def consumer_protocol(spec: ScenarioSpec, stream: Random) -> ScenarioSpec:
-    """Groups speak the new protocol (KIP-848), with sessions as short as the drawn one."""
-
-    def new(group: GroupSpec) -> GroupSpec:
-        skipped = len(spec.groups) > 1 and stream.random() < 0.3
-        if skipped or group.assign or group.own or "group.instance.id" in group.config:
-            return group
-        config = {key: value for key, value in group.config.items() if key not in BROKER_DECIDES}
-        config["group.protocol"] = "consumer"
-        if stream.random() < 0.3:
-            config["group.remote.assignor"] = stream.choice(("uniform", "range"))
-        # a static member that is killed and comes back within its session ends with UNRELEASED_INSTANCE_ID
-        return msgspec.structs.replace(group, config=config, static=False, assignors=DEFAULT_ASSIGNORS)
-
-    session_ms, beat_ms = stream.choice((6_000, 10_000)), stream.choice((500, 1_000, 3_000))
-    keys: dict[str, Value] = {
-        "group.consumer.session.timeout.ms": session_ms,
-        "group.consumer.min.session.timeout.ms": session_ms,
-        "group.consumer.heartbeat.interval.ms": beat_ms,
-        "group.consumer.min.heartbeat.interval.ms": beat_ms,
-        "group.consumer.assignment.interval.ms": stream.choice((0, 1_000)),
-    }
-    return msgspec.structs.replace(spec, config=spec.config | keys, groups=tuple(new(group) for group in spec.groups))
 
 
 RARE: dict[str, Callable[[ScenarioSpec, Random], ScenarioSpec]] = {

@@ -13,12 +13,14 @@ from recordings.scenarios.loader import load, parse_scenario
 from recordings.swarm.generator import draw
 from tests.support.edge_coverage import Mark, Marks, every_mark, watching_marks
 from tests.support.library import LIBRARY
+from tests.support.rare_consumer_groups import RARE_CONSUMER_GROUPS
 
 SECOND_US = 1_000_000
 MINUTE_US = 60 * SECOND_US
 SHORTER_S = {"reference-s": 60, "reference-m": 10, "reference-l": 4, "reference-xl": 7}
 SEEDS = 150
 TRANSACTIONS = ("transactions", "read_committed")
+NEW_PROTOCOL = ("consumer_protocol",)
 
 NOTHING_ASKED = "nothing is asked of a coordinator then, so that nothing can be refused"
 CANNOT: dict[Mark, str] = {
@@ -34,6 +36,24 @@ CANNOT: dict[Mark, str] = {
     ),
     ("transactional producer", "INITIALIZING → ABORTABLE_ERROR"): "InitProducerId is answered with no abortable error",
     ("transactional producer", "UNINITIALIZED → FATAL_ERROR"): NOTHING_ASKED,
+    ("consumer group member", "UNSUBSCRIBED → PREPARE_LEAVING"): (
+        "leaveGroup() does nothing in no group, and the poll timer is not read then (shouldSkipHeartbeat)"
+    ),
+    ("consumer group member", "JOINING → STABLE"): (
+        "a member that joins has no assignment (LocalAssignment.NONE), which equals no target, not even an empty one"
+    ),
+    ("consumer group member", "RECONCILING → STABLE"): (
+        "each other assignment raises the local epoch, so a target that returns does not equal the current one"
+    ),
+    ("consumer group member", "JOINING → FENCED"): (
+        "a heartbeat with epoch 0 is fenced by no coordinator (throwIfConsumerGroupMemberEpochIsInvalid)"
+    ),
+    ("consumer group member", "PREPARE_LEAVING → UNSUBSCRIBED"): "transitionToFenced() passes through LEAVING",
+    ("consumer group member", "PREPARE_LEAVING → FENCED"): "transitionToFenced() makes it UNSUBSCRIBED",
+    ("consumer group member", "LEAVING → FENCED"): "transitionToFenced() makes it UNSUBSCRIBED",
+    ("consumer group member", "PREPARE_LEAVING → FATAL"): (
+        "only unsubscribe(), which no application calls here, waits for callbacks in it (leaveGroup(runCallbacks))"
+    ),
     ("transactional producer", "READY → FATAL_ERROR"): NOTHING_ASKED,
 }
 """Edges that Kafka's tables have and no flight can take, with the reason."""
@@ -146,12 +166,14 @@ def fly_rare(marks: Marks) -> None:
     """Flights made for edges that are seldom taken."""
     for text in RARE:
         fly(parse_scenario(text, "rare.toml").spec, 1, marks)
+    for text, _ in RARE_CONSUMER_GROUPS.values():
+        fly(parse_scenario(text, "rare.toml").spec, 1, marks)
 
 
 def fly_swarm(marks: Marks, seeds: range) -> None:
-    """Random clusters; every third with transactions, whatever it drew."""
+    """Random clusters; every third with transactions, and every third with the new protocol, whatever it drew."""
     for seed in seeds:
-        fly(draw(seed, MINUTE_US, TRANSACTIONS if seed % 3 == 0 else ()).spec, seed, marks)
+        fly(draw(seed, MINUTE_US, (TRANSACTIONS, NEW_PROTOCOL, ())[seed % 3]).spec, seed, marks)
 
 
 def test_no_edge_stands_twice_and_reasons_are_given_for_edges_that_are_there() -> None:
@@ -184,6 +206,8 @@ def test_rare_flights_take_the_edges_that_they_are_made_for() -> None:
         assert marks.hits["transaction", edge], edge
     assert marks.hits["transactional producer", "INITIALIZING → FATAL_ERROR"]
     assert marks.hits["rejoin", "Outdated"]
+    for _, mark in RARE_CONSUMER_GROUPS.values():
+        assert marks.hits[mark], mark
     assert marks.hits["group", "CompletingRebalance → Dead (the coordinator resigned, or the group was deleted)"]
 
 

@@ -14,9 +14,16 @@ import pytest
 
 from cluster import events as e
 from cluster.clients.consumer.rejoin_states import REJOIN_STATES
+from cluster.coordinators.consumer_group.states import CONSUMER_GROUP_STATES, MEMBER_ASSIGNMENT_STATES
 from cluster.coordinators.group.states import GROUP_STATES
 from cluster.protocol.broker_states import BROKER_STATES
-from cluster.protocol.client_states import MEMBER_STATES, PRODUCER_STATES, PRODUCER_TRANSACTION_STATES
+from cluster.protocol.client_states import (
+    CONSUMER_MEMBER_STATES,
+    MEMBER_STATES,
+    PRODUCER_STATES,
+    PRODUCER_TRANSACTION_STATES,
+    ConsumerMemberState,
+)
 from cluster.protocol.state_machine import EventT, StateT, StateTable
 from cluster.protocol.transaction_states import TRANSACTION_STATES_VERSION_2
 
@@ -25,6 +32,9 @@ Mark = tuple[str, str]
 
 BY_STATE: tuple[StateTable[Any, Any], ...] = (MEMBER_STATES, REJOIN_STATES, PRODUCER_STATES, BROKER_STATES)
 """Machines whose states are counted instead of their edges: few flights end a process in each of the states."""
+
+ENDS = (ConsumerMemberState.LEFT, ConsumerMemberState.DEAD)
+"""A process of the new protocol may end in any state: its end is counted, and not the state before."""
 
 BROKER_ENDS = ("stop", "kill", "crash", "disk")
 FENCINGS = ("session expired", "controlled shutdown")
@@ -38,12 +48,15 @@ def _edge(one: str, other: str) -> str:
 
 
 def _mark(machine: str, state: StateT, event: EventT, to: StateT) -> Mark:
+    if any(to is end for end in ENDS):  # the values of other machines are equal
+        return machine, to.value
     edge = _edge(state.value, to.value)
     return machine, edge if event is to else f"{edge} ({event.value})"
 
 
 def _edges_of(table: StateTable[StateT, EventT]) -> list[Mark]:
-    return [_mark(table.machine, state, event, to) for state, row in table.rows.items() for event, to in row.items()]
+    marks = [_mark(table.machine, state, event, to) for state, row in table.rows.items() for event, to in row.items()]
+    return list(dict.fromkeys(marks))
 
 
 def every_mark() -> list[Mark]:
@@ -52,6 +65,8 @@ def every_mark() -> list[Mark]:
     marks += _edges_of(GROUP_STATES)
     marks += _edges_of(TRANSACTION_STATES_VERSION_2)
     marks += _edges_of(PRODUCER_TRANSACTION_STATES)
+    for modern in (CONSUMER_GROUP_STATES, MEMBER_ASSIGNMENT_STATES, CONSUMER_MEMBER_STATES):
+        marks += _edges_of(modern)
     marks += [(table.machine, state.value) for table in BY_STATE for state in table.rows]
     marks += [("broker", f"ended: {how}") for how in BROKER_ENDS]
     marks += [("broker", f"fenced: {why}") for why in FENCINGS]

@@ -90,11 +90,11 @@ def left(member: str, reason: str) -> e.Event:
     return e.MemberRemoved(group="g", member=member, member_id=member, reason=reason)
 
 
-def reloaded(epoch: int) -> e.Event:
+def reloaded(epoch: int, *partitions: str) -> e.Event:
     return e.ConsumerGroupLoaded(
         group="g", broker=2, state="Empty", group_epoch=epoch, assignment_epoch=epoch, assignor="uniform", members={},
         states={}, epochs={}, previous_epochs={}, assigned={}, pending_revocation={}, target={}, fenced_at_us={},
-        session_deadlines_us={}, offsets={},
+        session_deadlines_us={}, offsets=dict.fromkeys(partitions, 0),
     )  # fmt: skip
 
 

@@ -6,7 +6,7 @@ import pytest
 from cluster import events as e
 from cluster.invariants import SENTENCES
 from cluster.spec import ProducerSpec, TransactionsSpec
-from tests.support.invariant_breaches import BREAKS
+from tests.support.invariant_breaches import BREAKS, reloaded
 from tests.support.invariant_world import (
     SPEC,
     World,
@@ -119,6 +119,11 @@ def replaced(ms: float) -> e.Event:
     )
 
 
+def returned_as_itself(ms: float) -> e.Event:
+    """A static member of the new protocol, which had left because of its slow poll()."""
+    return msgspec.structs.replace(replaced(ms), member_id="g-1-id")
+
+
 def not_replaced(ms: float) -> e.Event:
     """The new id could not be written: the old one is back, and its session begins."""
     return msgspec.structs.replace(replaced(ms), old_member_id="new", member_id="g-1-id", goes_on=False)
@@ -161,7 +166,12 @@ def done(first: int, end: int) -> e.Event:
 
 
 def began(first: int, end: int) -> list[e.Event]:
-    return [e.PositionsReset(group="g", member="g-1", positions={P: 0}, reason="earliest"), done(first, end)]
+    """Offsets up to 15 are read, and these are processed."""
+    return [appended(0, 15), watermark(15), *polled(15), done(first, end)]
+
+
+def positioned(offset: int) -> e.Event:
+    return e.PositionsReset(group="g", member="g-1", positions={P: offset}, reason="committed")
 
 
 def renewed(ms: float) -> e.Event:
@@ -266,6 +276,7 @@ MORE: list[tuple[str, list[e.Event]]] = [
     ("G15", [*declared(), msgspec.structs.replace(given("g-1", -1), partitions=()), *polled(0)[:1]]),
     ("G14", [*OFFSETS, appended(0), watermark(10), *stable(1, g1=(P,)), committed(5), committed(4)]),
     ("G14", [*OFFSETS, appended(0), watermark(10), *stable(1, g1=(P,)), committed(5), loaded(P)]),
+    ("G14", [*OFFSETS, appended(0), watermark(10), *stable(1, g1=(P,)), committed(5), reloaded(1, P)]),
     ("G14", [*OFFSETS, appended(0), watermark(10), *stable(1, g1=(P,)), GIVEN_UP, *map(committed, (5, 4, 5, 4))]),
     ("G14", [*WRITTEN, committed(5), GIVEN_UP, at(13_001, committed(4))]),
     ("G14", [*WRITTEN, committed(5), GIVEN_UP, HOLD, at(30_000, RELEASED), at(43_001, committed(4))]),
@@ -355,6 +366,9 @@ LEGAL: list[list[e.Event]] = [
     [e.FaultStarted(fault=1, text="cut broker-1 broker-2", fault_kind="cut", ends_at_us=-1), gone(20_000)],
     [opened(0), failed(120_000)],
     [*began(0, 5), given("g-1"), done(0, 6)],
+    [*began(0, 5), positioned(5), done(5, 9), polled(9)[1], done(5, 9)],  # a worker's record of the last assignment
+    [*stable(1, g1=(P,)), returned_as_itself(1), beat(2 * MS)],
+    [*stable(1, g1=(P,)), replaced(1), reloaded(1), beat(2 * MS)],
     [*began(0, 5), e.PositionsReset(group="g", member="g-1", positions={P: 1}, reason="seek"), done(1, 6)],
     [*LEFT_OUT, elected(3, 2), taken(3, 2, 20, watermark=0), sent(20, 10, 2)],
     [sent(0, 0), truncated(1, 0, 10, "crash"), elected(1, 1), taken(1, 1, 0), sent(0, 0, 1), sent(10, 10, 1),
@@ -456,7 +470,7 @@ def test_replicas_that_differ_below_what_is_committed_are_noticed() -> None:
 
 def test_a_reader_that_passes_records_is_noticed() -> None:
     world = world_of(b1=log_of(5, 5, 5), b2=log_of(5, 5, 5), b3=log_of(5, 5, 5))
-    world.emit(appended(0, 15), watermark(15), *began(0, 5))
+    world.emit(*began(0, 5))
     world.breaks("J1", done(10, 15))
 
 
