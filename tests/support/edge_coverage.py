@@ -65,8 +65,9 @@ def every_mark() -> list[Mark]:
     marks += _edges_of(GROUP_STATES)
     marks += _edges_of(TRANSACTION_STATES_VERSION_2)
     marks += _edges_of(PRODUCER_TRANSACTION_STATES)
-    for modern in (CONSUMER_GROUP_STATES, MEMBER_ASSIGNMENT_STATES, CONSUMER_MEMBER_STATES):
-        marks += _edges_of(modern)
+    marks += _edges_of(CONSUMER_GROUP_STATES)
+    marks += _edges_of(MEMBER_ASSIGNMENT_STATES)
+    marks += _edges_of(CONSUMER_MEMBER_STATES)
     marks += [(table.machine, state.value) for table in BY_STATE for state in table.rows]
     marks += [("broker", f"ended: {how}") for how in BROKER_ENDS]
     marks += [("broker", f"fenced: {why}") for why in FENCINGS]
