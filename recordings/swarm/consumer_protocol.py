@@ -52,7 +52,7 @@ def _drawn(spec: ScenarioSpec, group: GroupSpec, steps: list[StepSpec], stream: 
     if changes < 0.3:  # a changed key holds for the next process
         steps.append(step(at_us, f"set {group.name} group.remote.assignor {to}"))
         steps.append(step(at_us + SECOND_US, f"rolling restart {group.name} every 2s down 1s"))
-    by_pattern = pattern < 0.25 and not group.subscriptions
+    by_pattern = pattern < 0.25 and not group.subscriptions and not group.application.topics_written
     return msgspec.structs.replace(
         group,
         config=config,
