@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from recordings.spark.formatting import MINUTE_US, SECOND_US, clock, count, duration, exact_clock
 from recordings.spark.rebalance_causes import cause_in_words
-from recordings.spark.report_model import Attendance, FlightReport, Group, Heat, LagSeries, Rebalance
+from recordings.spark.report_model import CONSUMER, Attendance, FlightReport, Group, Heat, LagSeries, Rebalance
 
 WIDTH, LEFT, RIGHT = 1160, 132, 14
 PLOT = WIDTH - LEFT - RIGHT
@@ -280,12 +280,12 @@ def case_file(rebalance: Rebalance, virtual_us: int) -> CaseFile:
 
 
 def phases(rebalance: Rebalance) -> list[tuple[int, int, str]]:
-    """The coordinator's phases, as far as it came: (from, until, name), in µs."""
-    marks = [
-        (rebalance.closed_us, "joining"),
-        (rebalance.assigned_us, "assigning"),
-        (rebalance.ended_us if rebalance.ends == "Stable" else None, "handing out"),
-    ]
+    """The coordinator's phases, as far as it came: (from, until, name), in µs; of the consumer protocol, its states."""
+    stable_us = rebalance.ended_us if rebalance.ends == "Stable" else None
+    if rebalance.protocol == CONSUMER:
+        marks = [(rebalance.closed_us, "Assigning"), (stable_us, "Reconciling")]
+    else:
+        marks = [(rebalance.closed_us, "joining"), (rebalance.assigned_us, "assigning"), (stable_us, "handing out")]
     found, start = [], rebalance.started_us
     for until, what in marks:
         if until is None:

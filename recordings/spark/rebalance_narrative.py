@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 
 from recordings.spark.charts import phases
-from recordings.spark.formatting import duration, exact_clock, many, partition_time
+from recordings.spark.formatting import duration, exact_clock, many, partition_time, times
 from recordings.spark.rebalance_causes import cause_in_words
-from recordings.spark.report_model import Rebalance
+from recordings.spark.report_model import ABANDONED, CONSUMER, CONVERTED, Rebalance
 
 
 def narrative(rebalance: Rebalance) -> str:
@@ -18,12 +18,15 @@ def _sentences(rebalance: Rebalance) -> Iterator[str]:
     if rebalance.orphaned_partition_us:
         waited = partition_time(rebalance.orphaned_partitions, rebalance.orphaned_partition_us)
         yield f"Before the rebalance began, {waited} had no owner."
-    yield from _barrier(rebalance)
+    yield from (_targets if rebalance.protocol == CONSUMER else _barrier)(rebalance)
     yield from _costs(rebalance)
     yield from _ending(rebalance)
 
 
 def _beginning(rebalance: Rebalance) -> str:
+    if rebalance.protocol == CONSUMER:
+        empty = ", and the group was Empty: the coordinator computes its first target assignment at once"
+        return empty if rebalance.initial else ", and the group epoch rose"
     if rebalance.initial:
         return ", and the group was Empty: the join barrier stays open for group.initial.rebalance.delay.ms"
     return ", and the group began to rebalance"
@@ -42,13 +45,26 @@ def _barrier(rebalance: Rebalance) -> Iterator[str]:
         yield f"The join barrier reopened: it took {rebalance.barriers} attempts to complete."
 
 
+def _targets(rebalance: Rebalance) -> Iterator[str]:
+    """The way of the consumer protocol: epochs, the target assignment, members that give up partitions first."""
+    yield f"Group epoch {rebalance.generation} has {many(rebalance.members or 0, 'member')}."
+    if rebalance.barriers > 1:
+        yield f"The group epoch rose {times(rebalance.barriers)} before every member had its target assignment."
+    spent = [f"{what} {duration(until - start)}" for start, until, what in phases(rebalance)]
+    if spent:
+        yield f"States: {' · '.join(spent)}."
+    if rebalance.waited_for:
+        yield f"{rebalance.waited_for} was the slowest to give up its partitions: {duration(rebalance.waited_us)}."
+
+
 def _costs(rebalance: Rebalance) -> Iterator[str]:
     if rebalance.moved:
         yield f"{many(rebalance.moved, 'partition')} moved to another member."
     if rebalance.stopped_partition_us:
         stopped = partition_time(rebalance.stopped_partitions, rebalance.stopped_partition_us)
         paused = duration(rebalance.stopped_member_us)
-        yield f"During the rebalance {stopped} had no owner; members paused for {paused} in all."
+        members = f"members paused for {paused} in all" if rebalance.stopped_member_us else "no member paused"
+        yield f"During the rebalance {stopped} had no owner; {members}."
     if rebalance.reread:
         yield f"{many(rebalance.reread, 'record')} were re-read: their offsets had not been committed."
 
@@ -56,7 +72,11 @@ def _costs(rebalance: Rebalance) -> Iterator[str]:
 def _ending(rebalance: Rebalance) -> Iterator[str]:
     if rebalance.ends == "Empty":
         yield "No member was left: the group became Empty."
-    elif rebalance.ends == "coordinator moved":
+    elif rebalance.ends == CONVERTED:
+        yield "It did not complete: the group changed to another group protocol."
+    elif rebalance.ends == ABANDONED and rebalance.protocol == CONSUMER:
+        yield "It did not complete: the next coordinator found the group without it in its log."
+    elif rebalance.ends == ABANDONED:
         yield "It did not complete: the coordinator moved, and members rejoined at the new one."
     elif rebalance.ends == "unfinished":
         yield "It had not completed when the flight ended."

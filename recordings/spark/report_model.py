@@ -11,6 +11,10 @@ FATES = (
     "acknowledged", "delivered", "lost", "unread", "skipped", "delivered_unacknowledged", "delivered_then_lost",
 )  # fmt: skip
 """The fates of a group's records."""
+CLASSIC, CONSUMER = "classic", "consumer"
+"""The protocols of groups."""
+ABANDONED, CONVERTED, UNFINISHED = "coordinator moved", "protocol changed", "unfinished"
+"""How a rebalance ends that does not complete."""
 RECORDS = (*FATES, "duplicated", "out_of_order_keys")
 PRODUCED = ("produced", "acked", "appended")
 
@@ -65,19 +69,21 @@ class PartitionLag(LagMeasures, frozen=True, kw_only=True):
 
 
 class Group(msgspec.Struct, frozen=True, kw_only=True):
-    """A consumer group: the records it read, its lag, the cost of its rebalances.
+    """A consumer group: the records it read, its lag, the cost of its rebalances. `protocol`: classic or consumer.
 
     `produced`, `acked` and `appended` are of the topics that it ever subscribed to. Each of their `acknowledged`
     records is `delivered` (finished at least once), `lost` (it can never be finished any more), `skipped` (before the
     group's first position, or deleted before the group reached it) or `unread`; a group that reads committed data
     leaves out aborted ones. `delivered_unacknowledged` and `delivered_then_lost` stand beside that sum; `duplicated`:
-    finished once more. [delivery.md](delivery.md) has the definitions. `rebalances`: completed join barriers after the
-    first one; `rebalances_ended`: rebalances that ended (several barriers in a row are one), without the one that
-    started the group. `stopped_partition_us`: partitions without an owner, from the beginning of a rebalance on;
-    `orphaned_partition_us`: before it began; `unowned_at_end_us`: to the end.
+    finished once more. [delivery.md](delivery.md) has the definitions. `rebalances`: completed join barriers, or target
+    assignments of the consumer protocol, after the first one; `rebalances_ended`: rebalances that ended (several
+    barriers in a row are one), without the one that started the group. `stopped_partition_us`: partitions without an
+    owner, from the beginning of a rebalance on; `orphaned_partition_us`: before it began; `unowned_at_end_us`: to the
+    end.
     """
 
     group: str
+    protocol: str = CLASSIC
     topics: list[str]
     partitions: int
     members: int
@@ -123,7 +129,9 @@ class Rebalance(msgspec.Struct, frozen=True, kw_only=True):
     """A rebalance, from its cause to its cost.
 
     `closed_us`: the join barrier closed; `assigned_us`: the leader's assignment came; null: the rebalance did not get
-    this far. `ends`: `Stable`, `Empty`, `coordinator moved` or `unfinished`; `barriers`: how often it began anew.
+    this far. `ends`: `Stable`, `Empty`, `coordinator moved`, `protocol changed` or `unfinished`; `barriers`: how often
+    it began anew. Of the consumer `protocol` the `generation` is the group epoch, `closed_us` the instant of the last
+    target assignment, `barriers` counts group epochs, and `waited_for` took longest to give up partitions.
     `moved` counts partitions with another owner than before. The costs are as in a group; `after_partition_us` is a
     cost of its own: stretches without an owner that began after the rebalance and ended without another (a static
     member was away). `stopped_partitions`, `orphaned_partitions`, `after_partitions`: how many partitions. `attendance`
@@ -131,6 +139,7 @@ class Rebalance(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     group: str
+    protocol: str = CLASSIC
     rebalance: int
     generation: int | None
     cause: str
@@ -160,7 +169,7 @@ class Rebalance(msgspec.Struct, frozen=True, kw_only=True):
 class Storm(msgspec.Struct, frozen=True, kw_only=True):
     """At least three rebalances of a group, each within a minute of the one before; `causes` of each, in order.
 
-    First joins of an Empty group are left out.
+    First joins of an Empty group, and others within 3 s of one, are left out.
     """
 
     group: str

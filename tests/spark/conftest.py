@@ -81,6 +81,73 @@ do = "scale audit to 4"
 time = "70s"
 do = "stall billing-1 for 8s"
 """
+NEW_PROTOCOL = """
+title = "Groups of the consumer protocol"
+seed = 3
+until = "60500ms"
+start_jitter = "0ms"
+
+[cluster]
+brokers = 3
+config = { "group.consumer.min.session.timeout.ms" = 6000, "group.consumer.session.timeout.ms" = 6000 }
+
+[[topic]]
+name = "orders"
+partitions = 6
+replication = 3
+
+[[producer]]
+name = "checkout"
+topics = ["orders"]
+rate = "30/s"
+
+[defaults.group]
+topics = ["orders"]
+config = { "group.protocol" = "consumer", "auto.offset.reset" = "earliest", "max.poll.interval.ms" = 12000 }
+
+[[group]]
+name = "billing"
+members = 3
+
+[[group]]
+name = "audit"
+members = 2
+static = true
+
+[[group]]
+name = "lone"
+
+[[at]]
+time = "8s"
+do = "stall billing-1 for 8s"
+[[at]]
+time = "10s"
+do = "scale billing to 4"
+[[at]]
+time = "20s"
+do = "kill billing-2"
+[[at]]
+time = "21s"
+do = "stop audit-1 for 3s"
+[[at]]
+time = "30s"
+do = "kill broker-2"
+[[at]]
+time = "35s"
+do = "add partitions orders to 7"
+[[at]]
+time = "37s"
+do = "start billing-2"
+[[at]]
+time = "40s"
+do = "pause billing-3 for 10s"
+[[at]]
+time = "45s"
+do = "start broker-2"
+[[at]]
+time = "50s"
+do = "stop audit-2"
+"""
 SEEDS = (2, 13, 34, 48, 82)  # and the watched one
 
 
@@ -113,7 +180,9 @@ def watched(eventful: Path) -> Watched:
 @pytest.fixture(scope="session")
 def recorded(eventful: Path, rare: Path, watched: Watched) -> list[Path]:
     """All recordings, the eventful one first."""
-    paths = [eventful, rare, watched.path]
+    new_protocol = eventful.with_name("new-protocol.flight")
+    fly(make_plan(parse_scenario(NEW_PROTOCOL, "new-protocol.toml")), record=new_protocol)
+    paths = [eventful, rare, watched.path, new_protocol]
     for seed in SEEDS:
         paths.append(eventful.with_name(f"random-{seed}.flight"))
         fly(random_plan(seed), record=paths[-1])

@@ -6,6 +6,7 @@ from typing import TypeVar
 import pytest
 from pyspark.sql import Row
 
+from cluster.view.rebalances import RebalanceView
 from recordings.spark.facts.group_generations import groups_by_second
 from recordings.spark.facts.lag import lag_by_partition
 from recordings.spark.facts.ownership import owners_by_second, unowned
@@ -62,6 +63,14 @@ def test_generations_and_states(tables: Tables, truths: Truths) -> None:
         assert not differences(groups, truths[run_id].groups)
 
 
+def waited(view: RebalanceView) -> tuple[str, int]:
+    """The member that a rebalance waited for, and how long; of the consumer protocol, for its revocation."""
+    if view.reconciliation is None:
+        return view.waited_for, view.waited_us
+    slowest = view.reconciliation.revocations.get(view.reconciliation.slowest)
+    return view.reconciliation.slowest, slowest.done_us - slowest.asked_us if slowest else 0
+
+
 @pytest.mark.slow
 def test_rebalances(tables: Tables, truths: Truths) -> None:
     found = by_flight(rebalances(tables).orderBy("group", "rebalance").collect())
@@ -74,7 +83,8 @@ def test_rebalances(tables: Tables, truths: Truths) -> None:
                 assert row["generation"] == view.generation
                 assert (row["cause"], row["trigger"]) == (view.cause, view.trigger)
                 assert (row["started_us"], row["ended_us"]) == (view.started_us, view.stable_us)
-                assert (row["waited_for"], row["waited_us"]) == (view.waited_for, view.waited_us)
+                assert (row["waited_for"], row["waited_us"]) == waited(view)
+                assert row["protocol"] == ("consumer" if view.reconciliation else "classic")
                 assert (row["moved"], row["members"]) == (view.moved, view.members), (run_id, view)
 
 
@@ -94,7 +104,11 @@ def test_what_rebalances_cost_adds_up(tables: Tables, truths: Truths) -> None:
                 if (flight, name) == (run_id, group) and row["seq"] is None
             )
             assert (stopped_us + open_us) // 1000 == fields["stopped_partition_ms"]
-            assert sum(row["reread"] for row in mine) == sum(view.reread for view in truth.rebalances[group])
+            told = sum(view.reread for view in truth.rebalances[group])
+            if truth.view.groups[group].consumer is None:
+                assert sum(row["reread"] for row in mine) == told
+            else:  # the fold leaves out what members read again before the group is Stable
+                assert sum(row["reread"] for row in mine) >= told > 0
 
 
 @pytest.mark.slow

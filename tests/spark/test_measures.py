@@ -134,6 +134,7 @@ def test_storms_are_rebalances_one_upon_the_other(spark: SparkSession) -> None:
     columns = f"{names}, stopped_partition_us long, reread long, initial boolean"
     rows = [row(1, 0), row(2, 59), row(3, 100, "member left"), row(4, 161), row(5, 162, "partitions revoked")]
     rows += [row(1, 0, group="new", initial=True), row(2, 1, group="new"), row(3, 2, group="new")]  # a first join
+    rows += [row(1, 0, group="forming", initial=True), *(row(n, n - 1, group="forming") for n in (2, 3, 4, 64))]
     rows += [row(1, 0, group="calm"), row(2, 61, group="calm"), row(3, 122, group="calm")]
     [storm] = storms(spark.createDataFrame(rows, columns)).collect()
     assert (storm["group"], storm["rebalances"]) == ("g", 3)

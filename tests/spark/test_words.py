@@ -417,6 +417,40 @@ def test_the_story_of_a_rebalance() -> None:
     assert "13 records were re-read" in told
 
 
+def test_the_story_of_a_rebalance_of_the_consumer_protocol() -> None:
+    """It has epochs and a target assignment: no generation, no barrier, no phases of joining."""
+    new = replace(
+        REBALANCE, protocol="consumer", generation=7, waited_for="billing-3", assigned_us=None, stopped_member_us=0
+    )
+    told = narrative(new)
+    assert told.startswith("At 0:30.000 the session of billing-2 expired, and the group epoch rose.")
+    assert "Group epoch 7 has 3 members." in told
+    assert "States: Assigning 1 s · Reconciling 6 ms." in told
+    assert "billing-3 was the slowest to give up its partitions: 1 s." in told
+    assert "had no owner; no member paused." in told
+    assert "The group epoch rose 3 times" in narrative(replace(new, barriers=3))
+    assert "computes its first target assignment at once" in narrative(replace(new, initial=True))
+    assert "another group protocol" in narrative(replace(new, ends="protocol changed"))
+    for ends in ("Stable", "Empty", "coordinator moved", "unfinished"):
+        for word in ("barrier", "Generation", "joined last", "rejoined", "attempt"):
+            assert word not in narrative(replace(new, ends=ends, barriers=3)), word
+
+
+def test_a_group_of_the_consumer_protocol_has_its_epochs_and_instants() -> None:
+    group = replace(GROUP, protocol="consumer", rebalances=2, stopped_partition_us=2 * SECOND_US)
+    first = replace(REBALANCE, protocol="consumer", rebalance=1, initial=True, started_us=0, waited_us=0, generation=2)
+    joined = replace(first, rebalance=2, initial=False, cause="member joined", started_us=5 * SECOND_US, generation=4)
+    left = replace(joined, rebalance=3, cause="member left", started_us=41 * SECOND_US, generation=5)
+    slow = replace(left, rebalance=4, started_us=50 * SECOND_US, waited_for="billing-3", waited_us=9 * SECOND_US)
+    said = verdict(replace(CALM, groups=[group], rebalances=[first, joined, left, slow])).sentences
+    assert (
+        "billing rebalanced twice after its start, up to group epoch 5"
+        " (member joined at 0:05; member left at 0:41 and 0:50): 12 partitions × 167 ms unowned in all."
+    ) in said
+    assert "billing was Reconciling from 0:50 (group epoch 5): billing-3 gave up its partitions only after 9 s." in said
+    assert not any("barrier" in each for each in said)
+
+
 @pytest.mark.parametrize(
     ("ends", "words"),
     [("Empty", "became Empty"), ("coordinator moved", "rejoined at the new one"), ("unfinished", "had not completed")],

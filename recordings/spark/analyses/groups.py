@@ -9,6 +9,7 @@ from pyspark.sql import functions as sf
 
 from recordings.spark.analyses.analysis import Analysis, Fact, Gravity, make, natural
 from recordings.spark.analyses.rebalances import COMPLETED, build_rebalances
+from recordings.spark.facts.group_generations import protocols
 from recordings.spark.facts.lag import lag_by_partition
 from recordings.spark.facts.lag_measures import group_lag, lag_measures
 from recordings.spark.facts.offsets import group_topics, read_partitions
@@ -18,6 +19,7 @@ from recordings.spark.facts.totals import group_totals, partition_totals, reader
 from recordings.spark.formatting import SECOND_US, many
 from recordings.spark.report_model import (
     CELLS,
+    CLASSIC,
     HEAT_ROWS,
     POINTS,
     PRODUCED,
@@ -91,9 +93,11 @@ def _topics(tables: Tables) -> DataFrame:
 def _declared(tables: Tables) -> DataFrame:
     """Each group with the topics it ever read, their number of partitions at the end, and its number of members.
 
-    `join_barriers`: the number of completed join barriers.
+    `assignments`: the number of completed join barriers, or of target assignments. `protocol`: of the group at the end.
     """
-    barriers = tables["join_barrier_completed"].groupBy("run_id", "group").agg(sf.count("*").alias("join_barriers"))
+    barriers = tables["join_barrier_completed"].select("run_id", "group")
+    targets = tables["target_assignment_computed"].select("run_id", "group")
+    assignments = barriers.unionByName(targets).groupBy("run_id", "group").agg(sf.count("*").alias("assignments"))
     members = tables["member_declared"].groupBy("run_id", "group").agg(sf.countDistinct("member").alias("members"))
     groups = tables["group_declared"].select("run_id", "group", "seq")
     topics = sf.sort_array(sf.collect_list(sf.struct("seq", "topic")))
@@ -103,9 +107,11 @@ def _declared(tables: Tables) -> DataFrame:
         groups.join(sf.broadcast(read), ["run_id", "group"], "left")
         .join(sf.broadcast(sizes), ["run_id", "group"], "left")
         .join(sf.broadcast(members), ["run_id", "group"], "left")
-        .join(sf.broadcast(barriers), ["run_id", "group"], "left")
+        .join(sf.broadcast(assignments), ["run_id", "group"], "left")
+        .join(sf.broadcast(protocols(tables)), ["run_id", "group"], "left")
         .withColumn("topics", sf.transform("topics", lambda row: row["topic"]))
-        .fillna(0, ["members", "partitions", "join_barriers"])
+        .fillna(0, ["members", "partitions", "assignments"])
+        .fillna(CLASSIC, ["protocol"])
     )
 
 
@@ -127,13 +133,14 @@ def _group(declared: "Row", rows: "FlightRows", rebalances: list[Rebalance]) -> 
     worst = sorted(_of(rows["partitions"], name), key=lambda row: int(row["rank"]))[:WORST]
     return Group(
         group=name,
+        protocol=declared["protocol"],
         topics=list(declared["topics"]),
         partitions=declared["partitions"],
         members=declared["members"],
         **{each: sum(topic[each] for topic in topics) for each in PRODUCED},
         processed=readers["processed"],
         **{each: readers[each] for each in RECORDS},
-        rebalances=max(0, declared["join_barriers"] - 1),
+        rebalances=max(0, declared["assignments"] - 1),
         rebalances_ended=len(over) - first,
         rebalancing_us=sum(each.ended_us - each.started_us for each in over if each.ended_us is not None),
         stopped_partition_us=sum(each.stopped_partition_us + each.after_partition_us for each in mine),

@@ -9,14 +9,15 @@ from pyspark.sql import functions as sf
 
 from recordings.spark.analyses.analysis import Analysis, Fact, Gravity, make, natural
 from recordings.spark.facts.rebalances import attendance, rebalances
-from recordings.spark.formatting import SECOND_US, clock, duration, listed, many, partition_time, times
+from recordings.spark.formatting import SECOND_US, clock, duration, first_few, listed, many, partition_time, times
 from recordings.spark.rebalance_causes import cause_in_words
-from recordings.spark.report_model import ATTENDED, Attendance, FlightReport, Group, Rebalance
+from recordings.spark.report_model import ATTENDED, CONSUMER, Attendance, FlightReport, Group, Rebalance
 
 if TYPE_CHECKING:
     from recordings.spark.analyses.analysis import FlightRows
 
 COMPLETED = ("Stable", "Empty")
+NOTICED_US = SECOND_US
 
 
 def _longest(found: DataFrame) -> DataFrame:
@@ -48,6 +49,7 @@ def _sentences(flight: FlightReport) -> Iterator[str]:
     for group in flight.groups:
         if group.rebalances:
             yield _rebalances(flight, group)
+            yield from _slowest(flight, group)
     yield from (f"{stretch}: a static member was away." for stretch in _away(flight))
     yield from _costliest(flight)
 
@@ -55,14 +57,39 @@ def _sentences(flight: FlightReport) -> Iterator[str]:
 def _rebalances(flight: FlightReport, group: Group) -> str:
     mine = [each for each in flight.rebalances if each.group == group.group]
     over = [each for each in mine if each.ends in COMPLETED and not (each.initial and each.rebalance == 1)]
-    causes = Counter(each.cause for each in over)
-    why = listed([f"{cause} {times(number)}" if number > 1 else cause for cause, number in causes.most_common()])
+    why = _epochs(mine, over) if group.protocol == CONSUMER else f" ({_causes(over)})" if over else ""
     unowned_us = group.stopped_partition_us + group.orphaned_partition_us
     stopped = partition_time(group.partitions, unowned_us)
     cost = [f"{stopped} unowned in all"] if unowned_us else ["no partition unowned"]
     if group.reread:
         cost.append(f"{many(group.reread, 'record')} re-read")
-    return f"{group.group} rebalanced {times(group.rebalances)} after its start ({why}): {listed(cost)}."
+    return f"{group.group} rebalanced {times(group.rebalances)} after its start{why}: {listed(cost)}."
+
+
+def _causes(over: list[Rebalance]) -> str:
+    causes = Counter(each.cause for each in over)
+    return listed([f"{cause} {times(number)}" if number > 1 else cause for cause, number in causes.most_common()])
+
+
+def _epochs(mine: list[Rebalance], over: list[Rebalance]) -> str:
+    """The last group epoch, and when each cause raised it: `, up to group epoch 5 (member joined at 0:05)`."""
+    epoch = max((each.generation or 0 for each in mine), default=0)
+    began: dict[str, list[str]] = defaultdict(list)
+    for each in over:
+        began[each.cause].append(clock(each.started_us))
+    why = "; ".join(f"{cause} at {first_few(instants)}" for cause, instants in began.items())
+    return f", up to group epoch {epoch}" + (f" ({why})" if why else "")
+
+
+def _slowest(flight: FlightReport, group: Group) -> Iterator[str]:
+    """The member of the consumer protocol that kept its group Reconciling for longest."""
+    mine = [each for each in flight.rebalances if each.group == group.group and each.protocol == CONSUMER]
+    worst = max(mine, key=lambda each: each.waited_us, default=None)
+    if worst is not None and worst.waited_us >= NOTICED_US:
+        yield (
+            f"{group.group} was Reconciling from {clock(worst.started_us)} (group epoch {worst.generation}):"
+            f" {worst.waited_for} gave up its partitions only after {duration(worst.waited_us)}."
+        )
 
 
 def _away(flight: FlightReport) -> list[str]:
@@ -88,7 +115,10 @@ def _costliest(flight: FlightReport) -> Iterator[str]:
         yield f"Before it began, {stretch} had no owner."
     else:
         stretch = partition_time(worst.stopped_partitions, worst.stopped_partition_us)
-        yield f"From its start until the new assignment, {stretch} had no owner."
+        until = "members took their target assignments" if worst.protocol == CONSUMER else "the new assignment"
+        yield f"From its start until {until}, {stretch} had no owner."
+    if worst.protocol == CONSUMER:
+        return
     if worst.waited_for and not worst.initial and worst.waited_us >= SECOND_US:
         yield f"Its join barrier waited longest for {worst.waited_for} ({duration(worst.waited_us)})."
 

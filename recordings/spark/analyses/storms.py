@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 STORM_GAP_US = 60_000_000
 STORM_REBALANCES = 3
+FORMING_US = 3_000_000  # group.initial.rebalance.delay.ms: under the consumer protocol no barrier gathers first joins
 NEXT_ROUND = RebalanceCause.PARTITIONS_REVOKED.value  # the second round of a cooperative rebalance: no storm by itself
 
 
@@ -25,13 +26,15 @@ def storms(found: DataFrame, gap_us: int = STORM_GAP_US, least: int = STORM_REBA
     """Rebalances that follow one another within `gap_us`, at least `least` of them, from `rebalances`.
 
     `GROUP`, `from_us`, `until_us`, `rebalances`, `causes` (of each, in order), `stopped_partition_us`, `reread`. First
-    joins of an Empty group and second rounds of cooperative rebalances do not count.
+    joins of an Empty group (and others within 3 s of one) and second rounds of cooperative rebalances do not count.
     """
     order = Window.partitionBy(*GROUP).orderBy("rebalance")
     begins = sf.coalesce(sf.col("started_us") - sf.lag("started_us").over(order) > gap_us, sf.lit(True))
     causes = sf.transform(sf.sort_array(sf.collect_list(sf.struct("rebalance", "cause"))), lambda row: row["cause"])
     return (
-        found.where((sf.col("cause") != NEXT_ROUND) & ~sf.col("initial"))
+        found.withColumn("formed_us", sf.max(sf.when(sf.col("initial"), sf.col("started_us"))).over(order))
+        .where((sf.col("cause") != NEXT_ROUND) & ~sf.col("initial"))
+        .where(sf.coalesce(sf.col("started_us") - sf.col("formed_us") > FORMING_US, sf.lit(True)))
         .withColumn("begins", begins)
         .withColumn("storm", sf.count_if("begins").over(order))
         .groupBy(*GROUP, "storm")

@@ -7,8 +7,10 @@ last, or, for records read again, the one that ended last.
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as sf
 
+from recordings.spark.facts.consumer_members import holdings
 from recordings.spark.facts.group_generations import EMPTY, GROUP, STABLE, rounds
 from recordings.spark.facts.ownership import unowned
+from recordings.spark.report_model import CONSUMER
 from recordings.spark.tables import Tables
 
 REBALANCE = (*GROUP, "rebalance")
@@ -72,21 +74,38 @@ def _moved(tables: Tables, spans: DataFrame) -> DataFrame:
     timeline = rounds(tables)
     ids = timeline.where("what = 'joined'").select(*GROUP, "member_id", "member").distinct()
     order = Window.partitionBy(*GROUP, "partition").orderBy("rebalance")
-    return (
+    classic = (
         timeline.where("what = 'stable'")
         .select(*GROUP, "round", sf.explode("assignment").alias("member_id", "partitions"))
-        .select(*GROUP, "round", "member_id", sf.explode("partitions").alias("partition"))
         .join(sf.broadcast(ids), [*GROUP, "member_id"], "left")
         .join(sf.broadcast(spans.select(*REBALANCE, "round")), [*GROUP, "round"])
+        .select(*REBALANCE, "member", "partitions")
+    )
+    return (
+        classic.unionByName(_targets(tables, spans))
+        .select(*REBALANCE, "member", sf.explode("partitions").alias("partition"))
         .withColumn("previous", sf.lag("member").over(order))
         .select(*REBALANCE, sf.when(sf.col("previous") != sf.col("member"), 1).otherwise(0).alias("moved"))
+    )
+
+
+def _targets(tables: Tables, spans: DataFrame) -> DataFrame:
+    """What each member of the consumer protocol has at the end of a rebalance: `REBALANCE`, `member`, `partitions`."""
+    over = spans.where((sf.col("protocol") == CONSUMER) & (sf.col("ends") == STABLE))
+    held = (sf.col("seq") <= sf.col("ended_seq")) & sf.coalesce(sf.col("until_seq") > sf.col("ended_seq"), sf.lit(True))
+    return (
+        holdings(tables)
+        .join(sf.broadcast(over.select(*REBALANCE, "ended_seq")), list(GROUP))
+        .where(held)
+        .select(*REBALANCE, "member", "partitions")
     )
 
 
 def member_stops(tables: Tables) -> DataFrame:
     """Each stretch in which a consumer that had been Stable was not: `GROUP`, `member`, `from_us`, `until_us`, `seq`.
 
-    It ends, at event `seq`, with Stable or with the process; else with the flight, at the end of time.
+    It ends, at event `seq`, with Stable or with the process; else with the flight, at the end of time. A consumer of
+    the consumer protocol reads on while it reconciles: it stops when it loses all partitions (FENCED, STALE).
     """
     key = (*GROUP, "member", "seq", "at_us")
     states = tables["member_state_changed"].select(*key, "state")
@@ -94,11 +113,13 @@ def member_stops(tables: Tables) -> DataFrame:
     time = Window.partitionBy(*GROUP, "member").orderBy("seq")
     flights = tables.flights.select("run_id", "virtual_us")
     stops = (sf.col("before") == "Stable") & sf.col("state").isin("Revoking", "Joining", "Syncing", "Fenced")
+    in_group = sf.col("before").isin("STABLE", "RECONCILING", "ACKNOWLEDGING", "LEAVING")
+    stops |= in_group & sf.col("state").isin("FENCED", "STALE")
     return (
         states.unionByName(gone)
         .withColumn("before", sf.lag("state").over(time))
         .withColumn("stops", sf.coalesce(stops, sf.lit(False)))
-        .where(sf.col("stops") | sf.col("state").isin("Stable", "Left", "Dead"))
+        .where(sf.col("stops") | sf.col("state").isin("Stable", "STABLE", "UNSUBSCRIBED", "FATAL", "Left", "Dead"))
         .withColumns({"_until_us": sf.lead("at_us").over(time), "_seq": sf.lead("seq").over(time)})
         .where("stops")
         .join(sf.broadcast(flights), "run_id")

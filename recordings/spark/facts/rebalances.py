@@ -1,15 +1,17 @@
 """Rebalances: one row for each, from its cause to its cost, and the members that took part.
 
 The phases follow the coordinator: members join until the barrier closes, the leader assigns, the assignment is handed
-out. The cost is counted on the clients' side, from each consumer's partitions, positions and records
-(`rebalance_costs`).
+out. A group of the consumer protocol has two: until its last target is computed, and until every member has its target.
+The cost is counted on the clients' side, from each consumer's partitions, positions and records (`rebalance_costs`).
 """
 
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as sf
 
-from recordings.spark.facts.group_generations import GROUP, UNFINISHED, rounds
+from recordings.spark.facts.consumer_members import steps
+from recordings.spark.facts.group_generations import GROUP, rounds
 from recordings.spark.facts.rebalance_costs import COSTS, END_OF_TIME, REBALANCE, costs, member_stops
+from recordings.spark.report_model import CONSUMER, UNFINISHED
 from recordings.spark.tables import Tables
 
 
@@ -30,14 +32,81 @@ def rebalances(tables: Tables) -> DataFrame:
 def spans(tables: Tables) -> DataFrame:
     """What the coordinator tells of each rebalance.
 
-    * `REBALANCE` (counted from 1 in each group), `round` (as in `rounds`), `generation` (the new one), `cause`,
-      `trigger`, `initial` (of a group that was Empty)
-    * `started_us`, `closed_us` (the join barrier), `assigned_us` (the leader's assignment came), `ended_us`, `ends`:
-      `Stable`, `Empty`, `coordinator moved`, `unfinished`; instants are null for phases that were not reached
-    * `barriers` (how often it began anew before it was over), `members`, `waited_for`, `waited_us`
+    * `REBALANCE` (counted from 1 in each group), `round` (as in `rounds`), `protocol`, `generation` (the new one; or
+      the group epoch), `cause`, `trigger`, `initial` (of a group that was Empty)
+    * `started_us`, `closed_us` (the join barrier, or the last target), `assigned_us` (the leader's assignment came),
+      `ended_us`, `ends`: `Stable`, `Empty`, `coordinator moved`, `protocol changed`, `unfinished`; instants are null
+      for phases that were not reached
+    * `barriers` (how often it began anew, or how often the group epoch rose, before it was over), `members`,
+      `waited_for`, `waited_us` (the last to join; of the consumer protocol, the slowest to give up partitions)
     * `started_seq`, `ended_seq`: of the events that began and ended it; `next_us`: when the next one begins, if any
     """
-    return tables.once("spans", lambda: _spans(_summaries(rounds(tables))))
+
+    def make() -> DataFrame:
+        found = _spans(_summaries(rounds(tables)))
+        if tables["consumer_group_epoch_bumped"].isEmpty():  # else planning would take longer than the result is worth
+            return found
+        slowest = _slowest(revocations(tables, found)).withColumnsRenamed({"member": "_for", "took_us": "_us"})
+        return (
+            found.join(slowest, list(REBALANCE), "left")
+            .withColumns(
+                {"waited_for": sf.coalesce("_for", "waited_for"), "waited_us": sf.coalesce("_us", "waited_us")}
+            )
+            .drop("_for", "_us")
+        )
+
+    return tables.once("spans", make)
+
+
+def revocations(tables: Tables, found: DataFrame) -> DataFrame:
+    """What members of the consumer protocol had to give up: one row for each member of each rebalance.
+
+    `REBALANCE`, `member`, `asked_us` (the coordinator waits for it from then on), `gave_up_us` (until then; null: the
+    rebalance was over before), `given_up` (partitions).
+    """
+    waits = sf.size("pending_revocation") > 0
+    rows = _steps(tables, found)
+    last = (
+        rows.where(waits)
+        .groupBy(*REBALANCE, "member")
+        .agg(
+            sf.min("at_us").alias("asked_us"),
+            sf.max("seq").alias("asked_seq"),
+            sf.size(sf.array_distinct(sf.flatten(sf.collect_list("pending_revocation")))).alias("given_up"),
+        )
+    )
+    done = rows.where(~waits).select(*REBALANCE, "member", "seq", sf.col("at_us").alias("done_us"))
+    return (
+        last.join(done, [*REBALANCE, "member"], "left")
+        .groupBy(*REBALANCE, "member", "asked_us", "given_up")
+        .agg(sf.min(sf.when(sf.col("seq") > sf.col("asked_seq"), sf.col("done_us"))).alias("gave_up_us"))
+    )
+
+
+def _steps(tables: Tables, found: DataFrame) -> DataFrame:
+    """The members' steps to their targets, each with its rebalance: `REBALANCE`, and the columns of `steps`."""
+    during = found.where(sf.col("protocol") == CONSUMER).select(
+        *REBALANCE, "started_seq", sf.coalesce("ended_seq", sf.lit(END_OF_TIME)).alias("_until")
+    )
+    return (
+        steps(tables)
+        .join(sf.broadcast(during), list(GROUP))
+        .where("seq > started_seq and seq <= _until")
+        .drop("started_seq", "_until")
+    )
+
+
+def _slowest(found: DataFrame) -> DataFrame:
+    """The member of each rebalance that took longest to give up partitions: `REBALANCE`, `member`, `took_us`."""
+    took = sf.col("gave_up_us") - sf.col("asked_us")
+    order = Window.partitionBy(*REBALANCE).orderBy(sf.desc("took_us"), "asked_us")
+    return (
+        found.where("gave_up_us is not null")
+        .select(*REBALANCE, "member", "asked_us", took.alias("took_us"))
+        .withColumn("_place", sf.row_number().over(order))
+        .where("_place = 1")
+        .drop("_place", "asked_us")
+    )
 
 
 def _summaries(timeline: DataFrame) -> DataFrame:
@@ -48,6 +117,7 @@ def _summaries(timeline: DataFrame) -> DataFrame:
 
     synced = sf.when((sf.col("what") == "synced") & sf.col("leader"), sf.col("seq"))
     barrier = sf.struct("seq", "at_us", "generation", "member_count", "last_joined", "waited_us")
+    end = sf.struct("seq", "at_us", "ends")
     return (
         timeline.groupBy(*GROUP, "round")
         .agg(
@@ -56,9 +126,10 @@ def _summaries(timeline: DataFrame) -> DataFrame:
             sf.count(seq_of("started")).alias("barriers"),
             sf.max_by(barrier, seq_of("completed")).alias("barrier"),
             sf.max_by(sf.struct("seq", "at_us"), synced).alias("sync"),
-            sf.max_by(sf.struct("seq", "at_us", "ends"), sf.when(sf.col("ends").isNotNull(), sf.col("seq"))).alias(
-                "end"
-            ),
+            sf.max_by(end, sf.when(sf.col("ends").isNotNull(), sf.col("seq"))).alias("end"),
+            sf.max_by("protocol", seq_of("started")).alias("protocol"),
+            sf.max_by("generation", seq_of("started")).alias("epoch"),
+            sf.max_by("member_count", "seq").alias("member_count"),
         )
         .where("first is not null")
     )
@@ -68,12 +139,14 @@ def _spans(summaries: DataFrame) -> DataFrame:
     order = Window.partitionBy(*GROUP).orderBy("round")
     closed = sf.col("barrier.seq") > sf.col("last_started")  # else the barrier belongs to a beginning that was undone
     assigned = closed & (sf.col("sync.seq") > sf.col("barrier.seq"))
-    waited = closed & (sf.col("barrier.member_count") > 0)
+    consumer = sf.col("protocol") == CONSUMER
+    waited = closed & (sf.col("barrier.member_count") > 0) & ~consumer
     return summaries.select(
         *GROUP,
         "round",
         sf.row_number().over(order).alias("rebalance"),
-        sf.when(closed, sf.col("barrier.generation")).alias("generation"),
+        "protocol",
+        sf.when(consumer, sf.col("epoch")).when(closed, sf.col("barrier.generation")).alias("generation"),
         "first.cause",
         "first.trigger",
         "first.initial",
@@ -83,7 +156,7 @@ def _spans(summaries: DataFrame) -> DataFrame:
         sf.col("end.at_us").alias("ended_us"),
         sf.coalesce("end.ends", sf.lit(UNFINISHED)).alias("ends"),
         "barriers",
-        sf.when(closed, sf.col("barrier.member_count")).alias("members"),
+        sf.when(consumer, sf.col("member_count")).when(closed, sf.col("barrier.member_count")).alias("members"),
         sf.when(waited, sf.col("barrier.last_joined")).otherwise("").alias("waited_for"),
         sf.when(waited, sf.col("barrier.waited_us")).otherwise(0).alias("waited_us"),
         sf.col("first.seq").alias("started_seq"),

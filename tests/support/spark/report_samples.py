@@ -36,6 +36,7 @@ COUNTS = dict.fromkeys(data.Totals.__struct_fields__, 0) | dict.fromkeys(
 
 GROUP = data.Group(
     group="billing",
+    protocol="classic",
     topics=["orders"],
     partitions=12,
     members=4,

@@ -11,7 +11,12 @@ SELECT gone.run_id, gone."group", gone.seq, gone.at_us, reads.partition, -1
 FROM group_deleted AS gone JOIN reads USING (run_id, "group")
 UNION ALL
 SELECT loaded.run_id, loaded."group", loaded.seq, loaded.at_us, reads.partition, coalesce(offsets[reads.partition], -1)
-FROM group_loaded AS loaded JOIN reads USING (run_id, "group");
+FROM (
+    SELECT run_id, "group", seq, at_us, offsets FROM group_loaded
+    UNION ALL
+    SELECT run_id, "group", seq, at_us, offsets FROM consumer_group_loaded
+) AS loaded
+JOIN reads USING (run_id, "group");
 
 -- What `auto.offset.reset` was: as declared, or as somebody set it while the group ran.
 CREATE TABLE reset AS

@@ -30,7 +30,13 @@ GROUP BY ALL
 UNION ALL
 SELECT run_id, "group", 'out_of_order_keys', count(*) FROM key_order_broken GROUP BY ALL
 UNION ALL
-SELECT run_id, "group", 'rebalances', count(*) - 1 FROM join_barrier_completed GROUP BY ALL;
+SELECT run_id, "group", 'rebalances', count(*) - 1
+FROM (
+    SELECT run_id, "group" FROM join_barrier_completed
+    UNION ALL
+    SELECT run_id, "group" FROM target_assignment_computed
+)
+GROUP BY ALL;
 
 -- Acknowledged records that no replica's log holds any more, whoever read them; aborted ones are none.
 CREATE TABLE log_loss AS
