@@ -14,11 +14,15 @@ In the states JOINING and ACKNOWLEDGING of the new protocol the next heartbeat d
 
 
 class Awaited(NamedTuple):
-    """A member id that the group waits for, with the member's name and the reason in words."""
+    """A member id that the group waits for, with the member's name and the reason in words.
+
+    `unable`: it cannot act now, because its process, its heartbeat thread or its poll loop stands still.
+    """
 
     member_id: str
     member: str
     reason: str
+    unable: bool = False
 
 
 def members_of(view: ClusterView, group: str) -> list[MemberView]:
@@ -39,7 +43,7 @@ def awaited_joins(view: ClusterView, group: GroupView, now_us: int) -> list[Awai
     for member_id, name in group.members.items():
         if member_id not in barrier.joined:
             reason = _why_unable(view, group, member_id, name, now_us)
-            one = Awaited(member_id, name, reason or _why_not_joined(view.members[name], now_us))
+            one = Awaited(member_id, name, reason or _why_not_joined(view.members[name], now_us), bool(reason))
             (unable if reason else able).append(one)
     pending = [
         Awaited(member_id, name, "has its member id, sends JoinGroup next") for member_id, name in group.pending.items()
@@ -55,7 +59,8 @@ def awaited_syncs(view: ClusterView, group: GroupView, now_us: int) -> list[Awai
     for member_id, name in group.members.items():
         if name == group.leader and member_id not in barrier.synced:
             reason = _why_unable(view, group, member_id, name, now_us)
-            return [Awaited(member_id, name, reason or "the leader is computing the assignment, then sends SyncGroup")]
+            words = reason or "the leader is computing the assignment, then sends SyncGroup"
+            return [Awaited(member_id, name, words, bool(reason))]
     return []
 
 

@@ -8,6 +8,7 @@ from cluster.view.document import group_lag
 from cluster.view.state import ClusterView, LogEntry
 from console.flight_clock import BUILDING, ENDED, FAILED, LIVE, PAUSED, FlightClock
 from console.presenters.event_log import MARKS, entry_line, merged_entries
+from console.presenters.exceptions.headline import Headline, beside
 from console.presenters.formatting import SECOND_US, clock, count, speed
 from console.presenters.overview import broker_state, lag_trend
 from console.presenters.styled_text import (
@@ -147,14 +148,21 @@ def _faults(view: ClusterView, detail: int) -> Line:
     return line((word, MUTED), (f"{number} ▲", WARN))
 
 
-def crumbs(path: Sequence[str], width: int, right: Line = ()) -> Line:
-    """`overview › billing`; the last name is the current screen."""
+def crumbs(path: Sequence[str], width: int, right: Line = (), found: Headline | None = None) -> Line:
+    """`overview › billing`, and the headline or a notice; the last name is the current screen."""
+    whole, last = _crumbs(path), line(" ", (path[-1], ACCENT))
+    if right or found is None:
+        return apart(whole, (*right, (" ", PLAIN)), width)
+    return fit(beside((whole, last), found, width - 1), width)
+
+
+def _crumbs(path: Sequence[str]) -> Line:
     spans: list[Span] = [(" ", PLAIN)]
     for place, name in enumerate(path):
         if place:
             spans.append((" › ", FAINT))
         spans.append((name, ACCENT if place == len(path) - 1 else MUTED))
-    return apart(tuple(spans), (*right, (" ", PLAIN)), width)
+    return tuple(spans)
 
 
 def strip_span(now_us: int, until_us: int | None) -> int:

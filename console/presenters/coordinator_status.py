@@ -59,7 +59,7 @@ def outage_of(view: ClusterView, group: GroupView, now_us: int, session_us: int 
     partition = group.coordinator_partition
     match state:
         case "down":
-            until_us = _new_leader_by_us(view, broker, session_us)
+            until_us = new_leader_by_us(view, broker, session_us)
             within = f"{countdown(until_us - now_us)} (broker.session.timeout.ms)" if until_us > now_us else ""
             return CoordinatorOutage(
                 f"coordinator broker-{broker} is down", f"{BLOCKED} its partition has a new leader", within
@@ -75,7 +75,7 @@ def outage_of(view: ClusterView, group: GroupView, now_us: int, session_us: int 
     return CoordinatorOutage("no coordinator", f"{partition} has no leader")
 
 
-def _new_leader_by_us(view: ClusterView, broker: int, session_us: int | None) -> int:
+def new_leader_by_us(view: ClusterView, broker: int, session_us: int | None) -> int:
     """When the controller fences a dead broker at the latest; NEVER if unknown.
 
     A controller elected since then gives every broker a new session.

@@ -10,6 +10,7 @@ from textual.screen import Screen
 from console.app_interface import AppInterface
 from console.flight import Flight
 from console.presenters import chrome
+from console.presenters.exceptions.headline import Headline, headline
 from console.presenters.fault_menu import CommandTarget
 from console.presenters.formatting import SECOND_US
 from console.presenters.list_view import Listing
@@ -177,7 +178,7 @@ class FlightScreen(Screen[None]):
         source = flight.source
         bars = self.bars
         bars["header"].paint([chrome.header(flight.view, flight.clock, source.title, width, bool(source.recording))])
-        bars["crumbs"].paint([chrome.crumbs(self.path(), width, self._notice())])
+        bars["crumbs"].paint([chrome.crumbs(self.path(), width, self._notice(), self._headline(flight))])
         ahead = flight.seekable.landmarks if flight.seekable is not None else ()
         strip = [chrome.flight_strip(flight.view, flight.clock, width, ahead), chrome.strip_scale(flight.clock, width)]
         bars["strip"].paint(strip)
@@ -196,8 +197,15 @@ class FlightScreen(Screen[None]):
         """Seek to the column of the flight strip under the mouse."""
         self.console_app.scrub(message.x, self.size.width, first=message.first)
 
+    @staticmethod
+    def _headline(flight: Flight) -> Headline | None:
+        """The worst exception of the cluster; None before there is a cluster."""
+        if not flight.view.brokers:
+            return None
+        return headline(flight.view, flight.now_us, flight.source.broker_session_us)
+
     def _notice(self) -> Line:
-        """The warning at the right of the breadcrumb: a failure, or a console that lags behind."""
+        """The warning in place of the headline: a failure, or a console that lags behind."""
         app = self.console_app
         failure = app.flight.source.failure
         if failure:

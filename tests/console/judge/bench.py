@@ -13,6 +13,7 @@ from console.presenters import chrome
 from console.presenters.active_faults import ActiveFaultsListing
 from console.presenters.consumer_groups.members_table import ReconciliationListing
 from console.presenters.event_log import EventLogListing
+from console.presenters.exceptions import headline
 from console.presenters.members import MembersListing
 from console.presenters.overview import BrokersListing, GroupsListing, ProducersListing
 from console.presenters.partition_grids import OwnershipListing, TopicsListing
@@ -34,6 +35,7 @@ from tests.console.judge.details_judge import DetailsJudge, judge_row
 from tests.console.judge.event_log_judge import judge_entry
 from tests.console.judge.frame_judge import judge_header, judge_strip
 from tests.console.judge.grammar import Verdict
+from tests.console.judge.headline_judge import HeadlineJudge
 from tests.console.judge.members_judge import MembersJudge
 from tests.console.judge.overview_judge import OverviewJudge
 from tests.console.judge.ownership_judge import OwnershipJudge
@@ -115,6 +117,7 @@ def judge(view: ClusterView, books: Books, now_us: int, spec: ScenarioSpec, widt
     """Judge all screens at one instant."""
     verdict = Verdict(now_us)
     _frame(view, books, now_us, verdict)
+    judge_headline(view, books, now_us, spec, verdict)
     _overview(view, books, now_us, width, verdict)
     _transactions(view, books, now_us, width, verdict)
     for name in books.groups:
@@ -136,6 +139,16 @@ def _frame(view: ClusterView, books: Books, now_us: int, verdict: Verdict) -> No
     for key in list(listing.row_keys())[:ENTRIES]:
         text = plain(listing.rows(key)[0]).rstrip()
         judge_entry(books, instant(text[1:13]), text[17:].strip(), "events", verdict)
+
+
+def judge_headline(view: ClusterView, books: Books, now_us: int, spec: ScenarioSpec, verdict: Verdict) -> None:
+    """Judge the headline in each of its lengths."""
+    if not view.brokers:
+        return
+    found = headline.headline(view, now_us, spec.broker_session_us)
+    judge_ = HeadlineJudge(books, now_us, verdict, spec.broker_session_us)
+    for form in found.forms:
+        judge_.judge(f"{headline.GLYPHS[found.tone]} {form}")
 
 
 def _overview(view: ClusterView, books: Books, now_us: int, width: int, verdict: Verdict) -> None:

@@ -64,8 +64,6 @@ def declare(flight: Flight, topics: dict[str, int], groups: dict[str, tuple[str,
         )
         for number in range(count):
             replicas = tuple(BROKERS[(place + number + k) % 3] for k in range(3))
-            if topic == "payments" and number == 4:
-                replicas = (3,)
             lead(flight, 0, f"{topic}-{number}", 0, replicas, "created")
     for place, (group, members) in enumerate(groups.items()):
         flight.emit(

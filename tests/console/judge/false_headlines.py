@@ -1,0 +1,106 @@
+"""Headlines with one false statement each."""
+
+from collections.abc import Callable
+
+import pytest
+
+from cluster.view.state import ClusterView, GroupView
+from console.presenters import awaited_members, transactions
+from console.presenters.exceptions import cluster_conditions, facts, group_conditions, headline
+from console.presenters.exceptions.facts import ClusterFacts, ConditionWords
+
+Patch = pytest.MonkeyPatch
+
+
+def _ranked(patch: Patch, **replaced: Callable[[ClusterFacts], ConditionWords | None]) -> None:
+    """Replace conditions of the ranking, by the names of their functions."""
+    ranking = tuple(one._replace(find=replaced.get(one.find.__name__, one.find)) for one in headline.RANKING)
+    patch.setattr(headline, "RANKING", ranking)
+
+
+def a_rebalance_outranks_a_dead_leader(patch: Patch) -> None:
+    """The ranking upside down: the mildest condition that holds is the headline."""
+    patch.setattr(headline, "RANKING", headline.RANKING[::-1])
+
+
+def a_dead_leader_is_live(patch: Patch) -> None:
+    """Partitions count as led while the controller has not noticed the death of their leader."""
+    _ranked(patch, without_leader=lambda facts: None)
+
+
+def partitions_below_minimum_are_under_replicated(patch: Patch) -> None:
+    """The milder of two true statements."""
+    _ranked(patch, below_minimum=lambda facts: None)
+
+
+def one_more_partition_is_below_minimum(patch: Patch) -> None:
+    """One partition too many is counted below min.insync.replicas."""
+    original = facts.longest_first
+
+    def fewer(head: str, *parts: str) -> ConditionWords:
+        number, _, words = head.partition(" partitions below")
+        return original(f"{int(number) + 1} partitions below{words}" if words else head, *parts)
+
+    patch.setattr(cluster_conditions, "longest_first", fewer)
+
+
+def barriers_close_later(patch: Patch) -> None:
+    """The barrier closes five seconds after the instant that is said."""
+    original = group_conditions.group_wait
+
+    def wait(facts: ClusterFacts, group: GroupView) -> group_conditions.GroupWait:
+        return original(ClusterFacts(facts.view, facts.now_us - 5_000_000, facts.session_us), group)
+
+    patch.setattr(group_conditions, "group_wait", wait)
+
+
+def another_member_is_awaited(patch: Patch) -> None:
+    """Of all awaited members the last one is told, which can act."""
+    original = awaited_members.awaited_joins
+    patch.setattr(group_conditions, "awaited_joins", lambda *of: original(*of)[::-1])
+
+
+def every_partition_is_owned(patch: Patch) -> None:
+    """The cost of a rebalance is counted without the partitions of one topic."""
+    original = ClusterFacts.unowned
+
+    def fewer(facts: ClusterFacts, group: GroupView) -> tuple[int, int]:
+        unowned, total = original(facts, group)
+        return max(0, unowned - 1), total
+
+    patch.setattr(ClusterFacts, "unowned", fewer)
+
+
+def a_transaction_times_out_early(patch: Patch) -> None:
+    """`times out in` counts half of transaction.timeout.ms."""
+    original = transactions.left_of_timeout_us
+    patch.setattr(cluster_conditions, "left_of_timeout_us", lambda one, now_us: original(one, now_us) // 2)
+
+
+def the_silent_are_not_named(patch: Patch) -> None:
+    """A group with a silent member is calm."""
+    patch.setattr(group_conditions, "silent_ids", lambda view, group: [])
+
+
+def all_groups_are_stable(patch: Patch) -> None:
+    """The calm words count empty groups as Stable."""
+
+    def calm(view: ClusterView) -> str:
+        return "all groups Stable, all partitions in sync"
+
+    patch.setattr(headline, "calm_words", calm)
+
+
+FALSE_HEADLINES = {
+    a_rebalance_outranks_a_dead_leader: ("coordinator-failover", 125),
+    a_dead_leader_is_live: ("coordinator-failover", 125),
+    partitions_below_minimum_are_under_replicated: ("below-min-isr", 60),
+    one_more_partition_is_below_minimum: ("below-min-isr", 60),
+    barriers_close_later: ("first-flight", 40),
+    another_member_is_awaited: ("eager-vs-cooperative", 45),
+    every_partition_is_owned: ("first-flight", 40),
+    a_transaction_times_out_early: ("stuck-last-stable-offset", 80),
+    the_silent_are_not_named: ("static-restart", 60),
+    all_groups_are_stable: ("first-flight", 40),
+}
+"""Each with a flight that shows it, as in `false_presenters.FALSE_PRESENTERS`."""

@@ -1,0 +1,411 @@
+"""Judges the headline: its words are true, and no condition of a graver rank holds."""
+
+import re
+
+from tests.console.judge.books import Books
+from tests.console.judge.cluster_books import PartitionBook
+from tests.console.judge.consumer_group_judge import ConsumerGroupJudge
+from tests.console.judge.grammar import Sentences, Verdict
+from tests.console.judge.group_books import GroupBook
+from tests.console.judge.member_books import MemberBook
+from tests.console.judge.reasons import Reasons
+from tests.console.judge.spoken import DURATION, says
+from tests.console.judge.transaction_books import UNDER_WAY, IdBook
+
+D = f"({DURATION})"
+LEFT = f"(?P<left>{DURATION})"
+MORE = r"(?: and (?P<more>\d+) more(?: groups?)?)?"
+GLYPHS = "✖✖✖✖✖▲▲▲▲▲▲↻▲▲↻↻●"
+"""The signs of the ranks, gravest first: the judge's own order, which the console's has to be."""
+BUSY_US = 1_000_000
+OUT = {"no leader", "down", "frozen", "restarted"}
+
+
+class HeadlineJudge:
+    """The cluster's conditions at one instant."""
+
+    def __init__(self, books: Books, now_us: int, verdict: Verdict, session_us: int) -> None:
+        self.books, self.now_us, self.verdict, self.session_us = books, now_us, verdict, session_us
+        self.cluster, groups = books.cluster, books.groups.values()
+        self.places = self.cluster.partitions
+        self.rebalancing = [one for one in groups if one.under_way is not None and books.coordinator(one).state == "up"]
+        self.reasons = {one.name: Reasons(books, one, now_us) for one in groups}
+
+    def judge(self, text: str) -> None:
+        """A headline in any of its lengths."""
+        text = text.strip()
+        rank = next(number for number, holds in enumerate(self._ranks()) if holds)
+        self.verdict.claim(text[0] == GLYPHS[rank], "headline", f"{text!r} is not of rank {rank}")
+        self.verdict.read(f"headline of rank {rank}", text[2:], self._sentences()[rank])
+
+    # --- what holds -------------------------------------------------------------------------------------------------
+
+    def _ranks(self) -> list[bool]:
+        brokers = [self._broker(number) for number in self.cluster.brokers]
+        members = self.books.members.values()
+        return [
+            bool(self._unled()),
+            bool(self._frozen()),
+            bool(self._out()),
+            bool(self._below()),
+            bool(self._hanging()),
+            any(self._stands_still(group) for group in self.rebalancing),
+            bool(self._stuck()),
+            bool(self._silent()),
+            any(self._late(one) for one in members),
+            any(one.state == "Fenced" for one in self.cluster.producers.values()),
+            "down" in brokers or "frozen" in brokers,
+            bool(self.rebalancing),
+            bool(self._under()),
+            bool(self.cluster.faults),
+            "starting" in brokers or "stopping" in brokers,
+            any(self.books.coordinator(one).state == "loading" for one in self.books.groups.values()),
+            True,
+        ]
+
+    def _unled(self) -> list[str]:
+        return [name for name, one in self.places.items() if not self.cluster.is_led(one)]
+
+    def _frozen(self) -> list[str]:
+        led = [(name, one) for name, one in self.places.items() if self.cluster.is_led(one)]
+        return [name for name, one in led if self.cluster.brokers[one.leader].frozen]
+
+    def _well_led(self) -> dict[str, PartitionBook]:
+        away = {*self._unled(), *self._frozen()}
+        return {name: one for name, one in self.places.items() if name not in away}
+
+    def _below(self) -> list[str]:
+        least = {name: one.min_insync_replicas for name, one in self.cluster.topics.items()}
+        return [name for name, one in self._well_led().items() if len(one.isr) < least[one.topic]]
+
+    def _under(self) -> list[str]:
+        return [name for name, one in self._well_led().items() if len(one.isr) < len(one.replicas)]
+
+    def _out(self) -> list[GroupBook]:
+        groups = self.books.groups.values()
+        return [one for one in groups if one.members and self.books.coordinator(one).state in OUT]
+
+    def _broker(self, number: int) -> str:
+        one = self.cluster.brokers[number]
+        if not one.up:
+            return "down"
+        if one.frozen:
+            return "frozen"
+        return "stopping" if one.stopping else "starting" if one.fenced or not one.serves else "up"
+
+    def _open(self) -> list[tuple[str, int, IdBook | None]]:
+        """Partitions held back by a transaction without a marker: its producer id, and the id of that producer id."""
+        found = []
+        for name, log in self.books.transactions.logs.items():
+            high = self.places[name].high_watermark
+            unread = log.unread(high)
+            if not unread or self.books.stable_offset(name) >= high:
+                continue
+            producer_id, marker = unread[min(unread)]
+            if marker is None:
+                found.append((name, producer_id, self.books.transactions.of_producer(producer_id)))
+        return found
+
+    @staticmethod
+    def _writes(one: IdBook | None, name: str) -> bool:
+        return one is not None and one.last is not None and one.last.state in UNDER_WAY and name in one.last.partitions
+
+    def _hanging(self) -> dict[str, int]:
+        return {name: producer_id for name, producer_id, one in self._open() if not self._writes(one, name)}
+
+    def _stuck(self) -> dict[str, IdBook]:
+        held = {name: one for name, _, one in self._open() if one is not None and self._writes(one, name)}
+        return {name: one for name, one in held.items() if one.state == "Ongoing" and self._half_used(one)}
+
+    def _half_used(self, one: IdBook) -> bool:
+        assert one.last is not None
+        return 2 * (self.now_us - one.started_us) >= 1_000 * one.last.timeout_ms
+
+    def _silent(self) -> list[tuple[GroupBook, str]]:
+        return [
+            (group, member_id)
+            for group in self.books.groups.values()
+            if self.books.coordinator(group).state == "up"
+            for member_id, name in group.members.items()
+            if name not in self.books.members or self.books.members[name].silent(member_id)
+        ]
+
+    def _late(self, one: MemberBook) -> bool:
+        busy_us = 0 if one.in_poll else self.now_us - one.busy_since_us
+        return one.alive and not one.frozen and 4 * busy_us > one.poll_us
+
+    def _absent(self, group: GroupBook) -> dict[str, str]:
+        """The awaited members of a group of either protocol, by id."""
+        rebalance = group.under_way
+        if group.new is not None:
+            judge = ConsumerGroupJudge(self.books, group, group.new, self.now_us)
+            return {one: judge.name(one) for one in judge.awaited}
+        assert rebalance is not None
+        if group.state == "CompletingRebalance":
+            return {
+                one: name for one, name in group.members.items() if name == group.leader and one not in rebalance.synced
+            }
+        return self.reasons[group.name].absent_from(rebalance) if group.state == "PreparingRebalance" else {}
+
+    def _stands_still(self, group: GroupBook) -> bool:
+        return any(self._unable(group, one, name) for one, name in self._absent(group).items())
+
+    def _unable(self, group: GroupBook, member_id: str, name: str) -> bool:
+        if member_id in group.pending:
+            return False
+        member = self.books.members.get(name)
+        if member is None or member.silent(member_id) or member.beats_held:
+            return True
+        busy_us = 0 if member.in_poll else self.now_us - member.busy_since_us
+        holds = group.new is None or group.new.members[member_id].state == "UNREVOKED_PARTITIONS"
+        asked = member.state != "ACKNOWLEDGING"
+        looks_up = group.new is not None and member.coordinator < 0
+        return looks_up or (holds and asked and not member.in_poll and (member.stalled or busy_us > BUSY_US))
+
+    # --- what is said -----------------------------------------------------------------------------------------------
+
+    def _sentences(self) -> list[Sentences]:
+        waits = self._waits()
+        return [
+            self._leaders(),
+            ((rf"(?P<who>\S+?){MORE} (?:is|are) frozen and leads? (?P<count>\d+) partitions?", self._frozen_ones),),
+            self._coordinators(),
+            (
+                (r"(?P<count>\d+) partitions? below min.insync.replicas: acks=all refused(?: · (?P<who>\S+)"
+                 + MORE + ")?", lambda m: self._counted(m, self._below())),
+            ),
+            (
+                ((rf"(?P<who>\S+?){MORE}: last stable offset stuck behind a hanging transaction"
+                 r"(?: · producer id (?P<id>\d+))?"), self._hangs),
+            ),
+            waits,
+            self._holds_back(),
+            (((rf"(?P<who>\S+) of (?P<group>\S+?){MORE} (?:is|are) silent"
+              rf"(?: · (?:session ends in (?P<left>{DURATION})|its session is suspended))?"), self._is_silent),),
+            ((rf"(\S+) of (\S+) has not polled for {D}(?: · (stalled|processing)(?: · max.poll.interval.ms {D})?)?",
+              self._is_late),),
+            ((rf"(?P<who>\S+?){MORE} (?:is|are) fenced and sends? no more", self._is_fenced),),
+            self._brokers({"down": "is down", "frozen": "is frozen"}),
+            waits,
+            (
+                (r"(?P<count>\d+) partitions? under-replicated(?: · (?P<who>\S+)" + MORE + ")?",
+                 lambda m: self._counted(m, self._under())),
+            ),
+            self._faults(),
+            self._brokers({"starting": "starts", "stopping": "shuts down"}),
+            ((r"coordinator broker-(\d+) is loading (\S+)",
+              lambda m: self.books.coordinator(self.books.groups[m[2]]) == (int(m[1]), "loading")),),
+            self._calm(),
+        ]  # fmt: skip
+
+    @staticmethod
+    def _counted(match: "re.Match[str]", truth: list[str]) -> bool:
+        """The number of partitions, and, with their names, the first one of them."""
+        named = match["who"] is None or (match["who"] in truth and int(match["more"] or 0) == len(truth) - 1)
+        return int(match["count"]) == len(truth) and named
+
+    def _leaders(self) -> Sentences:
+        unled = self._unled()
+
+        def true(match: "re.Match[str]") -> bool:
+            right = match["who"] in unled and int(match["more"] or 0) == len(unled) - 1
+            starts = match["starts"] is None or self._broker(int(match["starts"])) == "starting"
+            fenced = match["broker"] is None or self._fenced_within(int(match["broker"]), match["left"])
+            return right and starts and fenced
+
+        return (
+            ((rf"(?P<who>\S+?){MORE} (?:has|have) no live leader"
+             rf"(?: · broker-(?:(?P<starts>\d+) starts|(?P<broker>\d+) is fenced within {LEFT}))?"), true),
+        )  # fmt: skip
+
+    def _fenced_within(self, broker: int, left: str) -> bool:
+        since_us = max(self.cluster.brokers[broker].stopped_us, self.cluster.controller_us)
+        return not self.cluster.brokers[broker].up and says(left, since_us + self.session_us - self.now_us)
+
+    def _frozen_ones(self, match: "re.Match[str]") -> bool:
+        brokers = {f"broker-{self.places[name].leader}" for name in self._frozen()}
+        told = match["who"] in brokers and int(match["more"] or 0) == len(brokers) - 1
+        return told and int(match["count"]) == len(self._frozen())
+
+    def _coordinators(self) -> Sentences:
+        words = {"is down": "down", "is frozen": "frozen", "restarted": "restarted"}
+
+        def true(match: "re.Match[str]") -> bool:
+            group, broker = self.books.groups[match["group"]], int(match["broker"])
+            alike = [one for one in self._out() if self.books.coordinator(one) == self.books.coordinator(group)]
+            right = self.books.coordinator(group) == (broker, words[match["what"]])
+            counted = group in alike and int(match["more"] or 0) == len(alike) - 1
+            return right and counted and (match["left"] is None or self._fenced_within(broker, match["left"]))
+
+        def leaderless(match: "re.Match[str]") -> bool:
+            group = self.books.groups[match["group"]]
+            alike = [one for one in self._out() if self.books.coordinator(one).state == "no leader"]
+            part = match["part"] in {None, group.coordinator_partition}
+            return group in alike and int(match["more"] or 0) == len(alike) - 1 and part
+
+        return (
+            ((rf"coordinator broker-(?P<broker>\d+) of (?P<group>\S+?){MORE} (?P<what>is down|is frozen|restarted)"
+             rf"(?: · broker-\d+ is fenced within (?P<left>{DURATION}))?"), true),
+            (rf"no coordinator of (?P<group>\S+?){MORE}(?: · (?P<part>\S+) has no leader)?", leaderless),
+        )  # fmt: skip
+
+    def _hangs(self, match: "re.Match[str]") -> bool:
+        hanging = self._hanging()
+        right = match["who"] in hanging and int(match["more"] or 0) == len(hanging) - 1
+        return right and (match["id"] is None or int(match["id"]) == hanging[match["who"]])
+
+    def _holds_back(self) -> Sentences:
+        ending = rf"(?:times out in (?P<left>{DURATION})|(?P<over>overdue))(?: \(transaction.timeout.ms\))?"
+
+        def true(match: "re.Match[str]") -> bool:
+            stuck = self._stuck()
+            one = stuck.get(match["where"])
+            if one is None or one.last is None:
+                return False
+            oldest = min(other.started_us for other in stuck.values())
+            mine = [name for name, other in stuck.items() if other is one]
+            left_us = one.started_us + 1_000 * one.last.timeout_ms - self.now_us
+            ends = left_us <= 0 if match["over"] else left_us > 0 and says(match["left"], left_us)
+            told = match.groupdict()
+            by = told.get("by") in {None, one.name}
+            age = told.get("age") is None or says(told["age"], self.now_us - one.started_us)
+            return one.started_us == oldest and int(match["more"] or 0) == len(mine) - 1 and ends and by and age
+
+        head = rf"(?P<where>\S+?){MORE}: last stable offset stuck"
+        return (
+            (rf"{head} behind (?P<by>\S+)'s transaction, (?P<age>{DURATION}), {ending}", true),
+            (rf"{head} by (?P<by>\S+), {ending}", true),
+            (rf"{head}, {ending}", true),
+        )
+
+    def _is_silent(self, match: "re.Match[str]") -> bool:
+        silent = self._silent()
+        named = [
+            (group, one) for group, one in silent if group.name == match["group"] and group.members[one] == match["who"]
+        ]
+        ends = [group.sessions.get(one, -1) for group, one in named]
+        left = match["left"] is None or any(says(match["left"], at_us - self.now_us) for at_us in ends if at_us >= 0)
+        return bool(named) and int(match["more"] or 0) == len(silent) - 1 and left
+
+    def _is_late(self, match: "re.Match[str]") -> bool:
+        member = self.books.members[match[1]]
+        used = {
+            one.name: (self.now_us - one.busy_since_us) / one.poll_us
+            for one in self.books.members.values()
+            if self._late(one)
+        }
+        what = match[4] is None or (match[4] == "stalled") == member.stalled
+        limit = match[5] is None or says(match[5], member.poll_us)
+        most = used.get(match[1], 0.0) >= max(used.values())
+        return (
+            most and member.group == match[2] and says(match[3], self.now_us - member.busy_since_us) and what and limit
+        )
+
+    def _is_fenced(self, match: "re.Match[str]") -> bool:
+        fenced = [name for name, one in self.cluster.producers.items() if one.state == "Fenced"]
+        return match["who"] in fenced and int(match["more"] or 0) == len(fenced) - 1
+
+    def _brokers(self, words: dict[str, str]) -> Sentences:
+        here = {number: words[state] for number in self.cluster.brokers if (state := self._broker(number)) in words}
+        return (
+            (rf"broker-(\d+) ({'|'.join(words.values())})(?: · (\d+) more brokers? too)?",
+             lambda m: here.get(int(m[1])) == m[2] and (m[3] is None or int(m[3]) == len(here) - 1)),
+        )  # fmt: skip
+
+    def _faults(self) -> Sentences:
+        texts = [fault.text for fault in self.cluster.faults.values()]
+        return (
+            (r"fault in force: (.+)", lambda m: texts == [m[1]]),
+            (r"(\d+) faults in force(?: · newest: (.+))?",
+             lambda m: int(m[1]) == len(texts) > 1 and m[2] in {None, texts[-1]}),
+        )  # fmt: skip
+
+    def _waits(self) -> Sentences:
+        """A group of those with the most unowned partitions: an awaited member, why, until when."""
+        still = any(self._stands_still(group) for group in self.rebalancing)
+        groups = {one.name: one for one in self.rebalancing if self._stands_still(one) == still}
+        most = max((self._unowned(one)[0] for one in groups.values()), default=0)
+
+        def worst(match: "re.Match[str]") -> GroupBook | None:
+            group = groups.get(match["group"])
+            if group is None or self._unowned(group)[0] != most:
+                return None
+            told = match.groupdict()
+            cost = told.get("gaps") is None or (int(told["gaps"]), int(told["all"])) == self._unowned(group)
+            closes = told.get("left") is None or self._closes(group, told["left"])
+            return group if cost and closes else None
+
+        def gathers(match: "re.Match[str]") -> bool:
+            group = worst(match)
+            return group is not None and group.under_way is not None and group.under_way.initial
+
+        def awaits(match: "re.Match[str]") -> bool:
+            group = worst(match)
+            return group is not None and self._awaits(match, group, still)
+
+        def rebalances(match: "re.Match[str]") -> bool:
+            group = worst(match)
+            return group is not None and group.under_way is not None and group.under_way.cause == match["cause"]
+
+        closes = rf"(?: · (?:barrier closes|fenced) within (?P<left>{DURATION}))?"
+        why = r"(?:(?:: |, (?=stalled|processing))(?P<why>[^·]+?))?"
+        cost = r"(?: · (?P<gaps>\d+) of (?P<all>\d+) partitions unowned)?"
+        return (
+            (rf"(?P<group>\S+): first members gather{closes}{cost}", gathers),
+            (
+                rf"(?P<group>\S+) waits for (?P<who>\S+?){MORE}{why}{closes}{cost}",
+                awaits,
+            ),
+            (rf"(?P<group>\S+) rebalances: (?P<cause>[a-z ]+?){closes}{cost}", rebalances),
+        )
+
+    def _unowned(self, group: GroupBook) -> tuple[int, int]:
+        total = len(self.books.partitions_of(group))
+        return max(0, total - len(group.owners)), total
+
+    def _closes(self, group: GroupBook, left: str) -> bool:
+        assert group.under_way is not None
+        if group.new is None:
+            return group.state == "PreparingRebalance" and says(left, group.under_way.closes_us - self.now_us)
+        limits = [group.new.members[one].fenced_us for one in self._absent(group)]
+        return any(at_us >= 0 and says(left, at_us - self.now_us) for at_us in limits)
+
+    def _awaits(self, match: "re.Match[str]", group: GroupBook, still: bool) -> bool:
+        absent = self._absent(group)
+        named = [one for one, name in absent.items() if name == match["who"]]
+        leaders = group.new is None and group.state == "CompletingRebalance"
+        counted = leaders or int(match["more"] or 0) == len(absent) - 1
+        unable = group.new is not None or any(self._unable(group, one, match["who"]) == still for one in named)
+        why = match["why"]
+        return bool(named) and counted and unable and (why is None or any(self._why(group, one, why) for one in named))
+
+    def _why(self, group: GroupBook, member_id: str, words: str) -> bool:
+        """The reason as the phase bar has it, in a shorter form."""
+        if group.new is not None:
+            judge = ConsumerGroupJudge(self.books, group, group.new, self.now_us)
+            forms = [
+                re.sub(r", (session ends|its session)", r": \1", words),
+                re.sub(r"^(stalled|processing) (.+)$", r"\1, last poll \2 ago", words),
+            ]
+            return any(judge.reason(member_id, form) for form in forms)
+        forms = [
+            words,
+            re.sub(r"^(stalled|processing) (.+)$", r"last poll \2 ago: \1; joins inside poll()", words),
+            words.replace(", notified", ": notified"),
+            re.sub(r", (session ends|its session)", r": \1", words),
+        ]
+        name = group.members.get(member_id) or group.pending.get(member_id, "")
+        return any(self.reasons[group.name].holds(member_id, name, form) for form in forms)
+
+    def _calm(self) -> Sentences:
+        states = [one.state for one in self.books.groups.values()]
+
+        def told(match: "re.Match[str]") -> bool:
+            said = {state: int(number) for number, state in re.findall(r"(\d+) groups? (\w+)", match[1])}
+            return said == {state: states.count(state) for state in states}
+
+        return (
+            ("all groups Stable, all partitions in sync", lambda _: set(states) == {"Stable"}),
+            ("all partitions in sync", lambda _: not states),
+            (r"((?:\d+ groups? \w+, )+)all partitions in sync", told),
+        )
