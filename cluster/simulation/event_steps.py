@@ -5,6 +5,7 @@ real process can die between any two things that it does: after it has worked on
 the process that a step kills dies where it emits the event, if it emits that event itself: it is killed there, and
 TurnCutShort unwinds its code, which does nothing more. Nothing else is in that turn, because processes share messages
 only. An event of another process leaves the victim untouched until the turn is over: there the step is the next turn.
+A step whose event comes at another instant, or not by its own, is refused.
 """
 
 from collections.abc import Callable
@@ -17,6 +18,8 @@ from cluster.simulation.running_cluster import Process, RunningCluster
 from cluster.spec import StepSpec
 from cluster.virtual_time import Timer, TurnCutShort
 
+NEVER_US = 1 << 62
+
 Emit = Callable[[e.Event], None]
 
 
@@ -26,6 +29,8 @@ class EventSteps:
     def __init__(self, cluster: RunningCluster) -> None:
         self._cluster = cluster
         self._steps: dict[int, list[StepSpec]] = {}
+        self._overdue_us = NEVER_US  # the earliest instant of a step that waits for its event
+        self._refused: list[StepSpec] = []
         self._watched: list[Process] = []
         self._due: tuple[int, c.Kill, Timer] | None = None  # a kill after the event that is being emitted
 
@@ -34,6 +39,7 @@ class EventSteps:
         for step in self._cluster.spec.steps:
             if step.after_event is not None:
                 self._steps.setdefault(step.after_event, []).append(step)
+                self._overdue_us = min(self._overdue_us, step.at_us)
         self._cluster.sinks.insert(0, self._see)
 
     def give_now(self, command: Command) -> None:
@@ -51,7 +57,35 @@ class EventSteps:
                 self.give_now(step.command)
             else:
                 reason = f"event {event.seq} is at {event.at_us / 1e6:.6f} s, not at {step.at_us / 1e6:.6f} s"
-                self._cluster.timeline.call_first(event.at_us, self._refuse, step, reason)
+                self._refuse_next(step, reason, event.at_us)
+        if event.at_us > self._overdue_us:
+            self._refuse_overdue(event.at_us)
+
+    def not_given(self, now_us: int) -> list[tuple[StepSpec, str]]:
+        """Steps that are refused, or whose instant is over without their event, with the reason of the latter."""
+        waiting = [step for steps in self._steps.values() for step in steps if step.at_us < now_us]
+        return [*((step, "") for step in self._refused), *((step, self._overdue(step)) for step in waiting)]
+
+    def _overdue(self, step: StepSpec) -> str:
+        return f"event {step.after_event} has not come by {step.at_us / 1e6:.6f} s"
+
+    def _refuse_overdue(self, at_us: int) -> None:
+        """Refuse the steps whose instant is over: their events can come at another one only."""
+        for number, steps in list(self._steps.items()):
+            for step in steps:
+                if step.at_us < at_us:
+                    self._refuse_next(step, self._overdue(step), at_us)
+            left = [step for step in steps if step.at_us >= at_us]
+            if left:
+                self._steps[number] = left
+            else:
+                del self._steps[number]
+        self._overdue_us = min((step.at_us for steps in self._steps.values() for step in steps), default=NEVER_US)
+
+    def _refuse_next(self, step: StepSpec, reason: str, at_us: int) -> None:
+        """Refuse a step in the next turn: an event is being emitted now."""
+        self._refused.append(step)
+        self._cluster.timeline.call_first(at_us, self._refuse, step, reason)
 
     def _refuse(self, step: StepSpec, reason: str) -> None:
         self._cluster.emit(e.CommandRefused(text=step.text, reason=reason))

@@ -54,6 +54,9 @@ def flight_lines(result: "FlightResult", record: Path | None) -> list[str]:
     if result.interrupted:
         lines.append("interrupted: expectations after the interruption are not judged")
     lines += [f"refused at {each.at_us / SECOND_US:g} s: {each.text}: {each.reason}" for each in result.refused]
+    lines += [
+        f"✖ {text} was not given: this is not the flight that the scenario describes" for text in result.not_given
+    ]
     return lines
 
 
@@ -152,6 +155,7 @@ def of_recording(found: "Summary") -> str:
         ("load by topic, the most uneven first", found.topic_loads),
         (f"load by partition{_first_of(len(found.partition_loads))}", found.partition_loads[:LOADS_SHOWN]),
         ("faults", found.faults),
+        ("refused commands", found.refused),
     ):
         if rows:
             lines += ["", title, *_table([msgspec.structs.asdict(row) for row in rows])]

@@ -2,6 +2,7 @@
 
 import contextlib
 from collections.abc import Awaitable, Callable
+from pathlib import Path
 
 import trio
 
@@ -38,3 +39,16 @@ def first_of(error: BaseException) -> BaseException:
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
     return error
+
+
+def origin_of(error: BaseException) -> str:
+    """The place that raised an error: ` (cluster/broker/broker.py, line 12)`."""
+    trace = error.__traceback__
+    if trace is None:
+        return ""
+    while trace.tb_next is not None:
+        trace = trace.tb_next
+    path = Path(trace.tb_frame.f_code.co_filename)
+    root = Path(__file__).parents[2]
+    file = path.relative_to(root).as_posix() if path.is_relative_to(root) else f"{path.parent.name}/{path.name}"
+    return f" ({file}, line {trace.tb_lineno})"

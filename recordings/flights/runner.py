@@ -27,7 +27,7 @@ from cluster.virtual_time import RerunDivergedError
 from recordings.bounded_files import RecordingError
 from recordings.comparison.meter import BillMeter
 from recordings.flights import interruption
-from recordings.flights.interruptible_run import first_of, run_flight
+from recordings.flights.interruptible_run import first_of, origin_of, run_flight
 from recordings.journal.format import JournaledCommand, Settings, clock
 from recordings.journal.writer import JournalHash, Recorder, new_header
 from recordings.scenarios.custom_code import Leave, run_own_code
@@ -81,7 +81,10 @@ def make_plan(
 
 
 class FlightResult(msgspec.Struct, frozen=True, kw_only=True):
-    """The object that `run --json` prints, in the order of the contract, and how the flight ended."""
+    """The object that `run --json` prints, in the order of the contract, and how the flight ended.
+
+    `not_given`: the steps whose `after_event` does not come at their instant.
+    """
 
     scenario: str
     seed: int
@@ -99,17 +102,20 @@ class FlightResult(msgspec.Struct, frozen=True, kw_only=True):
     last_events: list[Event] = []
     refused: tuple[CommandRefused, ...] = ()
     crashes: dict[str, tuple[int, str]] = {}  # consumer → how often its process crashed, and the last reason
+    not_given: tuple[str, ...] = ()
 
     def report(self) -> dict[str, Any]:
         """The object that external tools read (`run --json`)."""
         fields = msgspec.structs.asdict(self)
         report: dict[str, Any] = msgspec.to_builtins({name: fields[name] for name in self.__struct_fields__[:10]})
-        return report
+        refused = [{"at_s": each.at_us / SECOND_US, "text": each.text, "reason": each.reason} for each in self.refused]
+        return report | ({"refused": refused, "not_given": list(self.not_given)} if refused else {})
 
     @property
     def held(self) -> bool:
-        """Whether no expectation failed (those not judged do not count) and no invariant was broken."""
-        return not self.invariants["violations"] and all(result["ok"] is not False for result in self.expectations)
+        """Whether no expectation failed (those not judged do not count), no invariant was broken, and all was given."""
+        failed = any(result["ok"] is False for result in self.expectations)
+        return not (failed or self.not_given or self.invariants["violations"])
 
     @property
     def accidental(self) -> bool:
@@ -124,7 +130,7 @@ class FlightError(Exception):
         self.cause, self.at_us, self.last_events = cause, at_us, last_events
         reason = f"{type(cause).__name__}: {cause}"
         super().__init__(
-            f"the simulation failed at {clock(at_us)}, turn {turn}: {reason}{_origin(cause)}. This is a bug of"
+            f"the simulation failed at {clock(at_us)}, turn {turn}: {reason}{origin_of(cause)}. This is a bug of"
             f" Flightdeck, not of your scenario; it comes again with `{plan.scenario}` and seed {plan.settings.seed}"
         )
 
@@ -281,6 +287,8 @@ class _Flight:
         ):
             raise FlightError(end, plan, self.now_us, self.turns, journal.last_events()) from end
         shortened = end is not None or self.now_us < plan.spec.until_us
+        missed = self.simulation.event_steps.not_given(self.now_us)
+        unsaid = [CommandRefused(at_us=self.now_us, text=step.text, reason=why) for step, why in missed if why]
         return FlightResult(
             scenario=plan.scenario,
             seed=plan.settings.seed,
@@ -299,7 +307,8 @@ class _Flight:
             diverged=str(end) if isinstance(end, RerunDivergedError) else None,
             virtual_us=self.now_us,
             last_events=journal.last_events() if violated else [],
-            refused=tuple(self.refused),
+            refused=(*self.refused, *unsaid),
+            not_given=tuple(step.text for step, _ in missed),
             crashes={m.member: (m.crashes, m.last_crash) for m in self.simulation.view.members.values() if m.crashes},
         )
 
@@ -382,16 +391,3 @@ def keep_violation(plan: Plan, seq: int, commands: Sequence[CommandNote]) -> Pat
     replay = Replay(by_turn=tuple(given_by_operator(commands)), stop_at_seq=seq)
     fly(msgspec.structs.replace(plan, invariants=False), record=path, replay=replay)
     return path
-
-
-def _origin(error: BaseException) -> str:
-    """The place that raised an error: ` (cluster/broker/broker.py, line 12)`."""
-    trace = error.__traceback__
-    if trace is None:
-        return ""
-    while trace.tb_next is not None:
-        trace = trace.tb_next
-    path = Path(trace.tb_frame.f_code.co_filename)
-    root = Path(__file__).parents[2]
-    file = path.relative_to(root).as_posix() if path.is_relative_to(root) else f"{path.parent.name}/{path.name}"
-    return f" ({file}, line {trace.tb_lineno})"

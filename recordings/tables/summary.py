@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from cluster.events import Event, FaultEnded, FaultStarted
+from cluster.events import CommandRefused, Event, FaultEnded, FaultStarted
 from cluster.view import ClusterView, document
 from recordings.bounded_files import RecordingError
 from recordings.comparison.bill import Bill
@@ -100,6 +100,14 @@ class FaultRow(msgspec.Struct, frozen=True, kw_only=True):
     ended_s: float | None
 
 
+class RefusedRow(msgspec.Struct, frozen=True, kw_only=True):
+    """A command of an operator or of a step that the cluster refused, or a step whose `after_event` did not come."""
+
+    at_s: float
+    text: str
+    reason: str
+
+
 class Summary(msgspec.Struct, frozen=True, kw_only=True):
     """The object that `flightdeck summary --json` prints. `rebalances`: the last 500 of each group, in time order.
 
@@ -125,6 +133,7 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
     topic_loads: list[TopicLoadRow]
     partition_loads: list[PartitionLoadRow]
     faults: list[FaultRow]
+    refused: list[RefusedRow]
     delivery: dict[str, Any]
     kinds: dict[str, int]
     bill: Bill
@@ -171,6 +180,7 @@ def summarize(path: Path, *, salvage: bool = False) -> Summary:
         topic_loads=pass_.loads.topics(pass_.view, totals.virtual_us),
         partition_loads=pass_.loads.partitions(pass_.view, totals.virtual_us),
         faults=pass_.faults(),
+        refused=pass_.refused,
         delivery=found["delivery"],
         kinds=totals.kinds,
         bill=bill,
@@ -188,6 +198,7 @@ class _Pass:
         self.open_transactions, self.loads = OpenTransactions(), PartitionLoads()
         self._sampled_us = 0
         self._peaks: dict[str, tuple[int, int]] = {}
+        self.refused: list[RefusedRow] = []
         self._faults: dict[int, tuple[FaultStarted, int | None]] = {}
 
     def take(self, event: Event) -> None:
@@ -202,6 +213,8 @@ class _Pass:
             self._faults[event.fault] = event, None
         elif isinstance(event, FaultEnded) and event.fault in self._faults:
             self._faults[event.fault] = self._faults[event.fault][0], event.at_us
+        elif isinstance(event, CommandRefused):
+            self.refused.append(RefusedRow(at_s=event.at_us / SECOND_US, text=event.text, reason=event.reason))
 
     def _note_lags(self, second: int) -> None:
         for name, group in self.view.groups.items():

@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from cluster.commands import Kill, text_of
-from cluster.events import Event
+from cluster.events import CommandRefused, Event
 from cluster.simulation import Simulation
 from cluster.simulation.event_steps import EventSteps
 from cluster.spec import ScenarioSpec, StepSpec
@@ -69,3 +69,17 @@ def test_a_process_that_is_killed_after_an_event_emits_nothing_more() -> None:
 def test_a_process_that_ends_its_turn_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(EventSteps, "_emit_own", lambda _, __, emit, event: emit(event))
     assert wrong_after_deaths()
+
+
+def test_a_step_whose_event_comes_at_another_instant_or_not_at_all_is_refused_once() -> None:
+    plan, kill = pipeline(per_record="0ms"), Kill(VICTIM)
+    event = own_events()[0]
+    late = StepSpec(event.at_us + 1_000, kill, text_of(kill), event.seq)
+    never = StepSpec(event.at_us + 100_000, kill, text_of(kill), 10**9)
+    spec = msgspec.structs.replace(plan.spec, steps=(late, never))
+    refused = [each for each in seen_of(spec, 1) if isinstance(each, CommandRefused)]
+    assert [each.text for each in refused] == [text_of(kill)] * 2
+    assert [each.reason for each in refused] == [
+        f"event {event.seq} is at {event.at_us / 1e6:.6f} s, not at {late.at_us / 1e6:.6f} s",
+        f"event {10**9} has not come by {never.at_us / 1e6:.6f} s",
+    ]

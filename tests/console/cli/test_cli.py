@@ -57,6 +57,25 @@ def test_run_tells_which_consumers_crashed_and_why(flightdeck: Flightdeck, small
     assert f"billing: billing-1, billing-2 crashed: {why}" in lines
 
 
+def test_a_step_whose_event_does_not_come_is_said_and_is_exit_code_1(
+    flightdeck: Flightdeck, small: str, tmp_path: Path
+) -> None:
+    with Path(small).open("a") as file:
+        file.write('[[at]]\ntime = "2s"\ndo = "kill billing-1"\nafter_event = 999999\n')
+    flight = tmp_path / "a.flight"
+    ended = flightdeck("run", small, "--record", flight)
+    assert ended.code == 1
+    assert "✖ kill billing-1 was not given: this is not the flight that the scenario describes" in ended.out
+    why = "kill billing-1: event 999999 has not come by 2.000000 s"
+    assert why in ended.out
+    report = json.loads(flightdeck("run", small, "--json").out)
+    assert report["not_given"] == ["kill billing-1"]
+    assert [f"{each['text']}: {each['reason']}" for each in report["refused"]] == [why]
+    assert "refused commands" in flightdeck("summary", flight).out
+    assert json.loads(flightdeck("summary", flight, "--json").out)["refused"][0]["reason"] == why.partition(": ")[2]
+    assert flightdeck("run", small, "--until", "1s").code == 0
+
+
 def test_run_json_prints_one_object(flightdeck: Flightdeck, small: str) -> None:
     ended = flightdeck("run", small, "--json", "--seed", 3, "--until", "6s")
     report = json.loads(ended.out)
