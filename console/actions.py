@@ -14,6 +14,8 @@ from console.flight import ONLY_RECORDED
 from console.presenters.help import Shortcut
 from console.presenters.styled_text import ACCENT, FAINT, MUTED, Line, joined, length, line
 from console.screens.catalogue import SCREENS
+from console.screens.flight_screen import NO_RASTER
+from console.screens.raster import RasterScreen
 
 Reason = Callable[[AppInterface], str | None]
 
@@ -47,6 +49,10 @@ def _has_rebalance(app: AppInterface) -> str | None:
     return app.why_no_remedies()
 
 
+def _has_raster(app: AppInterface) -> str | None:
+    return None if app.place() == RasterScreen.place else NO_RASTER
+
+
 def _has_list(app: AppInterface) -> str | None:
     return None if app.focused_panel() is not None else "there is no list here"
 
@@ -65,8 +71,8 @@ class Action(NamedTuple):
     footer: bool = False
 
 
-TIME, PLACES, ACTING, LISTS, CONSOLE = "time", "places", "acting", "lists", "console"
-SECTIONS = (TIME, PLACES, ACTING, LISTS, CONSOLE)
+TIME, PLACES, ACTING, LISTS, RASTER, CONSOLE = "time", "places", "acting", "lists", "ownership over time", "console"
+SECTIONS = (TIME, PLACES, ACTING, LISTS, RASTER, CONSOLE)
 
 ACTIONS: tuple[Action, ...] = (
     Action("time.pause", "space", "space", "pause", "pause or resume virtual time", TIME, "pause", _steerable, True),
@@ -115,6 +121,8 @@ ACTIONS: tuple[Action, ...] = (
     Action(
         "list.filter", "slash", "/", "filter", "show only rows that match; ! inverts", LISTS, "filter", _has_list, True
     ),
+    Action("raster.zoom", "z", "z", "zoom", "another span of time", RASTER, "raster('zoom')", _has_raster),
+    Action("raster.group", "n", "n", "next group", "the next group's", RASTER, "raster('group')", _has_raster),
     Action("go.back", "escape", "esc", "back", "cancel, clear the filter, or go back", PLACES, "go_back"),
     Action("go.last", "minus", "-", "last place", "go to the place before this", PLACES, "last_place"),
     Action("go.next-panel", "tab", "tab", "next panel", "focus the next panel", PLACES, "next_panel"),
@@ -168,6 +176,10 @@ MOVES = (
 """The keys of a list, for the help."""
 
 
+CELLS = (Shortcut("← →", "", "the cell before or after; shift: ten cells"),)
+"""The keys of a raster, for the help."""
+
+
 def bindings() -> list[BindingType]:
     """Textual's bindings for the table; `ctrl+c` works with any focus."""
     made: list[BindingType] = []
@@ -186,6 +198,7 @@ def shortcuts(keys: dict[str, str]) -> dict[str, list[Shortcut]]:
         for section in SECTIONS
     }
     lines[LISTS] += MOVES
+    lines[RASTER] += CELLS
     return lines
 
 

@@ -447,6 +447,11 @@ class FlightdeckApp(App[None]):
             return
         screen.toggle_remedies()
 
+    def action_raster(self, what: str) -> None:
+        """Change the raster that is shown, or save it."""
+        screen = self.flight_screen()
+        self.warn(screen.change_raster(what) if screen is not None else None)
+
     def action_stall(self) -> None:
         """Stall the selected member's poll loop for one minute."""
         self._on_member("stall {} for 1m")

@@ -33,6 +33,9 @@ class AppInterface(Protocol):
     def footer(self, width: int) -> Line:
         """The footer's keys for a width in cells."""
 
+    def place(self) -> str:
+        """The place that is shown, as `go` names it."""
+
     def go(self, place: str) -> None:
         """Show a place by its name."""
 

@@ -14,6 +14,7 @@ from cluster.view import (
 )
 from cluster.view.document import group_lag
 from cluster.view.fold_table import joined
+from cluster.view.ownership import fold_history
 from cluster.view.state import ClusterView
 
 SECOND_US: Final = 1_000_000
@@ -29,6 +30,8 @@ _MODULES = (
 )
 HANDLERS: Final = joined([module.FOLD for module in _MODULES])
 """Event class → the function that applies it; complete, or the import fails."""
+HISTORY: Final = fold_history.FOLD.handlers
+"""Event class → the function that notes it in the history of ownership, after it has been applied."""
 
 
 def fold(view: ClusterView, event: Event) -> None:
@@ -38,7 +41,11 @@ def fold(view: ClusterView, event: Event) -> None:
         _sample(view, at_us)
     view.seq = event.seq
     view.at_us = at_us
-    HANDLERS[type(event)](view, event)
+    kind = type(event)
+    HANDLERS[kind](view, event)
+    remembers = HISTORY.get(kind)
+    if remembers is not None:
+        remembers(view, event)
 
 
 def _sample(view: ClusterView, at_us: int) -> None:

@@ -11,6 +11,7 @@ import msgspec
 from cluster.storage.offset_ranges import IntervalSet
 from cluster.view.brokers import BrokerView
 from cluster.view.committed import CommittedStepBack
+from cluster.view.ownership.history import OwnershipHistory
 from cluster.view.placements import Placements, ReplicaGaps, Run, Serials
 from cluster.view.rebalances import ConsumerGroupView, OpenRebalance, RebalanceView
 from cluster.view.transactions import PartitionTransactions, TransactionView
@@ -264,6 +265,7 @@ class GroupView(msgspec.Struct, gc=False):
     steps_back: list[CommittedStepBack] = []
     first_number: int = 1
     lag_series: Series = msgspec.field(default_factory=Series)
+    history: OwnershipHistory = msgspec.field(default_factory=OwnershipHistory)
 
     @property
     def rebalance_count(self) -> int:

@@ -34,16 +34,20 @@ def window(now_us: int, width: int) -> tuple[int, int]:
 def poll_lane(member: MemberView, now_us: int, width: int) -> Line:
     """The poll loop: polling, processing, joining, stalled, frozen or down."""
     first_us, cell_us = window(now_us, width)
+    return _runs(phases_of(member, now_us, first_us, cell_us, width))
+
+
+def phases_of(member: MemberView, now_us: int, first_us: int, cell_us: int, width: int) -> list[str]:
+    """The phase of the poll loop in each of `width` cells of time from `first_us`: the one of most weight."""
     cells = [""] * width
-    spans = _spans(member, now_us)
-    for from_us, to_us, phase in spans:
+    for from_us, to_us, phase in _spans(member, now_us):
         low = max(0, (from_us - first_us) // cell_us)
         high = min(width - 1, (max(from_us, to_us - 1) - first_us) // cell_us)
         weight = PHASES[phase][3]
         for index in range(low, high + 1):
             if weight > PHASES[cells[index]][3]:
                 cells[index] = phase
-    return _runs(cells)
+    return cells
 
 
 def _spans(member: MemberView, now_us: int) -> list[tuple[int, int, str]]:

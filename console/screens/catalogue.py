@@ -4,6 +4,7 @@ from console.screens.flight_screen import FlightScreen
 from console.screens.group import GroupScreen
 from console.screens.library import LibraryScreen
 from console.screens.overview import OverviewScreen
+from console.screens.raster import RasterScreen
 from console.screens.transactions import TransactionsScreen
 
 SCREENS: tuple[type[FlightScreen], ...] = (
@@ -11,6 +12,7 @@ SCREENS: tuple[type[FlightScreen], ...] = (
     GroupScreen,
     LibraryScreen,
     TransactionsScreen,
+    RasterScreen,
 )
 """Every screen that `go` reaches. The first is the bottom of the stack. If two have a place of the same name, `go`
 opens the first: a group may be named like a screen."""

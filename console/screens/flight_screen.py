@@ -34,6 +34,7 @@ from console.widgets.scrubber import Scrubber
 MIN_WIDTH, MIN_HEIGHT = 60, 16
 TALL = 32  # from this terminal height the strip has a scale and the ticker three lines
 WIDE, WIDEST = 110, 160
+NO_RASTER = "open ownership over time first"
 ListFactory = Callable[[int], Listing]
 
 
@@ -103,6 +104,11 @@ class FlightScreen(Screen[None]):
 
     def toggle_remedies(self) -> None:
         """Begin to measure remedies, or end that."""
+
+    def change_raster(self, what: str) -> str:
+        """Change the raster; returns the reason of a refusal."""
+        del what
+        return NO_RASTER
 
     def opened(self, panel: str, key: str) -> None:
         """React to enter on a row."""

@@ -203,7 +203,7 @@ def fold_files() -> list[Path]:
     imported = (events, offset_ranges, rebalance_causes, record_batch, transaction_index, units)
     upgrading = (catalogue, command_kinds, forms, upgrade)
     files = [_source_of(module) for module in (*imported, *upgrading)]
-    return [*files, *sorted(Path(str(view.__file__)).parent.glob("*.py"))]
+    return [*files, *sorted(Path(str(view.__file__)).parent.rglob("*.py"))]
 
 
 def _source_of(module: ModuleType) -> Path:

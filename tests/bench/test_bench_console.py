@@ -25,7 +25,7 @@ from tests.support.console.terminal_process import Process
 
 FRAMES = 120
 PROMISED_PARTITIONS, PROMISED_MS = 2_000, 16
-PLACES = ("overview", "workers", "transactions")
+PLACES = ("overview", "workers", "transactions", "raster")
 TERMINAL = Console(width=200, height=60, force_terminal=True, color_system="truecolor")
 
 
@@ -65,6 +65,29 @@ class Busy(StillFlight):
                 )
                 fold(view, event)
                 refused_commands.observe(event)
+        return False
+
+
+class Rebalancing(Busy):
+    """Every second all members of the large group lose their partitions, or get others: an eager deploy storm."""
+
+    def drain(self, view: ClusterView, refused_commands: RefusedCommands, seconds: float) -> bool:
+        super().drain(view, refused_commands, seconds)
+        at_us, turn = self.clock.now_us, self._tick // 10
+        if self._tick % 10 == 0:
+            for number, member in enumerate(self._names):
+                if turn % 2 == 0:
+                    names = tuple(self._partitions[(number + turn) % len(self._names) :: len(self._names)])
+                    names = tuple(name for name in names if name.startswith("topic-"))
+                    event: e.Event = e.PartitionsAssigned(
+                        seq=self._seq, at_us=at_us, group="workers", member=member, generation=turn, partitions=names
+                    )
+                else:
+                    names = tuple(view.members[member].owned)
+                    event = e.PartitionsRevoked(
+                        seq=self._seq, at_us=at_us, group="workers", member=member, partitions=names, lost=False
+                    )
+                fold(view, event)
         return False
 
 
@@ -130,6 +153,17 @@ def test_a_frame_costs_little(partitions: int, members: int, place: str, size: t
     )
     if partitions <= PROMISED_PARTITIONS:
         assert p95(cpu) <= 2 * PROMISED_MS
+
+
+@pytest.mark.parametrize("size", [(120, 40), (200, 60)])
+def test_a_raster_of_many_rebalances_costs_little(size: tuple[int, int]) -> None:
+    cpu, _, written = frames(Rebalancing(2_000, 40), "raster", size)
+    report(
+        f"raster {size[0]}×{size[1]}, 2,000 partitions, an eager rebalance every two seconds:"
+        f" CPU p50 {statistics.median(cpu):.1f}, p95 {p95(cpu):.1f} ms (promised: p95 {PROMISED_MS});"
+        f" {written:.0f} bytes a frame"
+    )
+    assert p95(cpu) <= 2 * PROMISED_MS
 
 
 def test_keys_take_effect_at_once_while_flat_out() -> None:

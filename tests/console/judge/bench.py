@@ -17,6 +17,8 @@ from console.presenters.exceptions import headline
 from console.presenters.members import MembersListing
 from console.presenters.overview import BrokersListing, GroupsListing, ProducersListing
 from console.presenters.partition_grids import OwnershipListing, TopicsListing
+from console.presenters.raster.axis import axis_for
+from console.presenters.raster.listing import BARRIERS, COST, RasterListing, axis_width, cell_words
 from console.presenters.rebalance_details import details_lines
 from console.presenters.rebalance_phase import PhaseListing
 from console.presenters.rebalances import NOW, RebalancesListing
@@ -40,6 +42,7 @@ from tests.console.judge.members_judge import MembersJudge
 from tests.console.judge.overview_judge import OverviewJudge
 from tests.console.judge.ownership_judge import OwnershipJudge
 from tests.console.judge.phase_judge import PhaseJudge
+from tests.console.judge.raster_judge import RasterJudge, cells_after, names_of, text_after
 from tests.console.judge.spoken import instant
 from tests.console.judge.transactions_judge import TransactionsJudge
 from tests.support.random_flights import WITH_TRANSACTIONS, random_spec
@@ -205,6 +208,26 @@ def _owners(grid: OwnershipListing, judge_: OwnershipJudge) -> None:
     judge_.whole()
 
 
+def _raster(
+    view: ClusterView, books: Books, name: str, signs: dict[str, tuple[str, str]], now_us: int, verdict: Verdict
+) -> None:
+    """A whole flight or its last seconds, with a row for each partition or shared rows, by turns."""
+    turn, width = now_us // 100_000, 100
+    axis = axis_for(now_us, axis_width(width), (0, 40 * SECOND_US, 7 * SECOND_US)[turn % 3])
+    listing = RasterListing(view, view.groups[name], axis, width, room=(60, 5)[turn % 2])
+    judge_ = RasterJudge(books.rasters[name], name, (axis.first_us, axis.cell_us), now_us, verdict)
+    label = 2 + listing.label
+    judge_.times(text_after(listing.header(), label))
+    for key, row in listing.grid.rows.items():
+        judge_.row(names_of(key), cells_after(listing.rows(key)[0], label)[: axis.known], signs)
+        column = turn * 7 % axis.known
+        judge_.cell(names_of(key), column, plain(cell_words(view.groups[name], row, axis, axis.start_of(column))))
+    if listing.grid.rows:
+        judge_.barriers(text_after(listing.rows(BARRIERS)[0], label), axis.width)
+        judge_.cost(text_after(listing.rows(COST)[0], label)[: axis.width])
+        judge_.note(plain(listing.note()))
+
+
 def _reconciliation(table: ReconciliationListing, judge_: ConsumerGroupJudge, verdict: Verdict) -> None:
     """The columns begin at the same cells in each row; the last one ends with its title."""
     starts = [table.layout.place_of(column) for column in range(1, 6)]
@@ -234,6 +257,7 @@ def _group(  # noqa: PLR0917
         judge_.member(key, plain(members.header()), *_rows(members.rows(key)))
     signs = {key: _sign(members.rows(key)[0]) for key in members.row_keys()}
     _owners(OwnershipListing(view, group, width), OwnershipJudge(books, book, signs, verdict))
+    _raster(view, books, name, signs, now_us, verdict)
     table = RebalancesListing(view, group, now_us, 240)
     rebalances = {one.key: one for one in book.rebalances}
     for key in [key for key in table.row_keys() if key != NOW][:REBALANCES]:

@@ -7,6 +7,7 @@ from tests.console.judge.cluster_books import ClusterBooks
 from tests.console.judge.consumer_group_books import AllGroupBooks
 from tests.console.judge.group_books import GroupBook
 from tests.console.judge.member_books import MemberBook, MemberBooks
+from tests.console.judge.raster_books import RasterBook
 from tests.console.judge.transaction_books import TransactionBooks
 
 SECOND_US = 1_000_000
@@ -30,6 +31,7 @@ class Books:
         self.registry = AllGroupBooks(self.member_books.holders)
         self.lags: dict[str, list[tuple[int, int]]] = {}
         self.acked: dict[str, list[tuple[int, int]]] = {}
+        self.rasters: dict[str, RasterBook] = {}
         self._next_second = 0
 
     @property
@@ -56,6 +58,9 @@ class Books:
             book = self.members[member]  # a fenced one has its partitions until close(), and reads them no more
             gone = tuple(name for name in names if name not in book.owned or book.state == "Fenced")
             self.registry.released(group, gone, event.at_us)
+        concerned = getattr(event, "group", "")
+        if concerned in self.groups:
+            self.rasters.setdefault(concerned, RasterBook()).note(event, self.groups[concerned])
 
     def _held_by(self, event: e.Event) -> tuple[str, str, tuple[str, ...]] | None:
         if isinstance(event, e.PartitionsRevoked | e.MemberStopped | e.MemberStateChanged):

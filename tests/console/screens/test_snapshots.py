@@ -92,8 +92,20 @@ def test_consumer_groups(
     assert snap_compare(app, terminal_size=size, run_before=looking(place, *keys))
 
 
+@pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
+@pytest.mark.parametrize("flight", ["classic", "consumer"])
+def test_raster(flight: str, size: tuple[int, int], snap_compare: Compare) -> None:
+    source = StillFlight(90.0)
+    if flight == "consumer":
+        source = StillFlight(31.0, events=tuple(synthetic_consumer_groups.events(31.0)))
+        source.names = synthetic_consumer_groups.NAMES
+    group = "billing" if flight == "classic" else "fulfilment"
+    app = FlightdeckApp(source=source)
+    assert snap_compare(app, terminal_size=size, run_before=looking(group, "O", "shift+left", "j"))
+
+
 @pytest.mark.parametrize("theme", [LIGHT, CONTRAST, MONO])
-@pytest.mark.parametrize("place", ["overview", "billing"])
+@pytest.mark.parametrize("place", ["overview", "billing", "raster"])
 def test_themes(place: str, theme: str, snap_compare: Compare) -> None:
     app = FlightdeckApp(source=StillFlight(90.0))
     assert snap_compare(app, terminal_size=(120, 40), run_before=looking(place, theme=theme))

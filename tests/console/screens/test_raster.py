@@ -1,0 +1,150 @@
+"""The place of ownership over time: its axis, its chosen cell, its groups; live and in a recording."""
+
+import re
+
+from console.app import FlightdeckApp
+from console.presenters.raster.axis import axis_for, scale, short_clock
+from console.presenters.raster.grid import shared_by
+from console.screens.flight_screen import NO_RASTER
+from console.screens.raster import RasterScreen
+from console.widgets.raster_panel import RasterPanel
+from tests.support.console import recorded_flight
+from tests.support.console.pilot import Seat, sit
+from tests.support.console.stopped_clock import StillFlight
+
+SECOND_US = 1_000_000
+
+
+def raster(seat: Seat) -> RasterScreen:
+    screen = seat.app.flight_screen()
+    assert isinstance(screen, RasterScreen)
+    return screen
+
+
+def cell(seat: Seat) -> str:
+    return raster(seat).board.panels["cell"].plain_text().splitlines()[1].strip()
+
+
+def test_it_opens_for_the_group_that_is_shown() -> None:
+    async def script(seat: Seat) -> None:
+        seat.app.go("audit")
+        await seat.settle()
+        await seat.press("O")
+        assert raster(seat).group == "audit"
+        assert "audit › ownership over time" in seat.text()
+        await seat.press("n")
+        assert raster(seat).group == "billing"
+        await seat.press("enter")
+        assert seat.app.place() == "billing"
+        seat.app.go("billing-3")
+        seat.app.go("raster")
+        await seat.settle()
+        assert raster(seat).group == "billing"
+
+    sit(script, app=FlightdeckApp(source=StillFlight(90.0)))
+
+
+def test_the_keys_choose_cells() -> None:
+    async def script(seat: Seat) -> None:
+        seat.app.go("raster")
+        await seat.settle()
+        assert "–now" in cell(seat)
+        await seat.press("shift+left", "shift+left", "shift+left")
+        assert raster(seat)._at_us is not None
+        await seat.press(*["shift+left"] * 20)
+        assert raster(seat)._at_us == 0
+        assert re.search(r"not owned yet at 0:00\.0", cell(seat))
+        await seat.press(*["shift+right"] * 30)
+        assert raster(seat)._at_us is None, "the cell follows the flight again"
+
+    sit(script, app=FlightdeckApp(source=StillFlight(90.0)))
+
+
+def test_zoom_shows_the_last_seconds_around_the_cell() -> None:
+    async def script(seat: Seat) -> None:
+        seat.app.go("raster")
+        await seat.settle()
+        assert raster(seat)._axis.first_us == 0
+        await seat.press("z")
+        zoomed = raster(seat)._axis
+        assert zoomed.cell_us * zoomed.width < 60 * SECOND_US
+        assert zoomed.first_us <= 90 * SECOND_US < zoomed.end_us
+        for _ in range(20):
+            await seat.press("shift+left")
+        moved = raster(seat)._axis
+        assert moved.first_us < zoomed.first_us, "the axis follows the cell"
+        assert moved.first_us <= (raster(seat)._at_us or 0) < moved.end_us
+        await seat.press("z", "z")
+        assert raster(seat)._axis.first_us == 0
+
+    sit(script, app=FlightdeckApp(source=StillFlight(90.0)))
+
+
+def test_a_click_chooses_the_cell_under_the_mouse() -> None:
+    async def script(seat: Seat) -> None:
+        seat.app.go("raster")
+        await seat.settle()
+        panel = raster(seat).board.panels["raster"]
+        assert isinstance(panel, RasterPanel)
+        await seat.pilot.click(panel, offset=(30, 5))
+        await seat.settle()
+        axis = raster(seat)._axis
+        assert raster(seat)._at_us == axis.start_of(30 - 2 - 18)
+        assert panel.selected == list(panel._keys)[5 - 2]
+
+    sit(script, app=FlightdeckApp(source=StillFlight(90.0)))
+
+
+def test_its_keys_are_refused_elsewhere() -> None:
+    async def script(seat: Seat) -> None:
+        await seat.press("z")
+        assert NO_RASTER in seat.notices()
+
+    sit(script)
+
+
+def test_a_recording_goes_back_and_forth() -> None:
+    async def script(seat: Seat) -> None:
+        seat.app.go("raster")
+        await seat.settle()
+        seat.app.execute_line("go 19s")
+        seat.app.draw()
+        await seat.settle()
+        late = seat.text()
+        seat.app.execute_line("go 2s")
+        seat.app.draw()
+        await seat.settle()
+        assert seat.text() != late
+        seat.app.execute_line("go 19s")
+        seat.app.draw()
+        await seat.settle()
+        assert seat.text() == late
+
+    sit(script, app=recorded_flight.app())
+
+
+def test_a_group_that_is_not_there_yet() -> None:
+    async def script(seat: Seat) -> None:
+        seat.app.go("raster")
+        await seat.settle()
+        await seat.press("z", "n", "left", "right", "enter")
+        assert "nothing here" in seat.text()
+
+    sit(script, app=FlightdeckApp(source=StillFlight(-1.0, phase="building")))
+
+
+def test_the_axis_is_round_and_covers_the_flight() -> None:
+    for now_us in (0, 999_999, 90 * SECOND_US, 3_600 * SECOND_US, 86_400 * SECOND_US, 10 * 86_400 * SECOND_US):
+        for width in (1, 60, 101, 170):
+            axis = axis_for(now_us, width)
+            assert axis.first_us == 0 <= now_us < axis.end_us
+            assert axis.known <= width
+            assert len(scale(axis)) == width
+    assert [short_clock(us) for us in (0, 61_250_000, 3_661_990_000)] == ["0:00.0", "1:01.2", "1:01:01.9"]
+
+
+def test_rows_are_shared_by_as_few_partitions_as_the_room_allows() -> None:
+    assert shared_by([12], 12) == 1
+    assert shared_by([12], 11) == 2
+    assert shared_by([2_000], 30) == 100
+    assert shared_by([5, 5, 5], 1) == 5, "each topic has a row"
