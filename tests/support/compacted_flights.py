@@ -66,9 +66,9 @@ def in_transactions(*steps: tuple[float, str]) -> ScenarioSpec:
     return msgspec.structs.replace(scenario, groups=groups)
 
 
-def from_followers() -> ScenarioSpec:
+def from_followers(*steps: tuple[float, str]) -> ScenarioSpec:
     """Both groups read from broker 3, whose cleaner is quick, while those of the leaders wait."""
-    scenario = compacted()
+    scenario = compacted(*steps)
     slow: dict[str, Value] = {"log.cleaner.backoff.ms": 600_000}
     brokers = tuple(BrokerSpec(number, f"r{number}", slow if number < 3 else {}) for number in (1, 2, 3))
     near: dict[str, Value] = {"client.rack": "r3"}

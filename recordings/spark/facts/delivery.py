@@ -13,7 +13,7 @@ from pyspark.sql import functions as sf
 
 from recordings.spark.facts.log_entries import BATCH, PARTITION, batches, removals
 from recordings.spark.facts.odd_records import odd_fates
-from recordings.spark.facts.passages import READER, committed_at, gaps_met, passages
+from recordings.spark.facts.passages import READER, committed_at, gaps_met, met_before, passages
 from recordings.spark.report_model import FATES
 from recordings.spark.tables import Tables
 
@@ -151,20 +151,20 @@ def _compacted(tables: Tables, readers: DataFrame) -> dict[str, DataFrame]:
 
     Those of the leaders' logs count for every group, those of a follower's for the groups that read from it.
     """
-    removed = removals(tables).groupBy(*PARTITION, "at_offset").agg(sf.min("counts_seq").alias("seq"))
+    first = (sf.min("counts_seq").alias("seq"), sf.min_by("broker", "counts_seq").alias("broker"))
+    removed = removals(tables).groupBy(*PARTITION, "at_offset").agg(*first)
     moments = readers.select(*READER, "lowest").join(removed, list(PARTITION))
-    known = committed_at(tables, moments).select(
-        *READER, "lowest", "committed", sf.col("at_offset").alias("low"), (sf.col("at_offset") + 1).alias("high")
-    )
-    span = (*READER, "low", "high")
-    found = {"compacted": known.select(*span), "left": known.where("committed > low and low >= lowest").select(*span)}
+    known = committed_at(tables, moments)
+    left = known.where("committed > at_offset and at_offset >= lowest")
+    low = sf.col("at_offset")
+    span = (*READER, low.alias("low"), (low + 1).alias("high"))
     if tables["preferred_read_replica_changed"].isEmpty():
-        return found
-    low = sf.col("at_offset").alias("low")
-    gaps = gaps_met(tables, readers).select(*READER, low, (low + 1).alias("high"), "met", "left")
+        return {"compacted": known.select(*span), "left": left.select(*span)}
+    gaps = gaps_met(tables, readers)
+    left = left.join(met_before(tables, left), [*READER, "at_offset", "seq"], "left_anti")
     return {
-        "compacted": found["compacted"].unionByName(gaps.where("met").select(*span)),
-        "left": found["left"].unionByName(gaps.where("left").select(*span)),
+        "compacted": known.select(*span).unionByName(gaps.where("met").select(*span)),
+        "left": left.select(*span).unionByName(gaps.where("left").select(*span)),
     }
 
 

@@ -225,7 +225,8 @@ def _with_aborted(entries: DataFrame) -> DataFrame:
 def removals(tables: Tables) -> DataFrame:
     """What compaction removed from a leader's log: `PARTITION`, `at_offset`, `removed_seq`, `counts_seq` (since then).
 
-    Each broker cleans its own log: what it removed from that counts when it leads, unless it truncated its log before.
+    `broker`: whose log lacks it, that of the leader since `counts_seq`. Each broker cleans its own log: what it removed
+    from that counts when it leads, unless it truncated its log before.
     """
     run = sf.explode(sf.arrays_zip("removed_from", "removed_to")).alias("run")
     runs = tables["log_compacted"].select(*PARTITION, "seq", "broker", run)
@@ -236,10 +237,10 @@ def removals(tables: Tables) -> DataFrame:
         runs.join(sf.broadcast(reigns(tables)), list(PARTITION), "left")
         .withColumn("counts_seq", sf.when(own, sf.col("seq")).otherwise(later["seq"]))
         .where("counts_seq is not null")
-        .select(*PARTITION, "seq", "counts_seq", sf.col("run.removed_from").alias("low"), left.alias("high"))
+        .select(*PARTITION, "seq", "counts_seq", "broker", sf.col("run.removed_from").alias("low"), left.alias("high"))
         .where("low < high")
         .withColumn("at_offset", sf.explode(sf.expr("sequence(low, high - 1)")))
-        .select(*PARTITION, "at_offset", sf.col("seq").alias("removed_seq"), "counts_seq")
+        .select(*PARTITION, "at_offset", sf.col("seq").alias("removed_seq"), "counts_seq", "broker")
     )
 
 

@@ -4,7 +4,7 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as sf
 
 from recordings.spark.facts.log_entries import PARTITION, removals, removed_from
-from recordings.spark.facts.passages import READER, committed_at, gaps_met
+from recordings.spark.facts.passages import READER, committed_at, gaps_met, met_before
 from recordings.spark.report_model import FATES
 from recordings.spark.tables import Tables
 
@@ -171,7 +171,7 @@ def _compacted(tables: Tables, places: DataFrame, readers: DataFrame) -> DataFra
         places.join(removals(tables), [*PARTITION, "at_offset"])
         .where(removed_from(sf.struct("seq", "cut_seq", "since_seq")))
         .groupBy(*RECORD, "at_offset")
-        .agg(sf.min("counts_seq").alias("counts"))
+        .agg(sf.min("counts_seq").alias("counts"), sf.min_by("broker", "counts_seq").alias("broker"))
     )
     gone = (
         places.where("cut_seq is null")
@@ -186,7 +186,12 @@ def _compacted(tables: Tables, places: DataFrame, readers: DataFrame) -> DataFra
         .join(sf.broadcast(readers.select(*READER, "lowest")), list(PARTITION))
     )
     left = (sf.col("committed") > sf.col("at_offset")) & (sf.col("at_offset") >= sf.col("lowest"))
-    known = committed_at(tables, moments).select(*READER, "producer", "serial", "compacted", left.alias("left"))
+    known = committed_at(tables, moments).withColumn("left", left)
+    if not tables["preferred_read_replica_changed"].isEmpty():
+        met_then = met_before(tables, known).withColumn("met_then", sf.lit(True))
+        known = known.join(met_then, [*READER, "at_offset", "seq"], "left")
+        known = known.withColumn("left", sf.col("left") & sf.col("met_then").isNull())
+    known = known.select(*READER, "producer", "serial", "compacted", "left")
     if not tables["preferred_read_replica_changed"].isEmpty():
         stood = sf.coalesce(sf.col("cut_seq") > sf.col("removed_seq"), sf.lit(True))
         stands = sf.col("met") & sf.col("cut_seq").isNull()

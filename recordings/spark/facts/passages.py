@@ -111,6 +111,42 @@ def gaps_met(tables: Tables, readers: DataFrame) -> DataFrame:
     )
 
 
+def met_before(tables: Tables, moments: DataFrame) -> DataFrame:
+    """The moments (`READER`, `at_offset`, `seq`, `broker`: the leader then) at which a group had met a follower's gap.
+
+    It reads from that follower, whose log lacked the record already: it did not leave the record behind.
+    """
+    chosen = tables["preferred_read_replica_changed"].where("broker >= 0").groupBy(*READER, "broker")
+    run = sf.explode(sf.arrays_zip("removed_from", "removed_to")).alias("run")
+    gap_seq, follower = sf.col("seq").alias("gap_seq"), sf.col("broker").alias("follower")
+    gaps = (
+        _by_reign(tables, tables["log_compacted"].select(*PARTITION, "seq", "broker", run))
+        .select(*PARTITION, gap_seq, follower, "truncated", sf.expr("sequence(run.removed_from, run.removed_to - 1)"))
+        .toDF(*PARTITION, "gap_seq", "follower", "truncated", "offsets")
+        .withColumn("at_offset", sf.explode("offsets"))
+        .drop("offsets")
+    )
+    refilled = sf.exists(
+        "truncated",
+        lambda one: (
+            (one["broker"] == sf.col("follower"))
+            & (one["seq"] > sf.col("gap_seq"))
+            & (one["seq"] < sf.col("seq"))
+            & (one["offset"] <= sf.col("at_offset"))
+        ),
+    )
+    since = chosen.agg(sf.min("seq").alias("chosen_seq")).withColumnRenamed("broker", "follower")
+    return (
+        moments.select(*READER, "at_offset", "seq", "broker")
+        .join(sf.broadcast(since), list(READER))
+        .join(gaps, [*PARTITION, "follower", "at_offset"])
+        .where((sf.col("follower") != sf.col("broker")) & (sf.greatest("gap_seq", "chosen_seq") < sf.col("seq")))
+        .where(~sf.coalesce(refilled, sf.lit(False)))
+        .select(*READER, "at_offset", "seq")
+        .distinct()
+    )
+
+
 def _by_reign(tables: Tables, rows: DataFrame) -> DataFrame:
     return rows.join(sf.broadcast(reigns(tables)), list(PARTITION), "left")
 

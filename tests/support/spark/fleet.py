@@ -123,6 +123,7 @@ def cleaned() -> list[Sortie]:
     }
     makes["compacted-transactions-crash"] = partial(in_transactions, *FAULTS[1])
     makes["compacted-followers"] = from_followers
+    makes["compacted-followers-crash"] = partial(from_followers, *FAULTS[1])
     for seed in (2009, 2037):
         makes[f"compacted-fate-{seed}"] = partial(_fate, seed)
     return [Sortie(name, make, until_us=None) for name, make in makes.items()]

@@ -161,7 +161,8 @@ FROM run
 ASOF JOIN leader ON leader.run_id = run.run_id AND leader.partition = run.partition AND leader.seq < run.seq;
 
 CREATE TABLE removed_record AS
-SELECT record.run_id, record.partition, producer, serial, at_offset, min(removed.seq) AS seq
+SELECT record.run_id, record.partition, producer, serial, at_offset, min(removed.seq) AS seq,
+    arg_min(removed.broker, removed.seq) AS leader
 FROM record
 JOIN removed ON removed.run_id = record.run_id AND removed.partition = record.partition
     AND record.at_offset >= low AND record.at_offset < high
@@ -193,14 +194,6 @@ ANTI JOIN (
     WHERE cut IS NULL
 ) AS standing USING (run_id, partition, producer, serial)
 GROUP BY ALL;
-
-CREATE TABLE left_to_compaction AS
-SELECT DISTINCT removed_record.run_id, start."group", removed_record.partition, producer, serial
-FROM removed_record
-JOIN start ON start.run_id = removed_record.run_id AND start.partition = removed_record.partition
-ASOF JOIN commit ON commit.run_id = removed_record.run_id AND commit."group" = start."group"
-    AND commit.partition = removed_record.partition AND commit.seq < removed_record.seq
-WHERE committed > at_offset AND at_offset >= lowest;
 
 -- The gaps of a follower's log, for a group that reads from it: met on the way, or what the commit had passed before.
 CREATE TABLE follower_gap AS
@@ -236,6 +229,35 @@ JOIN record ON record.run_id = run.run_id AND record.partition = run.partition
 JOIN last_leader ON last_leader.run_id = run.run_id AND last_leader.partition = run.partition
 LEFT JOIN committed ON committed.run_id = run.run_id AND committed."group" = chosen."group"
     AND committed.partition = run.partition;
+
+-- What compaction took from a leader's log when the group's commit had passed it. What the follower that the group reads
+-- from had lacked before, the group never met.
+CREATE TABLE left_to_compaction AS
+WITH chosen AS (
+    SELECT run_id, "group", partition, broker, min(seq) AS seq FROM preferred_read_replica_changed
+    WHERE broker >= 0 GROUP BY ALL
+), lacked AS (
+    SELECT run_id, partition, broker, seq, unnest(removed_from) AS low, unnest(removed_to) AS high FROM log_compacted
+)
+SELECT DISTINCT removed_record.run_id, start."group", removed_record.partition, producer, serial
+FROM removed_record
+JOIN start ON start.run_id = removed_record.run_id AND start.partition = removed_record.partition
+ASOF JOIN commit ON commit.run_id = removed_record.run_id AND commit."group" = start."group"
+    AND commit.partition = removed_record.partition AND commit.seq < removed_record.seq
+WHERE committed > at_offset AND at_offset >= lowest AND NOT EXISTS (
+    SELECT 1 FROM chosen
+    JOIN lacked ON lacked.run_id = chosen.run_id AND lacked.partition = chosen.partition
+        AND lacked.broker = chosen.broker
+    WHERE chosen.run_id = removed_record.run_id AND chosen."group" = start."group"
+        AND chosen.partition = removed_record.partition AND chosen.broker <> removed_record.leader
+        AND chosen.seq < removed_record.seq AND lacked.seq < removed_record.seq
+        AND at_offset >= low AND at_offset < high
+        AND NOT EXISTS (
+            SELECT 1 FROM log_truncated AS lost
+            WHERE lost.run_id = lacked.run_id AND lost.partition = lacked.partition AND lost.broker = lacked.broker
+                AND lost.seq > lacked.seq AND lost.seq < removed_record.seq AND lost."offset" <= at_offset
+        )
+);
 
 CREATE TABLE at_follower AS
 SELECT run_id, "group", partition, producer, serial, bool_or(met) AS met, bool_or(passed_before) AS passed_before
