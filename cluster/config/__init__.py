@@ -1,5 +1,6 @@
 """Kafka's configuration keys, their defaults, bounds and units."""
 
+from cluster.config.assignor_names import assignor_of, is_dotted
 from cluster.config.client_config import ClientConfig, ConnectionConfig, ConsumerConfig, ProducerConfig, TypedConfig
 from cluster.config.cluster_config import ClusterConfig
 from cluster.config.config import (
@@ -9,7 +10,6 @@ from cluster.config.config import (
     ConfigKey,
     Scope,
     Value,
-    assignor_of,
     broker_names,
     broker_number,
     coerce,
@@ -17,7 +17,6 @@ from cluster.config.config import (
     defaults,
     find,
     in_flight_keys,
-    is_dotted,
     resolve,
     resolve_topic,
     scopes_of,
@@ -44,6 +43,7 @@ from cluster.config.units import (
     parse_rate,
     parse_size,
     spoken_duration,
+    written,
 )
 from cluster.config.unsupported import NOT_READ_YET, UNBUILT, refusal, refused_config
 
@@ -97,4 +97,5 @@ __all__ = [
     "skipped",
     "spoken_duration",
     "without_effect",
+    "written",
 ]

@@ -7,6 +7,7 @@ lists as tuples, None for a key that is not set). The table of keys is `cluster.
 from collections.abc import Mapping
 from typing import Final
 
+from cluster.config.assignor_names import KAFKA_ASSIGNORS, KAFKA_PACKAGE, assignor_of
 from cluster.config.keys import CONFIG_KEYS, CONSUMER_GROUP_BOUNDS, TOPIC_FALLBACK, ConfigKey, Scope, Value
 from cluster.config.other_keys import default_of_unbuilt, other_names, without_effect
 from cluster.config.suggestions import brief, nearest
@@ -18,14 +19,12 @@ __all__ = [
     "ConfigKey",
     "Scope",
     "Value",
-    "assignor_of",
     "broker_number",
     "coerce",
     "cross_errors",
     "defaults",
     "find",
     "in_flight_keys",
-    "is_dotted",
     "resolve",
     "resolve_topic",
     "scopes_of",
@@ -261,12 +260,25 @@ def _choice(key: ConfigKey, raw: object) -> str:
 
 
 def _list(key: ConfigKey, raw: object) -> tuple[str, ...]:
-    words = raw.split(",") if isinstance(raw, str) else raw
-    if not isinstance(words, list | tuple) or not all(isinstance(word, str) for word in words) or not words:
+    """A list as Kafka's `ConfigDef.ValidList` accepts it: each word once, and none only for a cleanup policy."""
+    words = ([] if not raw.strip() else raw.split(",")) if isinstance(raw, str) else raw
+    if not isinstance(words, list | tuple) or not all(isinstance(word, str) for word in words):
         raise ConfigError(key.name, f"{key.name} is a list of words, not {_shown(raw)}")
-    if key.name == "partition.assignment.strategy":
-        return tuple(_assignor(key, word.strip()) for word in words)
-    return tuple(_choice(key, word.strip()) for word in words)
+    if not words and key.name not in _MAY_BE_EMPTY:
+        raise ConfigError(key.name, f"{key.name} must not be empty: it is a list of {', '.join(key.choices)}")
+    words = [word.strip() for word in words]
+    if "" in words:
+        raise ConfigError(key.name, f"{key.name}: a value must not be empty")
+    choose = _assignor if key.name == "partition.assignment.strategy" else _choice
+    found = tuple(choose(key, word) for word in words)
+    twice = next((word for place, word in enumerate(found) if word in found[:place]), None)
+    if twice is not None:
+        raise ConfigError(key.name, f"{key.name}: values must not be duplicated, and {twice} is there twice")
+    return found
+
+
+_MAY_BE_EMPTY: Final = frozenset({"cleanup.policy", "log.cleanup.policy"})
+"""Lists that may be empty: without a policy a log is kept for ever."""
 
 
 def _assignor(key: ConfigKey, word: str) -> str:
@@ -274,35 +286,9 @@ def _assignor(key: ConfigKey, word: str) -> str:
     try:
         return assignor_of(word)
     except ValueError:
-        short, known = word.removeprefix(_KAFKA_PACKAGE), ", ".join(key.choices)
-        suggestion = nearest(short, _KAFKA_ASSIGNORS if short[:1].isupper() else key.choices)
+        short, known = word.removeprefix(KAFKA_PACKAGE), ", ".join(key.choices)
+        suggestion = nearest(short, KAFKA_ASSIGNORS if short[:1].isupper() else key.choices)
         raise ConfigError(key.name, f"{key.name} is one of {known}, not {_shown(word)}", suggestion) from None
-
-
-_KAFKA_PACKAGE: Final = "org.apache.kafka.clients.consumer."
-_KAFKA_ASSIGNORS: Final = {
-    "RangeAssignor": "range",
-    "RoundRobinAssignor": "roundrobin",
-    "StickyAssignor": "sticky",
-    "CooperativeStickyAssignor": "cooperative-sticky",
-}
-"""The assignors' classes and the names of their protocols (`ConsumerPartitionAssignor.name`)."""
-
-
-def assignor_of(name: str) -> str:
-    """The assignor's name in the group protocol; a dotted path of a class of one's own stays. Raises ValueError."""
-    short = name.removeprefix(_KAFKA_PACKAGE)
-    if short in _KAFKA_ASSIGNORS:
-        return _KAFKA_ASSIGNORS[short]
-    if name in _KAFKA_ASSIGNORS.values() or (is_dotted(name) and not name.startswith(_KAFKA_PACKAGE)):
-        return name
-    raise ValueError(name)
-
-
-def is_dotted(name: str) -> bool:
-    """Whether a name is a class by its path, `mypackage.module.ClassName`: an assignor of one's own."""
-    words = name.split(".")
-    return len(words) > 1 and all(word.isidentifier() for word in words)
 
 
 def _shown(raw: object) -> str:

@@ -25,6 +25,20 @@ MOST_PER_SECOND: Final = 1_000_000  # virtual time is counted in microseconds
 """Beyond these a number is a slip of the finger, and its arithmetic would leave 64 bits."""
 
 
+_EXAMPLES: Final = {"duration": "30s", "rate": "200/s", "size": "1KiB"}
+
+
+def written(value: object, noun: str) -> str:
+    """A value that a file or a command gives for a `duration`, `rate` or `size`, if it is text. Raises ValueError."""
+    if isinstance(value, str):
+        return value
+    example = _EXAMPLES[noun]
+    shown = _cut(str(value).lower() if isinstance(value, bool) else repr(value))
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    how = "needs a unit and quotation marks:" if is_number else f"is not a {noun}: write it like"
+    raise ValueError(f'{shown} {how} "{example}"')
+
+
 def parse_duration(text: str) -> int:
     """Read a duration (`500us`, `20ms`, `1.5s`, `10m`, `2h`) in microseconds.
 

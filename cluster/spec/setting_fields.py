@@ -17,6 +17,7 @@ from cluster.config import (
     parse_duration,
     parse_rate,
     parse_size,
+    written,
 )
 from cluster.spec.application_spec import CommitPolicy, OnRevoked
 from cluster.spec.member_spec import MemberSpec
@@ -81,24 +82,18 @@ def _assignors(value: object) -> Value:
 
 
 def _duration(value: object) -> int:
-    if not isinstance(value, str):
-        raise SettingError(f'{value!r} needs a unit and quotation marks: "30s"')
-    return parse_duration(value)
+    return parse_duration(written(value, "duration"))
 
 
 def _rate(value: object) -> float:
-    if not isinstance(value, str):
-        raise SettingError(f'{value!r} needs a unit and quotation marks: "200/s"')
-    per_second = parse_rate(value)
+    per_second = parse_rate(written(value, "rate"))
     if per_second <= 0:
         raise SettingError("a rate is above 0")
     return per_second
 
 
 def _size(value: object) -> int:
-    if not isinstance(value, str):
-        raise SettingError(f'{value!r} needs a unit and quotation marks: "1KiB"')
-    return parse_size(value)
+    return parse_size(written(value, "size"))
 
 
 def _one_of(*choices: str) -> Callable[[object], str]:

@@ -366,17 +366,19 @@ def batch_split(view: ClusterView, event: e.BatchSplit) -> None:
 @FOLD.handles(e.BatchFailed)
 def batch_failed(view: ClusterView, event: e.BatchFailed) -> None:
     producer = view.producers[event.producer]
-    producer.failed += event.records
+    _failed(producer, event)
     producer.buffered_bytes -= event.freed_bytes
-    producer.last_error = event.error
-    if not event.sent:
-        view.partitions[event.partition].produced += event.records
+    view.partitions[event.partition].produced += 0 if event.sent else event.records
 
 
 @FOLD.handles(e.SendRefused)
 def send_refused(view: ClusterView, event: e.SendRefused) -> None:
-    producer = view.producers[event.producer]
+    _failed(view.producers[event.producer], event)
+
+
+def _failed(producer: ProducerView, event: e.BatchFailed | e.SendRefused) -> None:
     producer.failed += event.records
+    producer.failures[event.error] = producer.failures.get(event.error, 0) + event.records
     producer.last_error = event.error
 
 

@@ -107,7 +107,10 @@ class PartitionView(msgspec.Struct, gc=False):
 
 
 class ProducerView(msgspec.Struct, gc=False):
-    """A producer instance; `sent`, `acked` and `failed` count records, `retries` batches."""
+    """A producer instance; `sent`, `acked` and `failed` count records, `retries` batches.
+
+    `failures`: error → records that failed for it.
+    """
 
     producer: str
     topics: tuple[str, ...]
@@ -119,6 +122,7 @@ class ProducerView(msgspec.Struct, gc=False):
     sent: int = 0
     acked: int = 0
     failed: int = 0
+    failures: dict[str, int] = {}
     retries: int = 0
     requests: int = 0
     batches: int = 0

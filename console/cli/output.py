@@ -2,7 +2,7 @@
 
 import contextlib
 import time
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
@@ -37,7 +37,13 @@ def of_flight(result: "FlightResult", record: Path | None, *, strict: bool = Fal
     lines += ["", *_expectations(result.expectations, strict=strict)]
     violations = result.invariants["violations"]
     lines += [f"  ✖ {violation_text(violation)}" for violation in violations]
-    lines += ["", *_groups(result.view["groups"]), *_crashes(result), _delivery(result.view["delivery"])]
+    lines += [
+        "",
+        *_groups(result.view["groups"]),
+        *_crashes(result),
+        *_failures(result),
+        _delivery(result.view["delivery"]),
+    ]
     return "\n".join(lines)
 
 
@@ -254,6 +260,19 @@ def _crashes(result: "FlightResult") -> Iterable[str]:
         often = "crashed" if times == 1 else f"{each}crashed {times} times"
         now = "runs" if len(names) == 1 else "run"
         yield f"{group}: {listed(names)} {often}{f' and {now} again' if alive else ''}: {reason}"
+
+
+def _failures(result: "FlightResult") -> Iterable[str]:
+    """The records that failed, by error, with their producers."""
+    records: Counter[str] = Counter()
+    producers: defaultdict[str, list[str]] = defaultdict(list)
+    for name, failures in result.failures.items():
+        for error, count in failures.items():
+            records[error] += count
+            producers[error].append(name)
+    for error, count in records.most_common():
+        because = " (a record without a key, in a compacted topic)" if error == "INVALID_RECORD" else ""
+        yield f"{listed(producers[error])}: {count:,} record{'s' * (count != 1)} failed with {error}{because}"
 
 
 def _delivery(delivery: dict[str, Any]) -> str:

@@ -103,6 +103,7 @@ class FlightResult(msgspec.Struct, frozen=True, kw_only=True):
     refused: tuple[CommandRefused, ...] = ()
     crashes: dict[str, tuple[int, str]] = {}  # consumer → how often its process crashed, and the last reason
     not_given: tuple[str, ...] = ()
+    failures: dict[str, dict[str, int]] = {}  # producer → error → records that failed for it
 
     def report(self) -> dict[str, Any]:
         """The object that external tools read (`run --json`)."""
@@ -309,6 +310,7 @@ class _Flight:
             last_events=journal.last_events() if violated else [],
             refused=(*self.refused, *unsaid),
             not_given=tuple(step.text for step, _ in missed),
+            failures={one.producer: one.failures for one in self.simulation.view.producers.values() if one.failures},
             crashes={m.member: (m.crashes, m.last_crash) for m in self.simulation.view.members.values() if m.crashes},
         )
 

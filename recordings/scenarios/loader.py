@@ -19,7 +19,7 @@ from recordings.scenarios.parser import check_defaults, read_scenario
 from recordings.scenarios.toml_lines import Place, locate
 from recordings.scenarios.toml_tables import MOST_PROBLEMS, Problem, TooManyProblemsError
 from recordings.scenarios.toml_text import TomlError, read_text, read_toml
-from recordings.scenarios.validation import check_deadlines, check_scenario
+from recordings.scenarios.validation import check_deadlines, check_scenario, notes_on
 
 __all__ = [
     "LIBRARY", "Scenario", "ScenarioError", "ScenarioErrors", "SettingError", "apply_settings", "library",
@@ -123,6 +123,7 @@ def parse_scenario(text: str, file: str, folder: Path | None = None, *, recorded
     problems += islice(checks, MOST_PROBLEMS)
     if problems:
         raise _errors_of(problems, lines, file)
+    notes += notes_on(spec)
     name = Path(file).name.removesuffix(".toml")
     return Scenario(spec, name, text, file, folder, tuple(_errors_of(notes, lines, file).errors))
 

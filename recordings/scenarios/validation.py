@@ -60,6 +60,23 @@ def check_scenario(spec: ScenarioSpec) -> Iterator[Problem]:
         yield from _expectation(spec, known_names, expectation, ("expect", index))
 
 
+def notes_on(spec: ScenarioSpec) -> Iterator[Problem]:
+    """What Kafka accepts in a configuration and refuses in the flight: the scenario is flown all the same."""
+    compacted = [topic.name for topic in spec.topics if _compacts(topic.topic_config(spec.config)["cleanup.policy"])]
+    for index, producer in enumerate(spec.producers):
+        refusing = [name for name in producer.topics if name in compacted]
+        if refusing and producer.keys.kind == "none":
+            reason = (
+                f"keys: {producer.name} sends records without a key, and {refusing[0]} is compacted: its leaders refuse"
+                ' each with INVALID_RECORD (give keys = { kind = "uniform" })'
+            )
+            yield Problem(("producer", index, "topics"), reason, is_note=True)
+
+
+def _compacts(policy: object) -> bool:
+    return isinstance(policy, tuple) and "compact" in policy
+
+
 def _sizes(spec: ScenarioSpec) -> Iterator[Problem]:
     """Limits on counts: a typing error must not exhaust the machine."""
     partitions, partitions_place = _most(

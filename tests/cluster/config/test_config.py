@@ -189,6 +189,9 @@ def test_a_key_stands_once_in_a_scope_and_names_its_unit_and_source() -> None:
         ("broker", "log.retention.ms", None, None),
         ("broker", "log.retention.ms", "-1", -1),
         ("topic", "min.cleanable.dirty.ratio", "0.25", 0.25),
+        ("topic", "cleanup.policy", " compact , delete ", ("compact", "delete")),
+        ("topic", "cleanup.policy", "", ()),
+        ("broker", "log.cleanup.policy", [], ()),
     ],
 )
 def test_values_are_read_from_files_and_from_text(scope: Scope, name: str, raw: object, value: Value) -> None:
@@ -225,6 +228,10 @@ def test_values_are_read_from_files_and_from_text(scope: Scope, name: str, raw: 
         ("consumer", "isolation.level", "read_commited", "is one of read_uncommitted", "read_committed"),
         ("consumer", "partition.assignment.strategy", ["rnge"], "is one of range", "range"),
         ("consumer", "partition.assignment.strategy", 3, "is a list of words, not 3", None),
+        ("topic", "cleanup.policy", "compact,compact", "values must not be duplicated, and compact is there", None),
+        ("broker", "log.cleanup.policy", "compact,", "a value must not be empty", None),
+        ("topic", "cleanup.policy", "Compact", "is one of delete, compact, not 'Compact'", "compact"),
+        ("broker", "group.consumer.assignors", "", "must not be empty: it is a list of uniform, range", None),
         ("producer", "acks", "two", "is one of all, -1, 1, 0", None),
         ("producer", "acks", True, "is one of all, -1, 1, 0, not true", None),
         ("consumer", "client.rack", 3, "is text, not 3", None),

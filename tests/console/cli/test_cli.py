@@ -76,6 +76,18 @@ def test_a_step_whose_event_does_not_come_is_said_and_is_exit_code_1(
     assert flightdeck("run", small, "--until", "1s").code == 0
 
 
+def test_run_names_the_errors_that_records_failed_with(flightdeck: Flightdeck, small: str) -> None:
+    text = Path(small).read_text()
+    Path(small).write_text(
+        text.replace('name = "orders"', 'name = "orders"\nconfig = { "cleanup.policy" = "compact" }', 1)
+    )
+    ended = flightdeck("run", small, "--until", "6s")
+    failed = [line for line in ended.out.splitlines() if "failed with" in line]
+    assert len(failed) == 1
+    assert failed[0].endswith("records failed with INVALID_RECORD (a record without a key, in a compacted topic)")
+    assert "note: " in ended.err
+
+
 def test_run_json_prints_one_object(flightdeck: Flightdeck, small: str) -> None:
     ended = flightdeck("run", small, "--json", "--seed", 3, "--until", "6s")
     report = json.loads(ended.out)

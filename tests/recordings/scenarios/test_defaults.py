@@ -141,6 +141,31 @@ def test_a_key_without_effect_is_a_note_with_its_line() -> None:
     assert scenario.spec.topics[0].config == {}
 
 
+COMPACTED = """\
+title = "No keys"
+[[topic]]
+name = "prices"
+config = { "cleanup.policy" = "compact,delete" }
+[[topic]]
+name = "orders"
+[[producer]]
+name = "feed"
+topics = ["orders", "prices"]
+"""
+
+
+def test_a_producer_without_keys_on_a_compacted_topic_is_a_note_with_its_line() -> None:
+    why = 'its leaders refuse each with INVALID_RECORD (give keys = { kind = "uniform" })'
+    sends = "f.toml:9: keys: feed sends records without a key, and prices is compacted:"
+    assert [str(note) for note in parse_scenario(COMPACTED, "f.toml").notes] == [f"{sends} {why}"]
+    assert parse_scenario(f'{COMPACTED}keys = {{ kind = "uniform" }}', "f.toml").notes == ()
+    assert parse_scenario(COMPACTED.replace("compact,delete", "delete"), "f.toml").notes == ()
+    by_default = COMPACTED.replace('config = { "cleanup.policy" = "compact,delete" }', "")
+    cluster = '[cluster]\nconfig = { "log.cleanup.policy" = "compact" }\n'
+    (note,) = parse_scenario(f"{by_default}{cluster}", "f.toml").notes
+    assert "orders is compacted" in str(note)
+
+
 def test_notes_do_not_hide_errors_and_many_are_no_error() -> None:
     keys = ", ".join(f'"ssl.key{number}" = 1' for number in range(80))
     many = f"{NOTED.replace('listeners', f'{keys}, listeners')}{TABLES}"
