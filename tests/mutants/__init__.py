@@ -7,7 +7,17 @@ of faults that its swarm must have, because a rule of transactions cannot be bro
 from collections.abc import Callable
 from typing import NamedTuple
 
-from tests.mutants import brokers, cleaner, durations, groups, readers, transactions
+from tests.mutants import (
+    async_consumers,
+    brokers,
+    cleaner,
+    consumer_groups,
+    durations,
+    groups,
+    readers,
+    targets,
+    transactions,
+)
 from tests.mutants.brokers import Patch
 
 __all__ = ["MUTANTS", "Mutant", "Patch"]
@@ -21,6 +31,7 @@ class Mutant(NamedTuple):
 
 
 _COMMITTED = ("transactions", "read_committed")
+_NEW = "consumer_protocol"
 
 _TABLE: tuple[tuple[Callable[[Patch], None], tuple[str, ...]], ...] = (
     (brokers.acknowledges_before_the_high_watermark, ()),
@@ -97,6 +108,18 @@ _TABLE: tuple[tuple[Callable[[Patch], None], tuple[str, ...]], ...] = (
     (cleaner.cleans_what_is_not_decided, ("compacted", "transactions")),
     (cleaner.counts_aborted_records, ("compacted", "transactions")),
     (cleaner.moves_records_to_the_front, ("compacted",)),
+    (consumer_groups.assigns_before_others_gave_up, (_NEW,)),
+    (consumer_groups.forgets_what_must_be_given_up, (_NEW, "coordinator")),
+    (consumer_groups.keeps_the_target_for_ever, (_NEW,)),
+    (consumer_groups.never_looks_at_its_topics_again, (_NEW, "add partitions")),
+    (consumer_groups.never_ends_a_session, (_NEW, "kill members")),
+    (consumer_groups.removes_a_member_without_a_new_epoch, (_NEW, "kill members")),
+    (targets.assigns_every_partition_to_every_member, (_NEW,)),
+    (targets.leaves_one_partition_out, (_NEW,)),
+    (async_consumers.keeps_what_is_not_in_its_target, (_NEW,)),
+    (async_consumers.gives_up_what_it_keeps, (_NEW,)),
+    (async_consumers.reads_on_when_it_is_fenced, (_NEW, "pause", "short_session")),
+    (async_consumers.never_acknowledges, (_NEW,)),
 )
 
 SURVIVORS: dict[str, str] = {

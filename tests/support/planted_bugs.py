@@ -72,7 +72,7 @@ name = "billing"
 topics = ["orders"]
 members = 2
 {member}
-config = {{ "auto.offset.reset" = "earliest", "session.timeout.ms" = 6000, "max.poll.records" = 5{config} }}
+config = {{ "auto.offset.reset" = "earliest", {session}, "max.poll.records" = 5{config} }}
 [group.application]
 per_record = "{per_record}"
 commit = "{commit}"
@@ -117,8 +117,10 @@ def _group(
     per_record: str = "5ms",
     commit: str = "after-each-poll",
     writes: str = 'writes = "invoices"',
+    session: str = '"session.timeout.ms" = 6000',
 ) -> Callable[[], Plan]:
     body = _GROUP.format(
+        session=session,
         producer=producer,
         rate=rate,
         member=member,
@@ -130,6 +132,17 @@ def _group(
     return _planned(body, steps, brokers, cluster)
 
 
+def _new_group(steps: Steps = (), *, brokers: int = 1, per_record: str = "5ms") -> Callable[[], Plan]:
+    return _group(
+        steps,
+        brokers=brokers,
+        cluster=_SHORT_SESSIONS,
+        per_record=per_record,
+        commit="before-processing",
+        session='"group.protocol" = "consumer"',
+    )
+
+
 def _asked(kill: str, group: str, from_s: float, until_s: float, down_s: float = 3) -> Question:
     instants = (round(at_s * SECOND_US) for at_s in (from_s, until_s, down_s))
     from_us, until_us, down_us = instants
@@ -137,6 +150,10 @@ def _asked(kill: str, group: str, from_s: float, until_s: float, down_s: float =
 
 
 _SLOW = (("2s", "slow broker-1 broker-2 to 15ms"), ("2s", "slow broker-1 broker-3 to 15ms"))
+_SHORT_SESSIONS = """"group.consumer.session.timeout.ms" = 6000
+"group.consumer.min.session.timeout.ms" = 6000
+"group.consumer.heartbeat.interval.ms" = 1000
+"group.consumer.min.heartbeat.interval.ms" = 1000"""
 _UNREAD = (("7900ms", "pause billing-1 for 20s"),)  # what is lost from the log meanwhile, it never gets
 _RACKS = '"replica.selector.class" = "org.apache.kafka.common.replica.RackAwareReplicaSelector"'
 _UNCLEAN = 'config = { "min.insync.replicas" = 2, "unclean.leader.election.enable" = true }'
@@ -342,4 +359,13 @@ CASES = {
         _asked("coordinator", "billing", 8.1, 8.3, 10),
     ),
     "the transaction's": Case(_group(commit="transaction"), _asked("coordinator", "readers", 8.0, 8.05)),
+    "the new protocol": Case(
+        _new_group((("10s", "scale billing to 3"), ("14s", "add partitions orders to 5")), per_record="20ms"),
+        _asked("producer", "billing", 8.0, 8.005),
+    ),
+    "the new protocol, and a member dies": Case(_new_group(), _asked("consumer", "billing", 8.0, 8.004, 30)),
+    "the new protocol, then a newcomer": Case(
+        _new_group((("9100ms", "scale billing to 3"),), brokers=3, per_record="20ms"),
+        _asked("coordinator", "billing", 9.1, 9.13, 3),
+    ),
 }

@@ -1,8 +1,8 @@
 """The bounds of the lessons on commits, and which planted bugs the prover finds. Slow: thousands of flights.
 
-FOUND has 53 of 74 planted bugs. A death alone shows a dozen; for the others the scenario (`tests.support.planted_bugs`)
+FOUND has 62 of 86 planted bugs. A death alone shows a dozen; for the others the scenario (`tests.support.planted_bugs`)
 brings a second death, slow followers, a zombie, a late batch or a deadline. `stuck` means: records that are never read.
-Eleven can neither lose nor duplicate, and four are not found, each for its reason.
+Thirteen can neither lose nor duplicate, and eleven are not found, each for its reason.
 """
 
 from functools import cache
@@ -88,6 +88,12 @@ FOUND = {
     "then a newcomer": [("loses_commits_when_it_takes_over", "duplicated"), ("loads_half_of_its_log", "duplicated")],
     "then a member dies": [("answers_before_its_records_are_committed", "duplicated")],
     "the transaction's": [("forgets_what_was_to_be_ended", "lost")],
+    "the new protocol": [("keeps_the_target_for_ever", "stuck"), ("never_looks_at_its_topics_again", "stuck"),
+                         ("assigns_every_partition_to_every_member", "stuck"), ("leaves_one_partition_out", "stuck"),
+                         ("keeps_what_is_not_in_its_target", "duplicated"), ("never_acknowledges", "stuck")],
+    "the new protocol, and a member dies": [("never_ends_a_session", "stuck")],
+    "the new protocol, then a newcomer": [("assigns_before_others_gave_up", "duplicated"),
+                                          ("forgets_what_must_be_given_up", "duplicated")],
 }  # fmt: skip
 """By the scenario of `tests.support.planted_bugs`: the bugs that a prover finds there, and as what."""
 
@@ -101,6 +107,8 @@ NEITHER_LOSES_NOR_DUPLICATES = {
     "lets_no_follower_back_in": "an ISR shrinks for good: the last member of it is waited for, no other replica leads",
     "keeps_fenced_brokers_in_the_isr": "what is committed, all of the ISR has, the fenced broker too",
     "gives_batches_up_early": "the producer learns that they failed, and promised nothing; a retry of theirs is known",
+    "gives_up_what_it_keeps": "it has committed before, and takes the same partitions back where they stood",
+    "removes_a_member_without_a_new_epoch": "a dead member's partitions wait for the next change of the group",
     "deletes_what_is_not_committed": "an operator asked for a deletion; the ledger counts what was deleted as skipped",
     "takes_office_without_a_high_watermark": (
         "readers and ListOffsets (KIP-207) wait until the followers have fetched; they truncate by epochs, not by it"
@@ -123,6 +131,10 @@ NOT_FOUND = {
             "moves_records_to_the_front",
         ),
         "what a cleaning takes counts as skipped, never as lost; invariant L2 holds each cleaning against the log",
+    ),
+    "reads_on_when_it_is_fenced": (
+        "joins again within milliseconds, and gives up what is not in its next target; it repeats where that gives it"
+        " back what another member has read meanwhile"
     ),
     "asks_for_the_epoch_only_once": "needs three elections within one fetch; test_leader_epochs.py has it",
     "takes_markers_of_replaced_coordinators": (
