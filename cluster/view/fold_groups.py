@@ -196,7 +196,7 @@ def _describe(one: RebalanceView, group: GroupView, barrier: OpenRebalance) -> N
     one.detail, one.initial, one.before = barrier.detail, barrier.initial, barrier.generation
     one.assigned_us, one.follows = one.stable_us, barrier.follows
     one.coordinator, one.assignor, one.leader = group.coordinated_by, group.assignor, group.leader
-    one.vote = group.vote
+    one.vote, one.stopped_partition_us, one.reread = group.vote, barrier.stopped_partition_us, barrier.reread
     one.completed_us, one.attempts = barrier.completed_us, barrier.attempts
     one.extensions, one.extended, one.reconciliation = barrier.extensions, barrier.extended, barrier.reconciliation
     joined = sorted(barrier.joined.items(), key=lambda join: join[1])[-NAMES_KEPT:]

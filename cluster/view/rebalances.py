@@ -51,7 +51,8 @@ class OpenRebalance(msgspec.Struct, gc=False):
     is Stable. `removed`: member → the reason of its removal meanwhile. `unowned_since_us`: partition → when it lost its
     owner, also of partitions that have an owner again. `unowned_before_us`: the sum of the time without an owner before
     the rebalance began. `follows`: the generation whose assignment made a member revoke partitions, if that is the
-    cause (KIP-429). `reconciliation`: of a group of the new protocol, whose rebalances have no barrier.
+    cause (KIP-429). `reconciliation`: of a group of the new protocol, whose rebalances have no barrier: members take
+    partitions over while it is open, so `stopped_partition_us` and `reread` count by then.
     """
 
     started_us: int
@@ -74,6 +75,8 @@ class OpenRebalance(msgspec.Struct, gc=False):
     unowned_since_us: dict[str, int] = {}
     unowned_before_us: int = 0
     follows: int = 0
+    stopped_partition_us: int = 0
+    reread: int = 0
     reconciliation: MemberReconciliation | None = None
 
     def member_removed(self, member_id: str, member: str, reason: str) -> None:

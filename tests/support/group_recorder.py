@@ -116,6 +116,7 @@ class CoordinatorNotes:
         self._fresh: dict[
             tuple[str, str], int
         ] = {}  # (group, partition) → the generation that gave it, until it is read
+        self._moving: dict[tuple[str, str], LastRebalance] = {}  # as _fresh, under the new protocol
         self._had: dict[str, dict[str, list[str]]] = {}  # group → who held its partitions when it became Stable
 
     def group(self, partition: str, name: str) -> AnyGroupAsOf | None:
@@ -211,7 +212,8 @@ class CoordinatorNotes:
         """A member has taken over what SyncGroup brought it, for the first time in this generation or once more."""
         if self._given.get((group, member)) != generation:
             self._given[group, member] = generation
-            self._taken(group, generation, added, now_us)
+            self._fresh |= {(group, name): generation for name in added}
+            self._taken(group, generation, now_us)
 
     def target_taken(self, group: str, member: str, generation: int, added: list[str], now_us: int) -> None:
         """A member of the new protocol has taken partitions over in this member epoch, or has some back."""
@@ -220,11 +222,12 @@ class CoordinatorNotes:
             added = [name for name in added if member not in had.get(name, [])]
             for name in added:
                 had.setdefault(name, []).append(member)
-        if added:
-            self._taken(group, generation, added, now_us)
+        current = self._open.get(group) or self.last.get(group)
+        if added and current is not None:
+            self._moving |= {(group, name): current for name in added}
+            self._taken(group, generation, now_us)
 
-    def _taken(self, group: str, generation: int, added: list[str], now_us: int) -> None:
-        self._fresh |= {(group, name): generation for name in added}
+    def _taken(self, group: str, generation: int, now_us: int) -> None:
         last = self.last.get(group)
         if last is not None and last.generation == generation and group not in self._open:
             last.took_us = now_us - last.started_us
@@ -236,6 +239,9 @@ class CoordinatorNotes:
 
     def positioned(self, group: str, partition: str, behind: int) -> None:
         """A member begins this far behind where the group had read; it counts for what a rebalance has just given."""
+        reconciled = self._moving.pop((group, partition), None)
+        if reconciled is not None:
+            reconciled.reread += behind
         generation = self._fresh.pop((group, partition), None)
         if generation in self._all[group]:
             self._all[group][generation].reread += behind

@@ -84,6 +84,12 @@ class _Group:
         self.highest: dict[str, int] = {}
         self.assigned_in: dict[str, int] = {}
         self.share: dict[str, int] = {}  # member → the generation of its partitions
+        self.reconciles = False  # a group of the new protocol
+        self.round = 0  # counts its rebalances
+        self.moved_in: dict[str, int] = {}  # partition → the round that moved it, until it is read
+        self.closed_rounds: set[int] = set()
+        self.again: Counter[int] = Counter()  # round → records read again
+        self.had: dict[str, set[str]] = {}  # partition → its holders when the last round was over
         self.lags: list[tuple[int, int]] = []  # (instant, time lag) of each sample
 
 
@@ -133,7 +139,7 @@ class IndependentBill:
                 "by_cause": dict(Counter(group.causes[1:])),
                 "delivered": group.delivered,
                 "duplicated": group.duplicated,
-                "reread": group.reread,
+                "reread": group.reread + sum(group.again[each] for each in group.closed_rounds),
                 "skipped": group.skipped,
                 "dead_lettered": group.dead_lettered,
                 **_peak(samples),
@@ -274,6 +280,9 @@ class IndependentBill:
     def _group_declared(self, line: Line, _: int) -> None:
         self.groups[line["group"]] = _Group(line)
 
+    def _group_protocol_declared(self, line: Line, _: int) -> None:
+        self.groups[line["group"]].reconciles = line["protocol"] == "consumer"
+
     def _member_declared(self, line: Line, _: int) -> None:
         self.group_of[line["member"]] = line["group"]
 
@@ -286,6 +295,7 @@ class IndependentBill:
         group.coordinator = line["broker"]
         if group.open_cause is None:
             group.open_cause = line["cause"]
+            group.round += 1
 
     def _join_barrier_completed(self, line: Line, _: int) -> None:
         group = self.groups[line["group"]]
@@ -316,6 +326,8 @@ class IndependentBill:
             group.causes.append(group.open_cause)
             group.closed.add(group.generation)
             group.open_cause = None
+            group.closed_rounds.add(group.round)
+            group.had = {name: set(holders) for name, holders in group.holders.items()}
 
     def _group_loaded(self, line: Line, _: int) -> None:
         group = self.groups[line["group"]]
@@ -398,9 +410,17 @@ class IndependentBill:
             group.parts.setdefault(name, _Part())
             self._read(name, at_us)
         self.passages[member].append((at_us, "assigned" if self.held[member] else "idle"))
-        if group.share.get(member) != line["generation"]:
+        if group.reconciles:
+            self._moved(group, member, line["partitions"])
+        elif group.share.get(member) != line["generation"]:
             group.share[member] = line["generation"]
             group.assigned_in |= dict.fromkeys(line["partitions"], line["generation"])
+
+    def _moved(self, group: _Group, member: str, names: Iterable[str]) -> None:
+        for name in names:
+            if group.open_cause is not None or member not in group.had.setdefault(name, set()):
+                group.moved_in[name] = group.round
+                group.had.setdefault(name, set()).add(member)
 
     def _partitions_revoked(self, line: Line, at_us: int) -> None:
         member = line["member"]
@@ -449,6 +469,7 @@ class IndependentBill:
             generation = group.assigned_in.pop(name, None)
             if generation in group.closed:
                 group.reread += max(0, group.highest[name] - offset)
+            group.again[group.moved_in.pop(name, -1)] += max(0, group.highest[name] - offset)
 
     def _poll_returned(self, line: Line, _: int) -> None:
         highest = self.groups[line["group"]].highest

@@ -130,7 +130,7 @@ BREAKS: list[tuple[str, str, Callable[[pytest.MonkeyPatch], None]]] = [
     ("a log is not cut", "unclean-election", lambda patch: patch.setattr(ledger, "taken_over", _nothing)),
     ("first positions count for nothing", "two-groups", lambda patch: patch.setattr(ledger, "begins", _nothing)),
     ("commits pass nothing", "commit-before-processing", lambda patch: patch.setattr(delivery, "_passed", _empty)),
-    ("deletions skip nothing", "offset-reset", lambda patch: patch.setattr(delivery, "_skipped", _empty)),
+    ("deletions skip nothing", "offset-reset", lambda patch: patch.setattr(delivery, "_deleted", _empty)),
     ("ABORT markers are not read", "transaction-abort", lambda patch: patch.setattr(ledger, "ended", _nothing)),
     (
         "nothing is acknowledged",

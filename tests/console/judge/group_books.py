@@ -100,6 +100,7 @@ class GroupBook(msgspec.Struct):
     last_owner: dict[str, str] = {}
     taken: dict[str, int] = {}
     awaiting_position: dict[str, int] = {}
+    to_read: dict[str, RebalanceBook] = {}  # under the new protocol: what moved, not yet positioned, and in which one
     missing: set[str] = set()  # what its assignees did not have when the last rebalance was over
     highest: dict[str, int] = {}
 
@@ -323,17 +324,24 @@ class GroupBooks:
         for name in event.partitions:
             group.owners[name] = None
             if (since := group.unowned_since_us.pop(name, None)) is not None:
-                group.gaps.append(Gap(since, event.at_us, len(group.rebalances)))
+                if group.new is not None and group.under_way is not None:  # its members take over one after the other
+                    group.under_way.given_up_us += event.at_us - max(since, group.under_way.started_us)
+                else:
+                    group.gaps.append(Gap(since, event.at_us, len(group.rebalances)))
         names = event.partitions
         if group.new is not None:
             names = tuple(name for name in names if group.under_way is not None or name in group.missing)
             if not names:
                 return
+            current = group.under_way or (group.rebalances[-1] if group.rebalances else None)
+            if current is not None:
+                group.to_read.update(dict.fromkeys(names, current))
         elif group.taken.get(event.member) == event.generation:
             return
         group.taken[event.member] = event.generation
         group.missing.difference_update(names)
-        group.awaiting_position.update(dict.fromkeys(names, event.generation))
+        if group.new is None:
+            group.awaiting_position.update(dict.fromkeys(names, event.generation))
         if group.rebalances and group.rebalances[-1].generation == event.generation and group.under_way is None:
             group.rebalances[-1].assigned_us = event.at_us
 
@@ -358,6 +366,9 @@ class GroupBooks:
             generation = group.awaiting_position.pop(name, None)
             again = group.highest.get(name, offset) - offset
             group.highest.setdefault(name, offset)
+            mover = group.to_read.pop(name, None)
+            if mover is not None and again > 0:
+                mover.reread += again
             if generation is not None and again > 0:
                 for rebalance in reversed(group.rebalances):
                     if rebalance.generation == generation:
