@@ -176,7 +176,7 @@ def partitions_assigned(view: ClusterView, event: e.PartitionsAssigned) -> None:
         since = group.unowned_since_us.pop(name, None)
         if since is not None:
             group.stopped_partition_us += event.at_us - since
-            _charge(group, since, event.at_us)
+            group.owner_found(since, event.at_us)
     taken, generation = event.partitions, event.generation
     if group.consumer is not None:
         taken, generation = group.consumer.taken(event.member, taken), group.generation
@@ -189,15 +189,6 @@ def partitions_assigned(view: ClusterView, event: e.PartitionsAssigned) -> None:
     last = group.rebalances[-1] if group.rebalances else None
     if last is not None and last.generation == event.generation and group.under_way is None:
         last.assigned_us = event.at_us
-
-
-def _charge(group: GroupView, since_us: int, now_us: int) -> None:
-    """Count the time of a partition without an owner for the rebalance that gives it one."""
-    opened = None if group.consumer is None else group.consumer.rebalance
-    if opened is not None:  # members of the new protocol take partitions over while the rebalance goes on
-        opened.stopped_partition_us += now_us - max(since_us, opened.started_us)
-    elif group.rebalances and since_us <= group.rebalances[-1].stable_us:  # else a static member's absence explains it
-        group.rebalances[-1].stopped_partition_us += now_us - max(since_us, group.rebalances[-1].started_us)
 
 
 @FOLD.handles(e.PartitionsRevoked)
@@ -271,19 +262,7 @@ def positions_reset(view: ClusterView, event: e.PositionsReset) -> None:
         generation = group.given_in.pop(name, None)  # none for a seek or a reset of an owned partition
         reread = max(0, reader.highest_position - offset)
         if reread and generation is not None:
-            _blame(group, generation, reread)
-
-
-def _blame(group: GroupView, generation: int, reread: int) -> None:
-    """Count records read again for the rebalance that assigned their partition; a group epoch may be one of several."""
-    opened = None if group.consumer is None else group.consumer.rebalance
-    if opened is not None and generation > opened.generation:
-        opened.reread += reread
-        return
-    for one in reversed(group.rebalances):
-        if one.generation == generation or (group.consumer is not None and one.before < generation < one.generation):
-            one.reread += reread
-            return
+            group.read_again(generation, reread)
 
 
 @FOLD.handles(e.PollReturned)

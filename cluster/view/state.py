@@ -281,6 +281,27 @@ class GroupView(msgspec.Struct, gc=False):
         """The open rebalance, of either protocol."""
         return self.open_rebalance if self.consumer is None else self.consumer.rebalance
 
+    def owner_found(self, since_us: int, now_us: int) -> None:
+        """Charge the time of a partition without an owner to the rebalance that gives it one."""
+        opened = None if self.consumer is None else self.consumer.rebalance
+        if opened is not None:  # members of the new protocol take partitions over while the rebalance goes on
+            opened.stopped_partition_us += now_us - max(since_us, opened.started_us)
+        elif (
+            self.rebalances and since_us <= self.rebalances[-1].stable_us
+        ):  # else a static member's absence explains it
+            self.rebalances[-1].stopped_partition_us += now_us - max(since_us, self.rebalances[-1].started_us)
+
+    def read_again(self, generation: int, records: int) -> None:
+        """Charge records to the rebalance that assigned their partition; `generation` may be one of its epochs."""
+        opened = None if self.consumer is None else self.consumer.rebalance
+        if opened is not None and generation > opened.generation:
+            opened.reread += records
+            return
+        for one in reversed(self.rebalances):
+            if one.generation == generation or (self.consumer is not None and one.before < generation < one.generation):
+                one.reread += records
+                return
+
 
 class FaultView(msgspec.Struct, gc=False):
     """A fault in force; `ends_at_us` is NEVER for a fault that lasts until a command ends it.
