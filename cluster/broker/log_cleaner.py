@@ -32,7 +32,7 @@ class LogCleaner:
             self._host.after(0, self._work, None)
 
     def _compacted(self) -> list[Replica]:
-        return [replica for replica in self._host.replicas.values() if replica.log.segments is not None]
+        return [replica for replica in self._host.replicas.values() if replica.log.compacted]
 
     def _work(self, _: None) -> None:
         while self._clean_filthiest():

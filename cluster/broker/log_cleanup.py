@@ -38,7 +38,7 @@ class LogCleanup:
 
     def _check_retention(self, _: None) -> None:
         for replica in self._host.replicas.values():
-            if replica.log.segments is None:  # else the log cleaner does it
+            if not replica.log.compacted:  # else the log cleaner does it
                 clean_up(replica)
         self._host.after(self._config.log_retention_check_us, self._check_retention, None)
 

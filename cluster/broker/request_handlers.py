@@ -109,7 +109,7 @@ class BrokerRequests:
         if batch.bytes > replica.max_message_bytes:
             reached("append: too large")
             return ErrorCode.MESSAGE_TOO_LARGE, -1, False
-        if replica.log.segments is not None and (not batch.keys or NO_KEY in batch.keys):
+        if replica.log.compacted and (not batch.keys or NO_KEY in batch.keys):
             reached("append: no key in a compacted topic")
             return ErrorCode.INVALID_RECORD, -1, False
         producers = replica.log.producers

@@ -48,6 +48,11 @@ SET_IN_FLIGHT: dict[str, tuple[str, ...]] = {
         "message.max.bytes",
         "min.insync.replicas",
         "unclean.leader.election.enable",
+        "log.cleanup.policy",
+        "log.cleaner.min.cleanable.ratio",
+        "log.cleaner.min.compaction.lag.ms",
+        "log.cleaner.max.compaction.lag.ms",
+        "log.cleaner.delete.retention.ms",
     ),
     "topic": (
         "max.message.bytes",
@@ -57,6 +62,11 @@ SET_IN_FLIGHT: dict[str, tuple[str, ...]] = {
         "retention.bytes",
         "segment.bytes",
         "segment.ms",
+        "cleanup.policy",
+        "min.cleanable.dirty.ratio",
+        "min.compaction.lag.ms",
+        "max.compaction.lag.ms",
+        "delete.retention.ms",
     ),
 }
 """Keys of brokers and topics that `set` changes in a running cluster (`cluster.simulation.set_command` knows how)."""

@@ -2,10 +2,12 @@
 
 Events do not contain keys, so a flight gives access to its replicas' logs. A book of each compacted partition holds
 what its leader appended: offset, key, whether it is a tombstone. After each cleaning the log below its cleaned end is
-held against the book. It is not judged in a `lossy` partition, nor behind a fork of logs (`LogState.unobserved`), nor
-where a log has records that no leader was seen to append.
+held against the book. A topic that a step of the scenario makes compacted has its books from the beginning. L2 is not
+judged in a `lossy` partition, nor behind a fork of logs (`LogState.unobserved`), nor where a log has records that no
+leader was seen to append: those from before an operator made the topic compacted.
 """
 
+from collections.abc import Collection
 from typing import NamedTuple
 
 from cluster import events as e
@@ -28,15 +30,15 @@ class AppendedRecord(NamedTuple):
 
 
 class CompactionInvariants:
-    """Judges each cleaning. `log_of`: the replicas' logs."""
+    """Judges each cleaning. `log_of`: the replicas' logs; `later`: topics that a step makes compacted."""
 
-    def __init__(self, view: ClusterView, logs: dict[str, LogState], log_of: LogLookup) -> None:
-        self._view, self._logs, self._log_of = view, logs, log_of
+    def __init__(
+        self, view: ClusterView, logs: dict[str, LogState], log_of: LogLookup, later: Collection[str] = ()
+    ) -> None:
+        self._view, self._logs, self._log_of, self._later = view, logs, log_of, later
         self._books: dict[str, list[AppendedRecord]] = {}
         self._cleaned: dict[str, dict[int, int]] = {}  # partition → broker → the end of its last cleaning
-        self._kept_us: dict[
-            str, dict[int, int]
-        ] = {}  # partition → a tombstone's offset → when a cleaning first kept it
+        self._kept_us: dict[str, dict[int, int]] = {}  # partition → a tombstone's offset → its first delete horizon
 
     def handlers(self) -> Handlers:
         """Event class → the method that judges it."""
@@ -48,7 +50,7 @@ class CompactionInvariants:
         if event.marker or event.leader_epoch < self._logs[name].taken:
             return
         log = self._log_of(self._view.partitions[name].taken_by, name)
-        if log is None or log.segments is None:
+        if log is None or (log.segments is None and self._view.partitions[name].topic not in self._later):
             return
         book = self._books.setdefault(name, [])
         while book and book[-1].offset >= first:  # truncated since
@@ -82,9 +84,11 @@ class CompactionInvariants:
             if not self._aborted(name, known[offset]):
                 latest[key] = offset
         kept = self._kept_us.setdefault(name, {})
+        assert log.segments is not None
+        horizon_us = event.at_us + log.segments.in_force.delete_retention_us
         for offset in there:
             if known[offset].tombstone:
-                kept.setdefault(offset, event.at_us)
+                kept[offset] = min(kept.get(offset, horizon_us), horizon_us)
         self._forget(event)
 
     def _records(self, event: e.LogCompacted, log: PartitionLog) -> dict[int, int]:
@@ -112,8 +116,6 @@ class CompactionInvariants:
 
         A follower may have fetched from a log that was cleaned further: that had a later record of the key.
         """
-        assert log.segments is not None
-        retention_us = log.segments.config.delete_retention_us
         kept = self._kept_us.get(event.partition, {})
         further = self._last(event.partition, max(self._cleaned.get(event.partition, {}).values(), default=0))
         removed = [*zip(event.removed_from, event.removed_to, strict=True)]
@@ -127,7 +129,7 @@ class CompactionInvariants:
             where = f"{event.partition} of broker-{event.broker}: offset {offset}"
             if not record.tombstone:
                 broken("L2", event, f"{where}, the last record of its key, is gone")
-            if offset not in kept or kept[offset] + retention_us > event.at_us:
+            if offset not in kept or kept[offset] > event.at_us:
                 broken("L2", event, f"{where}, a tombstone, is gone before delete.retention.ms")
 
     def _aborted(self, name: str, record: AppendedRecord) -> bool:

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from cluster import events as e
+from cluster.commands import Set
 from cluster.invariants.assignments import AssignmentInvariants
 from cluster.invariants.committed_reads import CommittedReads
 from cluster.invariants.compaction import CompactionInvariants
@@ -63,7 +64,7 @@ class Invariants:
         if log_of is not None:
             self._watch(ReplicaInvariants(known, log_of).handlers())
             if "compacted topic" in declared:
-                self._watch(CompactionInvariants(view, known, log_of).handlers())
+                self._watch(CompactionInvariants(view, known, log_of, _compacted_later(spec)).handlers())
         self._handlers_of = self._handlers.get
         self.in_force = tuple(
             name
@@ -104,6 +105,14 @@ def _policy(spec: ScenarioSpec, topic: TopicSpec) -> tuple[str, ...]:
     return policy
 
 
+def _compacted_later(spec: ScenarioSpec) -> frozenset[str]:
+    """The topics that a step makes compacted."""
+    given = [step.command for step in spec.steps if isinstance(step.command, Set)]
+    scopes = {each.scope for each in given if "cleanup.policy" in each.key and "compact" in each.value}
+    names = {topic.name for topic in spec.topics}
+    return frozenset(names & scopes if scopes <= names else names)
+
+
 def _declared(spec: ScenarioSpec) -> dict[str, None]:
     """The kinds of declared objects that sentences need: groups, transactional ids, …"""
     found: dict[str, None] = {}
@@ -113,7 +122,7 @@ def _declared(spec: ScenarioSpec) -> dict[str, None]:
         found["consumer group"] = None
     if any(group.autoscaler is not None for group in spec.groups):
         found["autoscaler"] = None
-    if any("compact" in _policy(spec, topic) for topic in spec.topics):
+    if _compacted_later(spec) or any("compact" in _policy(spec, topic) for topic in spec.topics):
         found["compacted topic"] = None
     if _strict_producers(spec):
         found["acks=all"] = None

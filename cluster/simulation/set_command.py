@@ -166,6 +166,16 @@ def _topic_retention(cluster: RunningCluster, after: ScenarioSpec, topic: TopicS
         replica.retention = retention
 
 
+def _topic_compaction(cluster: RunningCluster, after: ScenarioSpec, topic: TopicSpec) -> None:
+    """Set what the cleaner and retention read (`UnifiedLog.updateConfig`); an idle cleaner looks at once."""
+    config = LogConfig.of(topic.topic_config(after.config))
+    for broker, replica in _replicas_of(cluster, topic):
+        replica.retention = config.retention
+        replica.log.compact_by(config.compaction)
+        if broker.running:
+            broker.log_cleaner.start()
+
+
 def _topic_max_message_bytes(cluster: RunningCluster, after: ScenarioSpec, topic: TopicSpec) -> None:
     """Set the limit, which leaders apply to the next Produce request."""
     most = LogConfig.of(topic.topic_config(after.config)).max_message_bytes
@@ -191,12 +201,17 @@ TOPIC_SETTERS: dict[str, TopicSetter] = {
     "retention.bytes": _topic_retention,
     "segment.bytes": _topic_retention,
     "segment.ms": _topic_retention,
+    "cleanup.policy": _topic_compaction,
+    "min.cleanable.dirty.ratio": _topic_compaction,
+    "min.compaction.lag.ms": _topic_compaction,
+    "max.compaction.lag.ms": _topic_compaction,
+    "delete.retention.ms": _topic_compaction,
 }
 """Topic keys that change in flight, and how."""
 
 
 def _for_topics(key: str) -> BrokerSetter:
-    """The setter of a broker key that topics fall back to: it changes the topics without a value of their own."""
+    """The setter of the broker key behind this topic key: it changes the topics without a value of their own."""
 
     def change_topics(cluster: RunningCluster, after: ScenarioSpec, broker: Broker) -> None:
         del broker
@@ -218,6 +233,11 @@ BROKER_SETTERS: dict[str, BrokerSetter] = {
     "message.max.bytes": _for_topics("max.message.bytes"),
     "min.insync.replicas": _for_topics("min.insync.replicas"),
     "unclean.leader.election.enable": _for_topics("unclean.leader.election.enable"),
+    "log.cleanup.policy": _for_topics("cleanup.policy"),
+    "log.cleaner.min.cleanable.ratio": _for_topics("min.cleanable.dirty.ratio"),
+    "log.cleaner.min.compaction.lag.ms": _for_topics("min.compaction.lag.ms"),
+    "log.cleaner.max.compaction.lag.ms": _for_topics("max.compaction.lag.ms"),
+    "log.cleaner.delete.retention.ms": _for_topics("delete.retention.ms"),
 }
 """Broker keys that change in flight, and the setter for each broker concerned."""
 

@@ -37,7 +37,7 @@ class LogToClean(NamedTuple):
     def wanted(self) -> bool:
         """Whether the log is dirty enough, or has a record that waits too long."""
         due = self.needs_compaction_now and self.cleanable_bytes > 0
-        return due or self.cleanable_ratio > self.segments.config.min_cleanable_dirty_ratio
+        return due or self.cleanable_ratio > self.segments.in_force.min_cleanable_dirty_ratio
 
 
 def log_to_clean(log: PartitionLog, retention: Retention, last_stable_offset: int, now_us: int) -> LogToClean | None:
@@ -65,7 +65,7 @@ def reset_checkpoint(segments: SegmentList, log_start: int, log_end: int) -> Non
 
 def first_uncleanable(segments: SegmentList, last_stable_offset: int, now_us: int) -> int:
     """The first offset that is not decided, not in a closed segment, or too young."""
-    young, least_us = NO_OFFSET, segments.config.min_compaction_lag_us
+    young, least_us = NO_OFFSET, segments.in_force.min_compaction_lag_us
     if least_us > 0:
         for segment in _from(segments.closed, segments.first_dirty):
             if segment.newest_us > now_us - least_us:
@@ -77,7 +77,7 @@ def first_uncleanable(segments: SegmentList, last_stable_offset: int, now_us: in
 def max_lag_exceeded(segments: SegmentList, now_us: int) -> bool:
     """Whether a dirty segment began more than `max.compaction.lag.ms` ago (`LogCleanerManager.maxCompactionDelay`)."""
     begun = [segment.first_us for segment in _from(segments.closed, segments.first_dirty) if segment.first_us > 0]
-    return min(begun, default=NO_OFFSET) < now_us - segments.config.max_compaction_lag_us
+    return min(begun, default=NO_OFFSET) < now_us - segments.in_force.max_compaction_lag_us
 
 
 def filthiest(logs: Iterable[LogToClean]) -> LogToClean | None:

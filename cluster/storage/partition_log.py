@@ -35,7 +35,7 @@ class PartitionLog:
     removed from the leader's log before this replica fetched them. `producers` and `transactions`
     are up to date while the replica leads (`recall_producers`). Records below `flushed` are on disk.
     `deleted` (ground truth): the serial numbers of each producer's records that retention or compaction deleted here.
-    `segments`: of a log that is compacted, else None. Such a log may have gaps: offsets without a batch.
+    `segments`: of a log that is or was compacted, else None. Such a log may have gaps: offsets without a batch.
     """
 
     __slots__ = (
@@ -217,6 +217,18 @@ class PartitionLog:
             self.deleted = {}
         return self.deleted.setdefault(producer, IntervalSet())
 
+    @property
+    def compacted(self) -> bool:
+        """Whether the topic's `cleanup.policy` compacts this log now."""
+        return self.segments is not None and self.segments.config is not None
+
+    def compact_by(self, config: CompactionConfig | None) -> None:
+        """Compact by another configuration from now on, or no more. The cleaner goes on from its checkpoint."""
+        if self.segments is not None:
+            self.segments.config = config
+        elif config is not None:
+            self.segments = SegmentList(config, self.log_start)
+
     def clean(self, high_watermark: int) -> None:
         """Compact an internal topic: keep the newest record of each key, among records that no crash can lose."""
         self.batches.clean(min(high_watermark, self.flushed))
@@ -231,7 +243,7 @@ class PartitionLog:
         before = [batch for batch in self.batches if batch.base_offset < end]
         latest = offset_map(_ending_after(before, dirty), dirty, end, index.collect(dirty, end)[0])
         transactions = CleanedTransactions(index.collect(self.log_start, end)[0])
-        keeps_us, last = segments.config.delete_retention_us, memory.states.last_records()
+        keeps_us, last = segments.in_force.delete_retention_us, memory.states.last_records()
         rules = BatchFilter(latest, transactions, last, end, now_us, keeps_us)
         result = compact(before, rules)
         left = {batch.base_offset for batch in result.batches if batch.marker}

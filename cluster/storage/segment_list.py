@@ -3,7 +3,8 @@
 A log without compaction works its segments out when retention looks, from the batches (`cluster.storage.retention`).
 Compaction changes the sizes of batches, and must not move the borders of segments: so a compacted log keeps them. They
 are read from the batches when they are needed, by the same rule (`LogSegment.shouldRoll`). The last segment is the
-active one. `first_dirty` is the cleaner's checkpoint. `removed_markers` (ground truth): the offsets in the log's gaps
+active one. `first_dirty` is the cleaner's checkpoint; `config` is None while the topic's policy compacts no more: what
+was removed stays removed. `removed_markers` (ground truth): the offsets in the log's gaps
 at which markers stood, not records. Source: `LogSegments`, `LogCleanerManager`.
 """
 
@@ -31,9 +32,15 @@ class SegmentList:
 
     __slots__ = ("active", "closed", "config", "first_dirty", "removed_markers")
 
-    def __init__(self, config: CompactionConfig) -> None:
-        self.config = config
-        self.start_over(0)
+    def __init__(self, config: CompactionConfig, log_start: int = 0) -> None:
+        self.config: CompactionConfig | None = config
+        self.start_over(log_start)
+
+    @property
+    def in_force(self) -> CompactionConfig:
+        """The configuration of a log that is compacted now."""
+        assert self.config is not None
+        return self.config
 
     def start_over(self, offset: int) -> None:
         """The log was emptied and continues at an offset."""

@@ -229,3 +229,71 @@ def test_random_flights_with_every_trouble(seed: int) -> None:
     scenario = all_compacted(fateful(seed), seed)
     assert delivery_errors(scenario, seed) == []
     held(scenario)
+
+
+# --- keys that `set` changes in flight --------------------------------------------------------------------------------
+
+DELETE: dict[str, Value] = {"cleanup.policy": ("delete",)}
+IN_FLIGHT = {
+    "made compacted": compacted((30.0, "set prices cleanup.policy compact"), (50.0, "crash broker-2"), config=DELETE),
+    "for a while not": compacted(
+        (30.0, "set prices cleanup.policy delete"),
+        (50.0, "set prices cleanup.policy compact"),
+        (55.0, "kill broker-3 for 10s"),
+    ),
+    "no more, and retention": compacted(
+        (40.0, "set prices cleanup.policy delete"), (60.0, "set prices retention.ms 9000")
+    ),
+    "every other key": compacted(
+        (20.0, "set prices min.compaction.lag.ms 15000"),
+        (40.0, "set prices delete.retention.ms 5000"),
+        (50.0, "set prices max.compaction.lag.ms 20000"),
+        (60.0, "set prices min.cleanable.dirty.ratio 0.9"),
+        (80.0, "set prices delete.retention.ms 50000"),
+    ),
+    "in transactions": in_transactions(
+        (30.0, "set prices cleanup.policy delete"), (50.0, "set prices cleanup.policy compact")
+    ),
+}
+
+
+@pytest.mark.parametrize("name", IN_FLIGHT)
+def test_the_fate_of_each_record_is_the_truth_while_the_policy_changes(name: str) -> None:
+    """And L2 holds, in logs that were not compacted from the beginning, too."""
+    assert delivery_errors(IN_FLIGHT[name]) == []
+    held(IN_FLIGHT[name])
+
+
+def cleanings(scenario: ScenarioSpec) -> list[e.LogCompacted]:
+    seen: list[e.LogCompacted] = []
+
+    def see(event: e.Event) -> None:
+        if isinstance(event, e.LogCompacted):
+            seen.append(event)
+
+    fly(make_plan(Scenario(scenario, "compacted", "")), log=see)
+    return seen
+
+
+def test_a_topic_is_compacted_while_its_policy_says_so() -> None:
+    assert min(each.at_us for each in cleanings(IN_FLIGHT["made compacted"])) == 30 * SECOND_US
+    between = [each.at_us for each in cleanings(IN_FLIGHT["for a while not"])]
+    assert min(between) < 30 * SECOND_US
+    assert not [at_us for at_us in between if 30 * SECOND_US < at_us < 50 * SECOND_US]
+    assert max(between) >= 50 * SECOND_US
+
+
+def test_the_policy_of_the_cluster_is_that_of_topics_without_one() -> None:
+    scenario = compacted((30.0, "set cluster log.cleanup.policy compact"), until_s=60)
+    config = {key: value for key, value in scenario.topics[0].config.items() if key != "cleanup.policy"}
+    topics = (msgspec.structs.replace(scenario.topics[0], config=config),)
+    assert cleanings(msgspec.structs.replace(scenario, topics=topics))
+    assert min(each.at_us for each in cleanings(scenario)) < 30 * SECOND_US
+
+
+def test_a_cleaner_that_breaks_a_log_which_became_compacted_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+    plan = make_plan(Scenario(IN_FLIGHT["made compacted"], "compacted", ""), until_us=60 * SECOND_US)
+    assert fly(plan).invariants["violations"] == []
+    cleaner.removes_the_last_record_of_a_key(monkeypatch)
+    (violation,) = fly(plan).invariants["violations"]
+    assert violation["invariant"] == "L2"
