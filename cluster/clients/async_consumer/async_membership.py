@@ -40,10 +40,10 @@ class AsyncMembership(GroupMembership):
         super().__init__(consumer, application)
         self.states, self.left, self.dead = CONSUMER_MEMBER_STATES, _S.LEFT, _S.DEAD
         self.lookup = CoordinatorLookup(consumer)
-        self.thread = self._network = NetworkThread(consumer, self.lookup)
+        self.thread = self._network = NetworkThread(consumer, self.lookup, self._fail)
         self._listener = RebalanceListener(consumer, application, self._network)
         self.positions = Positions(consumer, with_epoch=True)
-        self.commits = OffsetCommits(consumer, self._commit_failed)
+        self.commits = OffsetCommits(consumer, self._commit_failed, retries=False)
         self.reset()
 
     def reset(self) -> None:
@@ -55,7 +55,7 @@ class AsyncMembership(GroupMembership):
         self.manager = MembershipManager(self._consumer, self.epoch_changed, self.release_as_lost, self.act_soon)
         self.heartbeats = HeartbeatRequestManager(self._consumer, self.manager)
         self._consumer.stable = True  # commits need no membership: the coordinator refuses them
-        self._lost = False
+        self._lost, self._failure = False, ""
         self._committed: PendingReconciliation | None = None
         self._commit_until_us = 0
 
@@ -118,8 +118,11 @@ class AsyncMembership(GroupMembership):
         """Do the next thing that poll() has to do for the group."""
         if self._lost:
             self._lost = False
+            self._commit_if_due()
             self._consumer.give_up(self._consumer.owned, lost=True)
             self.manager.released()
+            if self._failure:
+                self._consumer.fail(self._failure)
         elif self.manager.joins_at_poll:
             self.manager.join_at_poll()
         elif self._committed is not None:
@@ -131,6 +134,16 @@ class AsyncMembership(GroupMembership):
             self.positions.validation.ask()
         else:
             await self.positions.find()
+
+    def _commit_if_due(self) -> None:
+        """Send a due auto commit before onPartitionsLost: refused, unless the group is empty.
+
+        Source: `ApplicationEventProcessor`, whose AsyncPollEvent commits before anything else.
+        """
+        consumer = self._consumer
+        if consumer.auto_commit and consumer.timeline.now_us >= consumer.next_auto_commit_us:
+            self.commits.send(during="poll")
+            consumer.schedule_auto_commit()
 
     # --- reconciliation -----------------------------------------------------------------------------------------------
 
@@ -218,6 +231,13 @@ class AsyncMembership(GroupMembership):
         if consumer.owned:
             consumer.give_up(consumer.owned, lost=True)
         self.manager.released()
+
+    def _fail(self, reason: str) -> None:
+        """Let poll() throw, behind onPartitionsLost."""
+        if self._lost:
+            self._failure = reason
+        else:
+            self._consumer.fail(reason)
 
     def act_soon(self) -> None:
         """Let poll() and the background thread look at the member again."""

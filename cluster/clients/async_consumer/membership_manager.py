@@ -141,6 +141,7 @@ class MembershipManager:
         """Become FATAL: nothing is sent any more. A member that leaves keeps nothing anyway."""
         leaving = self.leaving or self._consumer.state is _S.UNSUBSCRIBED
         self._transition(_S.FATAL, reason)
+        self._set_epoch(JOIN_EPOCH)  # commits carry none any more
         if not leaving:
             self._release()
 

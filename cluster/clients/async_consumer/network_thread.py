@@ -6,6 +6,7 @@ Fetches and commits are sent when poll() asks for them, as by the classic consum
 Source: `ConsumerNetworkThread`, `CoordinatorRequestManager`.
 """
 
+from collections.abc import Callable
 from functools import partial
 
 from cluster.clients.async_consumer.heartbeat_request_manager import HeartbeatRequestManager
@@ -18,10 +19,13 @@ from cluster.virtual_time.waiting import NEVER_US
 
 
 class NetworkThread(BackgroundThread):
-    """The thread of one member. It sends nothing before the application's first poll()."""
+    """The thread of one member. It sends nothing before the application's first poll().
 
-    def __init__(self, consumer: ConsumerHost, lookup: CoordinatorLookup) -> None:
-        self._consumer, self._lookup = consumer, lookup
+    `failed` gets what poll() must throw.
+    """
+
+    def __init__(self, consumer: ConsumerHost, lookup: CoordinatorLookup, failed: Callable[[str], None]) -> None:
+        self._consumer, self._lookup, self._failed = consumer, lookup, failed
         self._waiter: Waiter | None = None
         self._heartbeats: HeartbeatRequestManager | None = None
         self._paused = False
@@ -74,5 +78,5 @@ class NetworkThread(BackgroundThread):
         assert self._heartbeats is not None
         failure = self._heartbeats.answered(request, response)
         if failure is not None:
-            self._consumer.fail(failure)
+            self._failed(failure)
         self.wake()

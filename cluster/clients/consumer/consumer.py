@@ -291,7 +291,7 @@ class Consumer(ConsumerHost):
             self.membership.lookup.begin()
 
     def _auto_commit_ended(self, error: ErrorCode) -> None:
-        if error.retriable:
+        if error.retriable and self.membership.commits.retries:
             self.auto_commit_in(self.retry_backoff_us)
 
     def _poll_returned(self, slices: list[Slice]) -> None:

@@ -325,9 +325,12 @@ class ConsumerHost(Process, ABC):
     def disconnected(self, connection: Connection) -> None:
         """Find the coordinator again after its connection broke; with assign() the next commit does.
 
-        A request in flight has done so before. Source: `AbstractCoordinator.checkAndGetCoordinator`.
+        A request in flight has done so before. The consumer of the new protocol does so when its next request fails.
+        Source: `AbstractCoordinator.checkAndGetCoordinator`, `CoordinatorRequestManager.handleCoordinatorDisconnect`.
         """
-        if connection is self._coordinator_connection and not self.user_assigned:
+        if self.user_assigned or self.config.group_protocol == "consumer":
+            return
+        if connection is self._coordinator_connection:
             self.coordinator_unknown(UNAVAILABLE, disconnected=True)
 
     async def await_pending_requests(self, until_us: int) -> None:

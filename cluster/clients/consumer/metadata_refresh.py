@@ -1,7 +1,7 @@
 """A consumer's metadata refreshes, in a thread beside the poll loop.
 
-poll() waits for the first refresh only. It does not wait for leaders: it reads partitions that have one, and rejoins
-if needed.
+poll() waits for the first refresh only, and not with a regular expression, whose topics come with the target. It does
+not wait for leaders: it reads partitions that have one, and rejoins if needed.
 Source: `ConsumerCoordinator.poll` never waits for leaders; `Metadata.timeToNextUpdate` spaces the requests.
 """
 
@@ -19,7 +19,7 @@ class MetadataRefresh:
         """Run the thread until the process ends."""
         consumer = self._consumer
         while True:
-            if consumer.metadata_refresh_due and consumer.topic_partitions:
+            if consumer.metadata_refresh_due and (consumer.topic_partitions or consumer.topic_regex):
                 await self.refresh()
             else:
                 await consumer.wait_for_stale_metadata()

@@ -24,10 +24,17 @@ OnCommitted = Callable[[ErrorCode], object]
 
 
 class OffsetCommits:
-    """Sends a member's commits. `on_error` gets each error, and the identity that its request was sent with."""
+    """Sends a member's commits. `on_error` gets each error, and the identity that its request was sent with.
 
-    def __init__(self, consumer: ConsumerHost, on_error: Callable[[ErrorCode, MemberIdentity], None]) -> None:
-        self._consumer, self._on_error = consumer, on_error
+    `retries`: an auto commit of poll() is sent again soon after a retriable error. The consumer of the new protocol
+    waits for the next interval (`CommitRequestManager.requestAutoCommit`, whose error is never a
+    RetriableCommitFailedException).
+    """
+
+    def __init__(
+        self, consumer: ConsumerHost, on_error: Callable[[ErrorCode, MemberIdentity], None], *, retries: bool = True
+    ) -> None:
+        self._consumer, self._on_error, self.retries = consumer, on_error, retries
         self.reset()
 
     def reset(self) -> None:
@@ -108,6 +115,12 @@ class OffsetCommits:
         )
         consumer.emit(failed)
 
+    def _is_over(self, during: str, *, answered: bool) -> bool:
+        """Whether an auto commit that has failed is not sent again."""
+        if during == "poll" and not self.retries:
+            return True
+        return bool(during) and answered and not self.error.retriable
+
     def _answered(
         self,
         sent_as: MemberIdentity,
@@ -125,10 +138,9 @@ class OffsetCommits:
             )
             if self.error is not ErrorCode.NONE:
                 self._on_error(self.error, sent_as)
-            if during and self.error is not ErrorCode.NONE and not self.error.retriable:
-                self.emit_auto_commit_failed(
-                    during, self.error.name, {name: sent[0] for name, sent in request.offsets.items()}
-                )
+        if self.error is not ErrorCode.NONE and self._is_over(during, answered=response is not None):
+            offsets = {name: sent[0] for name, sent in request.offsets.items()}
+            self.emit_auto_commit_failed(during, self.error.name, offsets)
         if on_committed is not None:
             on_committed(self.error)
         return self.error is ErrorCode.NONE
