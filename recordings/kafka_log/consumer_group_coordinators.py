@@ -26,7 +26,7 @@ def group_protocol_converted(log: KafkaLogState, event: e.GroupProtocolConverted
 @WRITER.handles(e.ConsumerMemberSubscribed)
 def consumer_member_subscribed(log: KafkaLogState, event: e.ConsumerMemberSubscribed) -> list[Line]:
     group = log.group(event.group)
-    group.consumer = True
+    group.consumer, group.broker = True, log.partition(group.partition).leader
     group.rebalance_timeouts_ms[event.member_id] = event.rebalance_timeout_ms
     replaces = group.instance_ids.get(event.member_id)
     group.instance_ids[event.member_id] = event.instance_id
@@ -37,6 +37,20 @@ def consumer_member_subscribed(log: KafkaLogState, event: e.ConsumerMemberSubscr
     else:
         who = f"Member {event.member_id}"
     return _line(group, event.group, f"{who} joins the consumer group using the consumer protocol.")
+
+
+@WRITER.handles(e.HeartbeatAnswered)
+def heartbeat_answered(log: KafkaLogState, event: e.HeartbeatAnswered) -> list[Line]:
+    """A member whose instance id belongs to another member has a line at the coordinator, too."""
+    group, instance_id = log.group(event.group), log.member(event.member).instance_id
+    if not group.consumer or event.error not in ("UNRELEASED_INSTANCE_ID", "FENCED_INSTANCE_ID"):
+        return []
+    owner = group.owner_of(instance_id)
+    if event.error == "FENCED_INSTANCE_ID":
+        words = f"is fenced by existing member {owner}."
+    else:
+        words = f"cannot join the group because the instance id is owned by member {owner}."
+    return _line(group, event.group, f"Static member {event.member_id} with instance id {instance_id} {words}")
 
 
 @WRITER.handles(e.StaticMemberReplaced)

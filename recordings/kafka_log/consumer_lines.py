@@ -4,6 +4,8 @@ from recordings.kafka_log.state import KafkaLogState, Line, MemberLogState
 
 COORDINATOR = "org.apache.kafka.clients.consumer.internals.ConsumerCoordinator"
 CONSUMER = "org.apache.kafka.clients.consumer.internals.ClassicKafkaConsumer"
+MEMBERSHIP = "org.apache.kafka.clients.consumer.internals.ConsumerMembershipManager"
+COMMITS = "org.apache.kafka.clients.consumer.internals.CommitRequestManager"
 ASYNC_CONSUMER = "org.apache.kafka.clients.consumer.internals.AsyncKafkaConsumer"
 
 ERRORS = {
@@ -35,6 +37,9 @@ ERRORS = {
 EXCEPTIONS = {
     "".join(word.capitalize() for word in name.split("_")) + "Exception": message for name, message in ERRORS.items()
 }
+
+JOINS = {"Joining": "JoinGroup", "Syncing": "SyncGroup"}
+"""The request whose response a member awaits in these states."""
 
 
 def consumer_line(

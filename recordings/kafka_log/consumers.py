@@ -12,6 +12,7 @@ from recordings.kafka_log.consumer_lines import (
     CONSUMER,
     ERRORS,
     EXCEPTIONS,
+    JOINS,
     assignment_text,
     consumer_line,
     coordinator_node,
@@ -36,9 +37,6 @@ LOST = "partition lost"
 LEAVING = "consumer pro-actively leaving the group"
 ENCOUNTERED = re.compile(r"encountered (\w+) from (\w+) response")
 
-JOINS = {"Joining": "JoinGroup", "Syncing": "SyncGroup"}
-"""The request whose response a member awaits in these states."""
-
 
 @WRITER.handles(e.MemberDeclared)
 def member_declared(log: KafkaLogState, event: e.MemberDeclared) -> list[Line]:
@@ -62,8 +60,10 @@ def member_started(log: KafkaLogState, event: e.MemberStarted) -> list[Line]:
 
 def subscribed(log: KafkaLogState, member: str) -> list[Line]:
     """The consumer's line on its subscription; none for one that calls assign()."""
-    topics = ", ".join(log.member(member).topics)
-    logger = ASYNC_CONSUMER if log.group(log.member(member).group).consumer else CONSUMER
+    topics, group = ", ".join(log.member(member).topics), log.group(log.member(member).group)
+    logger = ASYNC_CONSUMER if group.consumer else CONSUMER
+    if group.topic_regex and not topics:
+        return [consumer_line(log, member, f"Subscribing to regular expression {group.topic_regex}", logger)]
     return [consumer_line(log, member, f"Subscribed to topic(s): {topics}", logger)] if topics else []
 
 
@@ -71,42 +71,6 @@ def subscribed(log: KafkaLogState, member: str) -> list[Line]:
 def member_stopped(log: KafkaLogState, event: e.MemberStopped) -> list[Line]:
     log.member(event.member).running = False
     return []
-
-
-@WRITER.handles(e.CoordinatorFound)
-def coordinator_found(log: KafkaLogState, event: e.CoordinatorFound) -> list[Line]:
-    known = log.member(event.member)
-    if event.broker != known.found:
-        # the member does not log responses of requests in flight to the old coordinator
-        known.found, known.unheard = event.broker, 0
-    known.coordinator = event.broker
-    return [consumer_line(log, event.member, f"Discovered group coordinator {coordinator_node(event.broker)}")]
-
-
-@WRITER.handles(e.CoordinatorLost)
-def coordinator_lost(log: KafkaLogState, event: e.CoordinatorLost) -> list[Line]:
-    """After a heartbeat, a JoinGroup and a SyncGroup, the loss of the coordinator has a line of its own."""
-    known = log.member(event.member)
-    known.coordinator = -1
-    known.unheard += known.commits_in_hand
-    known.commits_in_hand = 0
-    where, gone = coordinator_node(event.broker), str(event.disconnected).lower()
-    message = (
-        f"Group coordinator {where} is unavailable or invalid due to cause: {event.cause}. isDisconnected: {gone}."
-        " Rediscovery will be attempted."
-    )
-    lines = [consumer_line(log, event.member, message)]
-    if not event.disconnected:
-        lines.append(consumer_line(log, event.member, f"Requesting disconnect from last known coordinator {where}"))
-    api = JOINS.get(known.state)
-    error = event.cause.removeprefix("error response ")
-    if api and error in ERRORS:
-        message = f"{api} failed: {ERRORS[error]} Marking coordinator unknown. Sent generation was "
-        lines.append(consumer_line(log, event.member, message + own_generation(log, known)))
-    elif event.disconnected and known.state == "Joining" and not known.join_arrived:  # poll() still waits
-        known.asked = reasons.rebalance_failed("DISCONNECT")
-        lines.append(_request_to_join(log, event.member, known, known.asked))
-    return lines
 
 
 # --- joining, refusals, leaving ------------------------------------------------------------------------------------
@@ -176,10 +140,11 @@ def _asks(log: KafkaLogState, event: e.MemberStateChanged, known: MemberLogState
     if not event.reason or event.reason == known.asked:
         return []
     known.asked = event.reason
-    return [_request_to_join(log, event.member, known, event.reason)]
+    return [request_to_join(log, event.member, known, event.reason)]
 
 
-def _request_to_join(log: KafkaLogState, member: str, known: MemberLogState, reason: str) -> Line:
+def request_to_join(log: KafkaLogState, member: str, known: MemberLogState, reason: str) -> Line:
+    """The line of a member that wants to join again."""
     return consumer_line(log, member, f"Request joining group due to: {_in_full(log, known, reason)}")
 
 

@@ -162,7 +162,7 @@ def sync_received(log: KafkaLogState, event: e.SyncReceived) -> list[Line]:
 @WRITER.handles(e.HeartbeatAnswered)
 def heartbeat_answered(log: KafkaLogState, event: e.HeartbeatAnswered) -> list[Line]:
     """Only a member that its twin fenced has a line of its own."""
-    if event.error != "FENCED_INSTANCE_ID":
+    if event.error != "FENCED_INSTANCE_ID" or log.group(event.group).consumer:
         return []
     instance_id = log.member(event.member).instance_id
     now = next((log.member_ids[name] for name in reversed(log.member_ids) if _is(log, name, instance_id)), "")

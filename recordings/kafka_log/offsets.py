@@ -4,7 +4,18 @@
 
 from cluster import events as e
 from cluster.protocol import reasons
-from recordings.kafka_log.consumer_lines import CONSUMER, ERRORS, consumer_line, generation_of, node, optional
+from recordings.kafka_log.consumer_lines import (
+    ASYNC_CONSUMER,
+    COMMITS,
+    CONSUMER,
+    COORDINATOR,
+    ERRORS,
+    MEMBERSHIP,
+    consumer_line,
+    generation_of,
+    node,
+    optional,
+)
 from recordings.kafka_log.consumers import ended_commits, read_next, resets
 from recordings.kafka_log.handlers import LogWriter
 from recordings.kafka_log.java_maps import commit_order, consumed_order
@@ -61,6 +72,8 @@ def offset_commit_refused(log: KafkaLogState, event: e.OffsetCommitRefused) -> l
         return []  # a stopped process logs nothing
     if event.error in RETRIABLE and _unheard(known):
         return []
+    if log.group(event.group).consumer:
+        return _refused_by_epoch(log, event)
     if event.error == "CommitFailedException":
         message = "Failing OffsetCommit request since the consumer is not part of an active group"
         return [consumer_line(log, event.member, message)]
@@ -83,15 +96,40 @@ def offset_commit_refused(log: KafkaLogState, event: e.OffsetCommitRefused) -> l
     return lines
 
 
+def _refused_by_epoch(log: KafkaLogState, event: e.OffsetCommitRefused) -> list[Line]:
+    """A refused commit of the new protocol; other errors are only thrown."""
+    if event.error == "UNKNOWN_MEMBER_ID":
+        message = f"OffsetCommit failed with {event.error}"
+    elif event.error == "STALE_MEMBER_EPOCH":
+        last = event.generation if event.generation > 0 else "undefined"
+        member = f"for member {event.member_id} with stale member epoch error"
+        message = f"OffsetCommit failed {member}. Last epoch sent: {last}"
+    else:
+        return []
+    return [consumer_line(log, event.member, message, COMMITS, "ERROR")]
+
+
+def _auto_commit_of_new_protocol_failed(log: KafkaLogState, event: e.AutoCommitFailed, offsets: str) -> list[Line]:
+    if event.during == "close":
+        return [consumer_line(log, event.member, "Synchronous auto-commit failed", ASYNC_CONSUMER, "WARN")]
+    if event.during == "rejoin":
+        message = "Auto-commit request before reconciling new assignment failed."
+        message += " Will proceed with the reconciliation anyway."
+        return [consumer_line(log, event.member, message, MEMBERSHIP, "ERROR")]
+    return [consumer_line(log, event.member, f"Auto-commit of offsets {{{offsets}}} failed", COMMITS, "WARN")]
+
+
 @WRITER.handles(e.AutoCommitFailed)
 def auto_commit_failed(log: KafkaLogState, event: e.AutoCommitFailed) -> list[Line]:
     """The callback of an asynchronous commit waits for the next poll(), except while the member rejoins."""
     known, said = log.member(event.member), _exception(log, event)
     lines = []
+    offsets = ", ".join(f"{name}={_offset(log, event, name)}" for name in consumed_order(event.offsets))
+    if log.group(event.group).consumer:
+        return _auto_commit_of_new_protocol_failed(log, event, offsets)
     if event.error in UNSENT:
         message = "Failing OffsetCommit request since the consumer is not part of an active group"
         lines.append(consumer_line(log, event.member, message))
-    offsets = ", ".join(f"{name}={_offset(log, event, name)}" for name in consumed_order(event.offsets))
     if event.during == "close":
         message = f"Synchronous auto-commit of offsets {{{offsets}}} failed: {said}"
         return [*ended_commits(log, event.member), *lines, consumer_line(log, event.member, message, level="WARN")]
@@ -167,7 +205,10 @@ def no_offsets(log: KafkaLogState, member: str, partitions: list[str]) -> list[L
     """The newly assigned partitions without a committed offset."""
     for partition in partitions:
         log.member(member).unpositioned.pop(partition, None)
-    return [consumer_line(log, member, f"Found no committed offset for partition {name}") for name in partitions]
+    logger = COMMITS if log.group(log.member(member).group).consumer else COORDINATOR
+    return [
+        consumer_line(log, member, f"Found no committed offset for partition {name}", logger) for name in partitions
+    ]
 
 
 def _position(log: KafkaLogState, event: e.PositionsReset, partition: str, offset: int) -> list[Line]:

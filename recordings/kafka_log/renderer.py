@@ -17,6 +17,7 @@ from recordings.kafka_log import (
     consumer_group_coordinators,
     consumer_memberships,
     consumers,
+    coordinator_lookups,
     followers,
     group_coordinators,
     heartbeats,
@@ -29,6 +30,7 @@ from recordings.kafka_log.state import KafkaLogState
 WRITERS = (
     consumer_memberships.WRITER,
     consumers.WRITER,
+    coordinator_lookups.WRITER,
     assignments.WRITER,
     heartbeats.WRITER,
     offsets.WRITER,

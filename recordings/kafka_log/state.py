@@ -22,7 +22,8 @@ class GroupLogState(msgspec.Struct):
 
     `logged_join`: the newcomer whose line preceded the rebalance that it started. `absent`: member ids that the barrier
     closed without. `subscriptions`: by generation, the members' subscriptions, until the leader has assigned.
-    `consumer`: of the new protocol; its members' epochs, rebalance timeouts and instance ids are by member id.
+    `consumer`: of the new protocol, perhaps with `topic_regex` instead of topics; its members' epochs, rebalance
+    timeouts and instance ids are by member id.
     """
 
     partition: str
@@ -37,9 +38,14 @@ class GroupLogState(msgspec.Struct):
     assignment: dict[str, tuple[str, ...]] = {}
     subscriptions: dict[int, dict[str, Subscription]] = {}
     consumer: bool = False
+    topic_regex: str = ""
     epochs: dict[str, int] = {}
     rebalance_timeouts_ms: dict[str, int] = {}
     instance_ids: dict[str, str] = {}
+
+    def owner_of(self, instance_id: str) -> str:
+        """The id of the member that has an instance id."""
+        return next((member_id for member_id, known in self.instance_ids.items() if known == instance_id), "")
 
 
 class PartitionLogState(msgspec.Struct):
@@ -72,6 +78,7 @@ class MemberLogState(msgspec.Struct):
     is gone. `ended_commits`: the lines that its next poll() writes of them; that poll() has begun when an event follows
     after it has `joined`. `unread`: the lines of responses that it has not read yet. `beat_refused`: the error of a
     refused heartbeat whose response has not arrived. `join_arrived`: its coordinator has received its JoinGroup.
+    `local_epoch`: of its target under the new protocol. `reconciles`: it has said that it reconciles that target.
     """
 
     group: str = ""
@@ -103,6 +110,8 @@ class MemberLogState(msgspec.Struct):
     unpositioned: dict[str, None] = {}
     reset_to: dict[str, tuple[int, int | None]] = {}
     subscribes_later: bool = False
+    local_epoch: int = -1
+    reconciles: bool = False
 
 
 class ShutdownProgress(msgspec.Struct):
