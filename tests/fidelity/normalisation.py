@@ -48,6 +48,8 @@ CLIENTS = frozenset(
     {
         *("ClassicKafkaConsumer", "ConsumerCoordinator", "ConsumerRebalanceListenerInvoker", "ConsumerUtils"),
         *("SubscriptionState", "FetchCollector", "AbstractStickyAssignor"),
+        *("AsyncKafkaConsumer", "ConsumerMembershipManager", "ConsumerHeartbeatRequestManager"),
+        *("CommitRequestManager", "CoordinatorRequestManager"),
         *("TransactionManager", "Sender", "ErrorLoggingCallback"),
     }
 )
@@ -68,12 +70,15 @@ OF_A_COORDINATOR = re.compile(r" as the txn coordinator for partition|Starting u
 OF_THE_CLUSTER = re.compile(r"__consumer_offsets|__transaction_state|\bwarm\b|warm-")
 
 UUID = re.compile(r"([\w.]+(?:-[\w.]+)*?)-([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})")
+MEMBER_STATE = re.compile(r"Member ([\w-]{22}) with epoch -?\d+ transitioned from ")
+"""Where a member of the new protocol, which makes its own id, says it first."""
+OWN_ID = re.compile(r"(?<![\w-])[\w-]{22}(?![\w-])")
 NODE = re.compile(r"(?:127\.0\.0\.1:\d+|broker-\d+:9092) \(id: (\d+) rack: \w+(?: isFenced: (?:true|false))?\)")
 CLIENT = re.compile(
     r"\[(?:Consumer|Producer)(?: instanceId=[^,\]]+,)? clientId=([^,\]]+)(?:, (?:groupId|transactionalId)=[^\]]+)?\] "
 )
 COORDINATOR = re.compile(r"\[(GroupCoordinator|TransactionCoordinator) id=\d+(?: topic=\S+ partition=\d+)?\] ")
-ITS_GROUP = re.compile(r"(?:\[Group |GroupId=|[Gg]roup )(?!metadata)([\w.]+)")
+ITS_GROUP = re.compile(r"(?:\[Group |\[GroupId |GroupId=|[Gg]roup )(?!metadata)([\w.]+)")
 ITS_PARTITION = re.compile(r"\[Partition (\S+) broker=\d+\]")
 CONTROLLER = re.compile(r"\[QuorumController id=\d+\] ")
 PRODUCER_ID = re.compile(
@@ -83,7 +88,9 @@ OFFSET = re.compile(r"(\{offset=)[1-9]\d*|((?:offset|offsets) )[1-9]\d*\b")
 NUMBERS = re.compile(
     r", dir=[^\]]+(?=\])| (?:with|in) correlation id \d+| \(\d+ attempts left\)"
     r"| with topic ID [\w-]+(?=:)| at epoch \d+(?= because)|(?<=register broker record) \d+|\bversion\d+: (?=\{)"
-    r"|, set to expire at \d+"
+    r"|, set to expire at \d+|(?:(?<=assignor)|(?<=\])) in \d+ms|(?<=metadata hash) -?[1-9]\d*"
+    r"|(?<=Scanned) \d+(?= topics)|(?<=is unknown\.) in \d+ms(?=:)|(?<=approximately by) \d+(?= ms)"
+    r"|, host='[^']*', port=\d+"
 )
 ASSIGNMENT = re.compile(r"([^\s{]+)=(Assignment\(partitions=\[[^\]]*\](?:, userDataSize=\d+)?\))")
 NO_CONTEXT = "(without context) "
@@ -93,6 +100,7 @@ LISTS = (
     "Notifying assignor",
     "Finished assignment",
     "The pause flag in partitions",
+    "Revoking previously assigned partitions",
     "Request joining group due to: need to",
     "Request joining group due to: subscription has changed",
     NO_CONTEXT + "Final assignment of partitions",
@@ -110,7 +118,7 @@ FORMER_LIST = re.compile(r"((?:Adding newly|Revoke previously|Lost previously) a
 GATHERED_WITHIN_MS = 150
 LOOKUP = re.compile(
     r"(?:Discovered (?:group|transaction) coordinator|Group coordinator|Requesting disconnect from last known)"
-    r" (?:coordinator )?NODE \d+"
+    r" (?:coordinator )?NODE \d+|Discovered group coordinator Coordinator\(key='[^']+', nodeId=\d+"
 )
 REPEATED_WITHIN_MS = 2_000
 BEGUN_MS = 50
@@ -126,26 +134,39 @@ class Ids:
         self._lives: dict[str, int] = {}
         self._producers: dict[str, str] = {}
 
+    def read(self, row: Row) -> None:
+        """Name the id that a client's line on its state has."""
+        client, found = CLIENT.match(row.text), MEMBER_STATE.search(row.text)
+        if client and found and found[1] not in self._members:
+            self._number(client[1], found[1])
+
     def __call__(self, text: str, actor: str) -> str:
         """Name every id in a text that an actor wrote."""
 
         def producer(found: re.Match[str]) -> str:
             return found[1] + self._producers.setdefault(found[3], f"P:{found[2] or actor}")
 
+        text = OWN_ID.sub(lambda found: self._members.get(found[0], found[0]), text)
         return PRODUCER_ID.sub(producer, UUID.sub(self._member, text))
 
     def _member(self, found: re.Match[str]) -> str:
         name, uuid = found[1], found[2]
         if uuid not in self._members:
-            self._lives[name] = self._lives.get(name, 0) + 1
-            self._members[uuid] = f"{name}#{self._lives[name]}"
+            self._number(name, uuid)
         return self._members[uuid]
+
+    def _number(self, name: str, member_id: str) -> None:
+        self._lives[name] = self._lives.get(name, 0) + 1
+        self._members[member_id] = f"{name}#{self._lives[name]}"
 
 
 def facts(rows: Iterable[Row], told: Iterable[tuple[float, str, str]]) -> list[Fact]:
     """Everything that is compared of a run: its log rows, and what its applications were told (ms, client, text)."""
     ids = Ids()
-    lines = [_fact(row, ids) for row in sorted(rows, key=lambda row: row.at_ms) if concerns(row)]
+    ordered = [row for row in sorted(rows, key=lambda row: row.at_ms) if concerns(row)]
+    for row in ordered:
+        ids.read(row)
+    lines = [_fact(row, ids) for row in ordered]
     calls = [
         Fact(round(at_ms), f"app {client}", "", OUTCOME if OUTCOMES.match(text) else "", text)
         for at_ms, client, text in told
@@ -177,6 +198,26 @@ def committed_text(state: str, members: int, offsets: Mapping[str, int]) -> str:
     """What is told of a group that an administrator looks at."""
     positions = ", ".join(f"{name}={offsets[name]}" for name in sorted(offsets))
     return f"{state}, members {members}, committed {positions}"
+
+
+class DescribedMember(NamedTuple):
+    """A member as ConsumerGroupDescribe has it: what it has, with what it must still give up, and its target."""
+
+    client: str
+    instance: str
+    epoch: int
+    has: Sequence[str]
+    target: Sequence[str]
+
+
+def description_text(state: str, epochs: tuple[int, int], assignor: str, members: Iterable[DescribedMember]) -> str:
+    """What ConsumerGroupDescribe says: state, group and assignment epoch, assignor, and each member in order."""
+    said = [
+        f"{each.client}{f' ({each.instance})' if each.instance else ''} epoch {each.epoch}"
+        f" has [{', '.join(sorted(each.has))}] target [{', '.join(sorted(each.target))}]"
+        for each in sorted(members)
+    ]
+    return "; ".join([f"{state}, group epoch {epochs[0]}, assignment epoch {epochs[1]}, {assignor}", *said])
 
 
 def positions_text(positions: Mapping[str, int], paused: Collection[str]) -> str:
@@ -298,9 +339,13 @@ def _gathered(lines: Iterable[Fact]) -> Iterator[Fact]:
                 found.append((fact, template, names))
                 break
             if kind == template and earlier.actor == fact.actor:
-                so_far.extend(names)
+                so_far.extend(names)  # an empty list has one empty name
                 break
         else:
             found.append((fact, template, names))
     for fact, template, names in found:
-        yield fact._replace(text=template.replace("\0", ", ".join(sorted(names))).strip()) if template else fact
+        yield (
+            fact._replace(text=template.replace("\0", ", ".join(filter(None, sorted(names)))).strip())
+            if template
+            else fact
+        )

@@ -21,6 +21,7 @@ from cluster.events import (
     ProducerDeclared,
     ProducerIdAssigned,
     ProducerStateChanged,
+    RebalanceListenerReturned,
     SendRefused,
     TransactionStateChanged,
 )
@@ -36,10 +37,12 @@ from recordings.scenarios.loader import load
 from tests.fidelity.normalisation import (
     EMPTY_MARKER,
     READ_REPLICA,
+    DescribedMember,
     Fact,
     LoggedBatch,
     Row,
     committed_text,
+    description_text,
     facts,
     log_text,
     offsets_text,
@@ -50,10 +53,12 @@ from tests.fidelity.normalisation import (
 )
 
 Told = tuple[float, str, str]
-LOOKS = ("offsets of ", "committed of ", "positions of ", "records of ")
+LOOKS = ("offsets of ", "committed of ", "description of ", "positions of ", "records of ")
 """What a mark is called that looks at a topic, a group or a member."""
 
 LOG = "log of "
+BACKGROUND = "consumer_background_thread"
+"""The thread of a consumer of the new protocol; its lines without a context do not tell whose it is."""
 
 
 def flown(scenario: str | os.PathLike[str], *, invariants: bool = True) -> list[Fact]:
@@ -134,6 +139,9 @@ class _Flight:
         self._transactions = _Transactions(spec)
         self._view = ClusterView()
         self._looks = deque(each for each in _marks(spec) if each[1].startswith(LOOKS))
+        self._asynchronous = {
+            name for group in spec.groups for name in group.instances() if group.of(name).speaks_new_protocol
+        }
         self._assigned = {name: group.application.commit for group in spec.groups for name in group.assign}
 
     def __call__(self, event: Event) -> None:
@@ -141,12 +149,15 @@ class _Flight:
         writer = getattr(event, "member", "") or getattr(event, "producer", "")
         for renderer in RENDERERS.get(type(event), ()):
             for line in renderer(self._log, event):
-                self.rows.append(Row(at_ms, line.level, line.logger, line.context + line.message, writer))
+                thread = BACKGROUND if writer in self._asynchronous and not line.context else writer
+                self.rows.append(Row(at_ms, line.level, line.logger, line.context + line.message, thread))
         if isinstance(event, PreferredReadReplicaChanged) and event.broker >= 0:
             text = f"{READ_REPLICA} for partition {event.partition} to {event.broker}"
             context = f"[Consumer clientId={event.member}, groupId={event.group}] "
             self.rows.append(Row(at_ms, "DEBUG", "FetchCollector", context + text, writer))
         told = _told_by_hand(event, self._assigned) if writer in self._assigned else _told(event)
+        if writer in self._asynchronous:
+            told = _told_by_listener(event)
         self.told += [(at_ms, *each) for each in (*told, *self._transactions.told(event))]
         self.look_until(event.at_us)
         if self._looks:
@@ -163,6 +174,7 @@ class _Flight:
         look = {
             "offsets": self._offsets,
             "committed": self._committed,
+            "description": self._description,
             "positions": self._positions,
             "records": self._records,
         }
@@ -188,6 +200,17 @@ class _Flight:
         group = self._view.groups[name]
         offsets = {each: reader.committed for each, reader in group.readers.items() if reader.committed != NEVER}
         return committed_text(group.state, len(group.members), offsets)
+
+    def _description(self, name: str) -> str:
+        group, consumer = self._view.groups[name], self._view.groups[name].consumer
+        assert consumer is not None
+        members = [
+            DescribedMember(
+                group.members[key], one.instance_id, one.epoch, one.assigned + one.pending_revocation, one.target
+            )
+            for key, one in consumer.members.items()
+        ]
+        return description_text(group.state, (consumer.group_epoch, consumer.assignment_epoch), group.assignor, members)
 
 
 def _marks(spec: ScenarioSpec) -> list[tuple[int, str]]:
@@ -225,6 +248,17 @@ def _told_by_hand(event: Event, assigned: Mapping[str, str]) -> list[tuple[str, 
             return []
         case OffsetCommitRefused(member=member, error="UNKNOWN_MEMBER_ID"):
             return [] if assigned[member] == "auto" else [(member, "commit_threw CommitFailedException")]
+        case _:
+            return _told(event)
+
+
+def _told_by_listener(event: Event) -> list[tuple[str, str]]:
+    """What a member of the new protocol is told: its listener may return when its partitions are lost already."""
+    match event:
+        case PartitionsRevoked(lost=False):
+            return []
+        case RebalanceListenerReturned(member=member, partitions=partitions):
+            return [(member, f"revoked [{', '.join(partitions)}]")]
         case _:
             return _told(event)
 

@@ -11,6 +11,7 @@ from cluster.storage.producer_state import ProducerStates
 from tests.fidelity.comparing import compare
 from tests.fidelity.comparisons import simulated_facts, traces
 from tests.fidelity.simulated import flown
+from tests.mutants import consumer_groups
 
 pytestmark = pytest.mark.xdist_group("fidelity")
 
@@ -41,9 +42,25 @@ def notice_at_once(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(ConsumerHost, "disconnected", disconnected)
 
 
+def notice_as_classic(patch: pytest.MonkeyPatch) -> None:
+    """A consumer of the new protocol looks its coordinator up before a request fails."""
+
+    def disconnected(consumer: ConsumerHost, connection: object) -> None:
+        if connection is consumer._coordinator_connection:
+            consumer.coordinator_unknown("coordinator unavailable", disconnected=True)
+
+    patch.setattr(ConsumerHost, "disconnected", disconnected)
+
+
 @pytest.mark.parametrize(
     ("name", "broken", "said"),
     [
+        ("4.3.1/s81-consumer-joins", consumer_groups.assigns_before_others_gave_up, "with local epoch 0"),
+        ("4.3.1/s83-consumer-kill", consumer_groups.never_ends_a_session, "the member session expired"),
+        ("4.3.1/s83-consumer-kill", consumer_groups.removes_a_member_without_a_new_epoch, "Bumped group epoch to 4"),
+        ("4.3.1/s88-consumer-coordinator", notice_as_classic, "is unavailable or invalid due to cause: null"),
+        ("4.3.1/s90-consumer-regex", consumer_groups.never_looks_at_its_topics_again, "assigned [s90b-2, s90b-3]"),
+        ("4.3.1/s91-consumer-uniform", consumer_groups.keeps_the_target_for_ever, "Computed a new target assignment"),
         ("4.3.1/s72-compaction-producers", forget_producers, "7 []"),
         ("4.3.1/s71-compaction-transactions", keep_aborted, "22 ABORT"),
         ("4.3.1/s69-pause-and-rebalance", keep_pauses, "positions s69-0=12"),

@@ -44,6 +44,22 @@ def test_a_member_is_started_with_its_settings_and_its_stagger() -> None:
     assert "cfg.partition.assignment.strategy=org.apache.kafka.clients.consumer.CooperativeStickyAssignor" in words
 
 
+def test_a_member_of_the_new_protocol_has_no_assignor_of_its_own() -> None:
+    words = clients(scenario("s90-consumer-regex"))["g90-1"][1]
+    assert "cfg.group.protocol=consumer" in words
+    assert {"regex=s90.*", "revoke_ms=1"} < set(words)
+    assert not any("partition.assignment.strategy" in word for word in words)
+
+
+def test_a_description_has_what_each_member_has_and_shall_have() -> None:
+    member = {"client": "g-1", "instance": "", "epoch": 3, "has": ["t-1", "t-0"], "target": ["t-0"]}
+    event = {"at_ms": 1_700_000_001_000, "kind": "description", "who": "g", "type": "Consumer", "state": "Reconciling"}
+    event |= {"epoch": 4, "assignment_epoch": 4, "assignor": "uniform", "members": [member]}
+    (fact,) = facts_of(Run(1_700_000_000_000, 1_700_000_060_000, {}, [], [event]))
+    said = "g-1 epoch 3 has [t-0, t-1] target [t-0]"
+    assert fact.text == f"Reconciling, group epoch 4, assignment epoch 4, uniform; {said}"
+
+
 def test_what_is_killed_or_frozen_is_alone_and_what_lasts_is_undone() -> None:
     assert alone(scenario("s17-kill-at-barrier")) == {"g17-3"}
     frozen = [str(each) for each in actions(scenario("s23-cooperative-faults")) if each.target == "g23-2"]

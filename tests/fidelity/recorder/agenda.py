@@ -38,7 +38,7 @@ ASSIGNORS = {
     "sticky": "StickyAssignor",
     "cooperative-sticky": "CooperativeStickyAssignor",
 }
-LOOKS = ("offsets of ", "committed of ", "positions of ", "records of ")
+LOOKS = ("offsets of ", "committed of ", "description of ", "positions of ", "records of ")
 """What a mark is called that looks at a topic, a group or a member."""
 
 Words = tuple[str, ...]
@@ -105,12 +105,15 @@ def _member(group: GroupSpec, name: str) -> Words:
     spec = group.of(name)
     application = spec.application
     words = [f"group={spec.name}", f"topics={','.join(spec.topics_of(name))}", f"commit={application.commit}"]
+    words += [f"regex={spec.topic_regex}"] if spec.topic_regex else []
     words += [f"per_record_ms={application.per_record_us / 1_000}"]
     words += [f"assign={','.join(spec.assign[name])}"] if spec.assign.get(name) else []
+    words += [f"revoke_ms={application.revoke_takes_us // 1_000}"] if application.revoke_takes_us else []
     words += [f"writes={application.writes}"] if application.writes is not None else []
     given = dict(spec.config)
     given["enable.auto.commit"] = application.commit == "auto"
-    given["partition.assignment.strategy"] = tuple(f"{CONSUMER}.{ASSIGNORS[each]}" for each in spec.assignors)
+    if given.get("group.protocol") != "consumer":
+        given["partition.assignment.strategy"] = tuple(f"{CONSUMER}.{ASSIGNORS[each]}" for each in spec.assignors)
     if spec.static:
         given["group.instance.id"] = name
     return ("member", name, *words, *_settings(given))

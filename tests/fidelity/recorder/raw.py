@@ -10,10 +10,12 @@ import msgspec
 import zstandard
 
 from tests.fidelity.normalisation import (
+    DescribedMember,
     Fact,
     LoggedBatch,
     Row,
     committed_text,
+    description_text,
     facts,
     log_text,
     offsets_text,
@@ -119,8 +121,16 @@ def _told(run: Run) -> Iterator[tuple[float, str, str]]:
             yield at_ms, who, log_text(LoggedBatch(*batch) for batch in event["batches"])
         elif kind == "records":
             yield at_ms, who, records_text(_read(run, who, event["at_ms"]))
+        elif kind == "description":
+            yield at_ms, who, _description(event)
         elif kind == "committed":
             yield at_ms, who, committed_text(event["state"], event["members"], event["offsets"])
+
+
+def _description(event: dict[str, Any]) -> str:
+    epochs = event["epoch"], event["assignment_epoch"]
+    members = [DescribedMember(**{key: each[key] for key in DescribedMember._fields}) for each in event["members"]]
+    return description_text(event["state"], epochs, event["assignor"], members)
 
 
 def _read(run: Run, group: str, until_ms: float) -> dict[str, list[int]]:

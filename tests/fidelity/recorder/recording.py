@@ -58,7 +58,8 @@ class _Pass:
             self._spare[name] = [self._jvm(f"{name}.{life}") for life in range(1, lives + 1)]
             self._jvms += self._spare[name]
         for jvm in self._jvms:
-            jvm.ask(("warm", WARM), "warm")
+            for protocol in sorted(_protocols(self._spec)):
+                jvm.ask(("warm", WARM, f"cfg.group.protocol={protocol}"), "warm")
         time.sleep(2)
 
     def fly(self, agenda: list[Action]) -> tuple[Run, list[Step]]:
@@ -117,6 +118,11 @@ class _Pass:
         """Kill what still runs."""
         for jvm in self._jvms:
             jvm.end()
+
+
+def _protocols(spec: ScenarioSpec) -> set[str]:
+    """The group protocols that clients speak; the classic one for producers alone, too."""
+    return {"consumer" if group.speaks_new_protocol else "classic" for group in spec.groups} or {"classic"}
 
 
 def _creations(spec: ScenarioSpec) -> Iterator[Words]:

@@ -38,6 +38,7 @@ final class Cluster {
                 List.of(new AlterConfigOp(new ConfigEntry(given.get("key"), given.get("value")), AlterConfigOp.OpType.SET)))).all().get();
             case "offsets" -> offsets(name);
             case "committed" -> committed(name);
+            case "description" -> description(name);
             case "records" -> Telling.tell("records", name);
             default -> throw new IllegalArgumentException(verb);
         }
@@ -76,5 +77,20 @@ final class Cluster {
         Map<String, Long> offsets = new TreeMap<>();
         admin.listConsumerGroupOffsets(group).partitionsToOffsetAndMetadata().get().forEach((each, at) -> offsets.put(each.toString(), at.offset()));
         Telling.tell("committed", group, "state", described.groupState().toString(), "members", described.members().size(), "offsets", offsets);
+    }
+
+    /** What ConsumerGroupDescribe says of a group of the new protocol. */
+    private void description(String group) throws Exception {
+        ConsumerGroupDescription described = admin.describeConsumerGroups(List.of(group)).all().get().get(group);
+        List<Map<String, Object>> members = new ArrayList<>();
+        described.members().forEach(each -> members.add(Map.of(
+            "client", each.clientId(),
+            "instance", each.groupInstanceId().orElse(""),
+            "epoch", each.memberEpoch().orElse(-1),
+            "has", Telling.names(each.assignment().topicPartitions()),
+            "target", each.targetAssignment().map(one -> Telling.names(one.topicPartitions())).orElse(List.of()))));
+        Telling.tell("description", group, "type", described.type().toString(), "state", described.groupState().toString(),
+            "epoch", described.groupEpoch().orElse(-1), "assignment_epoch", described.targetAssignmentEpoch().orElse(-1),
+            "assignor", described.partitionAssignor(), "members", members);
     }
 }

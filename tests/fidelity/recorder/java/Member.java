@@ -10,6 +10,7 @@ import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.apache.kafka.clients.consumer.ConsumerRecords;
 import org.apache.kafka.clients.consumer.KafkaConsumer;
 import org.apache.kafka.clients.consumer.OffsetAndMetadata;
+import org.apache.kafka.clients.consumer.SubscriptionPattern;
 import org.apache.kafka.clients.producer.KafkaProducer;
 import org.apache.kafka.clients.producer.ProducerRecord;
 import org.apache.kafka.common.KafkaException;
@@ -47,6 +48,7 @@ final class Member extends Client implements ConsumerRebalanceListener {
             }
             consumer = consumer();
             if (given.containsKey("assign")) consumer.assign(Telling.partitions(given.get("assign")));
+            else if (given.containsKey("regex")) consumer.subscribe(new SubscriptionPattern(given.get("regex")), this);
             else consumer.subscribe(List.of(given.get("topics").split(",")), this);
             live();
         } catch (RuntimeException error) {
@@ -63,7 +65,7 @@ final class Member extends Client implements ConsumerRebalanceListener {
                 records = consumer.poll(POLL);
             } catch (RuntimeException error) {
                 Telling.error("poll_threw", name, error);
-                if (error instanceof FencedInstanceIdException) untilStopped();
+                if (error instanceof FencedInstanceIdException && !"consumer".equals(given.get("cfg.group.protocol"))) untilStopped();
                 close();
                 return;
             }
@@ -188,6 +190,11 @@ final class Member extends Client implements ConsumerRebalanceListener {
     }
 
     @Override public void onPartitionsAssigned(Collection<TopicPartition> partitions) { Telling.tell("assigned", name, "partitions", Telling.names(partitions)); }
-    @Override public void onPartitionsRevoked(Collection<TopicPartition> partitions) { Telling.tell("revoked", name, "partitions", Telling.names(partitions)); }
+
+    @Override public void onPartitionsRevoked(Collection<TopicPartition> partitions) {
+        sleep(Long.parseLong(given.getOrDefault("revoke_ms", "0")));
+        Telling.tell("revoked", name, "partitions", Telling.names(partitions));
+    }
+
     @Override public void onPartitionsLost(Collection<TopicPartition> partitions) { Telling.tell("lost", name, "partitions", Telling.names(partitions)); }
 }
