@@ -96,7 +96,10 @@ class HeatMap(NamedTuple):
 
 
 class Lane(NamedTuple):
-    """A member in a rebalance's chart: its stop (`Band`, if it stopped), its join and sync (x, None: neither came)."""
+    """A member in a rebalance's chart: its stop (`Band`, if it stopped), its join and sync (x, None: neither came).
+
+    Of the consumer protocol: the stretch in which it gave up partitions, and when it had its target assignment.
+    """
 
     member: str
     newcomer: bool
@@ -104,6 +107,8 @@ class Lane(NamedTuple):
     stopped: Band | None
     joined: float | None
     synced: float | None
+    gives_up: Band | None = None
+    reached: float | None = None
 
 
 class CaseFile(NamedTuple):
@@ -254,7 +259,8 @@ def case_file(rebalance: Rebalance, virtual_us: int) -> CaseFile:
     """A rebalance enlarged to its own time: from its beginning (or the first member's stop) until all were ready."""
     ended = rebalance.ended_us if rebalance.ended_us is not None else virtual_us
     marks = [rebalance.started_us, ended]
-    marks += [us for each in rebalance.attendance for us in (each.stopped_us, each.ready_us) if us is not None]
+    for each in rebalance.attendance:
+        marks += [us for us in (each.stopped_us, each.ready_us, each.asked_us, each.gave_up_us) if us is not None]
     from_us, until_us = min(marks), max(marks)
     margin = max(1, (until_us - from_us) // 50)
     from_us, until_us = max(0, from_us - margin), until_us + margin
@@ -270,9 +276,13 @@ def case_file(rebalance: Rebalance, virtual_us: int) -> CaseFile:
         stopped = None
         if each.stopped_us is not None and each.ready_us is not None:
             stopped = band(each.stopped_us, each.ready_us, "not reading")
-        joined = x(each.joined_us) if each.joined_us is not None else None
-        synced = x(each.synced_us) if each.synced_us is not None else None
-        return Lane(each.member, each.newcomer, 30.0 + place * CASE_ROW, stopped, joined, synced)
+        gives_up = None
+        if each.asked_us is not None:
+            until_us = ended if each.gave_up_us is None else each.gave_up_us
+            gives_up = band(each.asked_us, until_us, "giving up partitions")
+        dots = [None if us is None else x(us) for us in (each.joined_us, each.synced_us, each.reached_us)]
+        y = 30.0 + place * CASE_ROW
+        return Lane(each.member, each.newcomer, y, stopped, dots[0], dots[1], gives_up, dots[2])
 
     lanes = [lane(place, each) for place, each in enumerate(rebalance.attendance)]
     ticks = time_ticks(from_us, until_us, CASE_LEFT, CASE_WIDTH - CASE_LEFT - 12, 5)

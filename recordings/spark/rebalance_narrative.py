@@ -49,7 +49,7 @@ def _targets(rebalance: Rebalance) -> Iterator[str]:
     """The way of the consumer protocol: epochs, the target assignment, members that give up partitions first."""
     yield f"Group epoch {rebalance.generation} has {many(rebalance.members or 0, 'member')}."
     if rebalance.barriers > 1:
-        yield f"The group epoch rose {times(rebalance.barriers)} before every member had its target assignment."
+        yield f"The group epoch rose {times(rebalance.barriers)} meanwhile."
     spent = [f"{what} {duration(until - start)}" for start, until, what in phases(rebalance)]
     if spent:
         yield f"States: {' · '.join(spent)}."
@@ -66,7 +66,8 @@ def _costs(rebalance: Rebalance) -> Iterator[str]:
         members = f"members paused for {paused} in all" if rebalance.stopped_member_us else "no member paused"
         yield f"During the rebalance {stopped} had no owner; {members}."
     if rebalance.reread:
-        yield f"{many(rebalance.reread, 'record')} were re-read: their offsets had not been committed."
+        were = "was re-read: its offset" if rebalance.reread == 1 else "were re-read: their offsets"
+        yield f"{many(rebalance.reread, 'record')} {were} had not been committed."
 
 
 def _ending(rebalance: Rebalance) -> Iterator[str]:

@@ -115,7 +115,11 @@ class Group(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Attendance(msgspec.Struct, frozen=True, kw_only=True):
-    """A member in a rebalance: when it stopped, joined, synced and was Stable again; null where it did not."""
+    """A member in a rebalance: when it stopped, joined, synced and was Stable again; null where it did not.
+
+    Of the consumer protocol: the coordinator waited for it to give up partitions from `asked_us` to `gave_up_us`; at
+    `reached_us` it had its target assignment.
+    """
 
     member: str
     newcomer: bool
@@ -123,6 +127,9 @@ class Attendance(msgspec.Struct, frozen=True, kw_only=True):
     joined_us: int | None
     synced_us: int | None
     ready_us: int | None
+    asked_us: int | None = None
+    gave_up_us: int | None = None
+    reached_us: int | None = None
 
 
 class Rebalance(msgspec.Struct, frozen=True, kw_only=True):

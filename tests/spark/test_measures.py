@@ -117,6 +117,27 @@ def test_everybody_who_joined_a_rebalance_is_in_its_attendance(tables: Tables, e
     assert expired["stopped_member_us"] == sum(row["ready_us"] - row["stopped_us"] for row in rows)
 
 
+def test_members_of_the_consumer_protocol_reconcile_as_the_fold_says(tables: Tables, truths: Truths) -> None:
+    found = rebalances(tables).where("protocol = 'consumer' and ends in ('Stable', 'Empty')")
+    numbers = {(row["run_id"], row["group"], row["rebalance"]): row["generation"] for row in found.collect()}
+    seen = {
+        (truth.run_id, group, one.generation): one
+        for truth in truths.values()
+        for group, views in truth.rebalances.items()
+        for one in views
+        if one.reconciliation
+    }
+    rows = attendance(tables, found).collect()
+    assert sum(row["asked_us"] is not None for row in rows) > 5
+    for row in rows:
+        one = seen[row["run_id"], row["group"], numbers[row["run_id"], row["group"], row["rebalance"]]]
+        assert one.reconciliation is not None
+        given = one.reconciliation.revocations.get(row["member"])
+        assert (row["asked_us"], row["gave_up_us"]) == ((given.asked_us, given.done_us) if given else (None, None))
+        assert row["reached_us"] == one.reconciliation.reached_us.get(row["member"]), (row, one)
+        assert (row["joined_us"] is not None) == row["newcomer"] == (row["member"] in one.newcomers), (row, one)
+
+
 def test_phases_of_a_rebalance_are_in_order(tables: Tables) -> None:
     rows = rebalances(tables).where("ends = 'Stable' and assigned_us is not null").collect()
     assert len(rows) > 10

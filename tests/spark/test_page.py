@@ -160,6 +160,23 @@ def test_a_case_file_spans_from_the_first_who_stopped_to_the_last_who_was_ready(
         assert charts.CASE_LEFT <= band.x < band.x + band.width <= charts.CASE_WIDTH
 
 
+def test_members_of_the_consumer_protocol_give_up_partitions_and_reach_their_targets() -> None:
+    slow, quick = REBALANCE.attendance
+    slow = replace(slow, joined_us=None, synced_us=None, asked_us=30 * SECOND_US, reached_us=31_006_000)
+    quick = replace(quick, asked_us=30_100_000, gave_up_us=30_200_000, reached_us=30_200_000)
+    new = replace(REBALANCE, protocol="consumer", assigned_us=None, attendance=[slow, quick])
+    picture = charts.case_file(new, 60 * SECOND_US)
+    assert [band.label for band in picture.phases] == ["Assigning", "Reconciling"]
+    lanes = {lane.member: lane for lane in picture.lanes}
+    first, second = lanes["billing-1"].gives_up, lanes["billing-9"].gives_up
+    assert first is not None
+    assert second is not None
+    assert first.title == "giving up partitions: 1 s"  # it had not when the rebalance ended
+    assert second.title == "giving up partitions: 100 ms"
+    assert lanes["billing-1"].reached is not None
+    assert lanes["billing-1"].synced is None
+
+
 def test_a_rebalance_that_never_ended_is_drawn_to_the_end_of_the_flight() -> None:
     open_ended = replace(REBALANCE, ended_us=None, ends="unfinished", closed_us=None, assigned_us=None, attendance=[])
     picture = charts.timeline(replace(with_incidents(), rebalances=[open_ended]))

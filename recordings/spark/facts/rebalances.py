@@ -165,11 +165,35 @@ def _spans(summaries: DataFrame) -> DataFrame:
     )
 
 
+def _reconciled(tables: Tables, found: DataFrame) -> DataFrame:
+    """The members of rebalances of the consumer protocol: the columns of `attendance` but for the stops."""
+    bumped = tables["consumer_group_epoch_bumped"].where("cause = 'member joined'")
+    during = found.where(sf.col("protocol") == CONSUMER).select(*REBALANCE, "generation", "started_us", "next_us")
+    reached = (sf.col("state") == "STABLE") & (sf.col("epoch") == sf.col("generation"))
+    joined = (
+        bumped.select(*GROUP, sf.col("at_us").alias("_joined_us"), sf.explode("members").alias("member"))
+        .join(sf.broadcast(during), list(GROUP))
+        .where("_joined_us >= started_us and _joined_us < next_us")
+        .groupBy(*REBALANCE, "member")
+        .agg(sf.max("_joined_us").alias("joined_us"))
+    )
+    return (
+        _steps(tables, found)
+        .join(sf.broadcast(during), list(REBALANCE))
+        .groupBy(*REBALANCE, "member", "started_us", "next_us")
+        .agg(sf.max(sf.when(reached, sf.col("at_us"))).alias("reached_us"))
+        .join(joined, [*REBALANCE, "member"], "left")
+        .join(revocations(tables, found).drop("given_up"), [*REBALANCE, "member"], "left")
+        .withColumn("newcomer", sf.col("joined_us").isNotNull())
+    )
+
+
 def attendance(tables: Tables, found: DataFrame) -> DataFrame:
     """The members of each of these `rebalances`: one row for each member.
 
     `REBALANCE`, `member`, `newcomer`, `joined_us` (its last JoinGroup came), `synced_us`, `stopped_us` and `ready_us`
-    (when it stopped and when it was Stable again; null for one that was not Stable before, or did not stop).
+    (when it stopped and when it was Stable again; null for one that was not Stable before, or did not stop). Of the
+    consumer protocol: `asked_us` and `gave_up_us` (as in `revocations`), `reached_us` (it had its target assignment).
     """
     received = rounds(tables).where(sf.col("what").isin("joined", "synced"))
     came = (
@@ -180,12 +204,14 @@ def attendance(tables: Tables, found: DataFrame) -> DataFrame:
             sf.max(sf.when(sf.col("what") == "synced", sf.col("at_us"))).alias("synced_us"),
         )
         .join(sf.broadcast(found.select(*REBALANCE, "round", "started_us", "next_us")), [*GROUP, "round"])
+        .drop("round")
+        .unionByName(_reconciled(tables, found), allowMissingColumns=True)
     )
     stops = member_stops(tables).select(*GROUP, "member", "from_us", "until_us")
     during = (sf.col("from_us") >= sf.col("started_us")) & (sf.col("from_us") < sf.col("next_us"))
     return (
         came.join(stops, [*GROUP, "member"], "left")
-        .groupBy(*REBALANCE, "member", "newcomer", "joined_us", "synced_us")
+        .groupBy(*REBALANCE, "member", "newcomer", "joined_us", "synced_us", "asked_us", "gave_up_us", "reached_us")
         .agg(
             sf.min(sf.when(during, sf.col("from_us"))).alias("stopped_us"),
             sf.max(sf.when(during, sf.col("until_us"))).alias("ready_us"),
