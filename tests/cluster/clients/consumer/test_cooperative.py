@@ -2,6 +2,7 @@
 
 from itertools import pairwise
 
+import msgspec
 import pytest
 
 from cluster import events as e
@@ -11,6 +12,7 @@ from cluster.clients.consumer.rejoin import Rejoin
 from cluster.clients.consumer.rejoin_states import RejoinEvent
 from cluster.config import Value
 from cluster.spec import GroupSpec
+from recordings.scenarios.loader import load
 from tests.support.completed_flight import flown, holders
 from tests.support.random_flights import fly
 from tests.support.scenario_builders import SECOND_US, group_of
@@ -55,6 +57,24 @@ def test_partitions_that_do_not_move_are_read_while_others_join() -> None:
     held = holders(flight)
     mine = [name for name, times in held.items() if times[0][2] == "g-1" and times[0][1] == -1]
     assert mine, "g-1 gave everything up"
+
+
+def test_what_is_read_between_the_last_commit_and_the_revocation_is_read_again() -> None:
+    """Kafka's onJoinPrepare commits once; until onJoinComplete revokes, the member reads on and may not commit."""
+    lesson = load("cooperative-join").spec
+    flight = flown(msgspec.structs.replace(lesson, until_us=60 * SECOND_US, expectations=()))
+    between = 0
+    for given_up in flight.all(e.PartitionsRevoked):
+        before = [
+            fact for fact in flight.all(e.OffsetsCommitted, member=given_up.member) if fact.at_us < given_up.at_us
+        ]
+        joins = [fact.at_us for fact in flight.all(e.MemberStateChanged, member=given_up.member)]
+        assert before[-1].at_us <= max(at_us for at_us in joins if at_us < given_up.at_us), "no commit while it joins"
+        for name in given_up.partitions:
+            done = flight.all(e.RecordsProcessed, member=given_up.member, partition=name)
+            between += max(fact.next_offset for fact in done) - before[-1].offsets[name]
+    repeated = sum(fact.repeated for fact in flight.all(e.RecordsProcessed))
+    assert repeated == between > 0
 
 
 def test_a_cooperative_leave_takes_one_round() -> None:
