@@ -148,11 +148,7 @@ def application_failed(view: ClusterView, event: e.ApplicationFailed) -> None:
 @FOLD.handles(e.SubscriptionChanged)
 def subscription_changed(view: ClusterView, event: e.SubscriptionChanged) -> None:
     view.members[event.member].topics = event.topics
-    group = view.groups[event.group]
-    for topic in event.topics:  # a topic subscribed to once keeps its offsets, and so stays
-        if topic not in group.topics:
-            group.topics = (*group.topics, topic)
-            view.topic_readers.setdefault(topic, []).append(event.group)
+    view.reads(view.groups[event.group], event.topics)
     note_of(view, event, "member", event.member, f" subscribes to {', '.join(event.topics)}")
 
 

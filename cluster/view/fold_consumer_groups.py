@@ -145,6 +145,7 @@ def static_member_left(view: ClusterView, event: e.StaticMemberLeft) -> None:
 def topic_regex_resolved(view: ClusterView, event: e.TopicRegexResolved) -> None:
     group = view.groups[event.group]
     consumer_view(group).regexes[event.regex] = event.topics
+    view.reads(group, event.topics)
     found = ", ".join(event.topics) or "no topic"
     note_of(view, event, "member", event.group, f": {event.regex} matches {found}")
 

@@ -353,3 +353,10 @@ class ClusterView(msgspec.Struct):
     next_sample_us: int = 0
     partitions_by_topic: dict[str, list[str]] = {}
     topic_readers: dict[str, list[str]] = {}  # topic → groups that read it
+
+    def reads(self, group: GroupView, topics: tuple[str, ...]) -> None:
+        """A group reads these topics, too; one subscribed to once keeps its offsets, and so stays."""
+        for topic in topics:
+            if topic not in group.topics:
+                group.topics = (*group.topics, topic)
+                self.topic_readers.setdefault(topic, []).append(group.group)

@@ -13,6 +13,7 @@ from cluster.commands import AddPartitions, CommandError, Scale, Set, check
 from cluster.config import DEFAULT_ASSIGNORS, LONG_MAX, cross_errors, defaults, format_duration, nearest
 from cluster.events import EVENT_KINDS
 from cluster.protocol.record_batch import RECORD_BATCH_OVERHEAD_BYTES, RECORD_OVERHEAD_BYTES
+from cluster.protocol.topic_pattern import TopicPatternError, topic_pattern, valid_instead
 from cluster.spec import (
     LONGEST_FLIGHT_US,
     MOST_BATCHES,
@@ -219,7 +220,7 @@ def _producer(spec: ScenarioSpec, producer: ProducerSpec, place: Place) -> Itera
         yield Problem((*place, "transactions"), reason)
 
 
-def _topic_regex(group: GroupSpec, place: Place) -> Iterator[Problem]:
+def _topic_regex(spec: ScenarioSpec, group: GroupSpec, place: Place) -> Iterator[Problem]:
     """Source: `ClassicKafkaConsumer.subscribe(SubscriptionPattern)`, which refuses."""
     if not group.topic_regex:
         return
@@ -228,11 +229,16 @@ def _topic_regex(group: GroupSpec, place: Place) -> Iterator[Problem]:
     if group.config.get("group.protocol") != "consumer":
         reason = "topic_regex: Subscribe to RE2/J pattern is not supported when using the CLASSIC protocol"
         yield Problem(place, f"{reason} defined in config group.protocol")
+    try:
+        topic_pattern(group.topic_regex)
+    except TopicPatternError as error:
+        reason = f"topic_regex: {group.topic_regex!r} is not a valid regular expression of RE2/J: {error}"
+        yield Problem(place, reason, valid_instead(group.topic_regex, [topic.name for topic in spec.topics]))
 
 
 def _group(spec: ScenarioSpec, group: GroupSpec, place: Place) -> Iterator[Problem]:
     yield from _topics(spec, group.topics, (*place, "topics"))
-    yield from _topic_regex(group, (*place, "topic_regex"))
+    yield from _topic_regex(spec, group, (*place, "topic_regex"))
     members = spec.names().groups.get(group.name, ())
     for member, topics in group.subscriptions.items():
         if member not in members:

@@ -61,6 +61,8 @@ def watch_consumer_groups(patch: pytest.MonkeyPatch, notes: CoordinatorNotes) ->
             notes.begins(group, *operations.bumped.pop(group_id), now_us)
         if group is not None and group_id in operations.computed:
             notes.computed(group, operations.computed.pop(group_id))
+        if group is not None:
+            notes.matched(group)
         before = group.state if group is not None else None
         told = tell(context, group_id, facts)
         if group is not None and group.state is not before and group.state in CLOSED:

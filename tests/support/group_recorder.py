@@ -164,6 +164,12 @@ class CoordinatorNotes:
         self.assignors[group.group_id] = assignor
         self.barriers[group.group_id] += 1
 
+    def matched(self, group: ConsumerGroup) -> None:
+        """Expressions of its members are matched with these topics; it goes on having offsets of earlier ones."""
+        if self._counts(group):
+            found = dict.fromkeys(topic for each in group.regexes.values() for topic in each.topics)
+            self._recorder.subscribed[group.group_id] |= found
+
     def begins(self, group: AnyGroup, cause: str, trigger: str, now_us: int) -> None:
         """The join barrier opens; a round that never became Stable goes on under its first cause, with a new wait."""
         if self._counts(group):

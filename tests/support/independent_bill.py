@@ -290,6 +290,9 @@ class IndependentBill:
         group = self.groups[line["group"]]
         group.topics += [topic for topic in line["topics"] if topic not in group.topics]
 
+    def _topic_regex_resolved(self, line: Line, at_us: int) -> None:
+        self._subscription_changed(line, at_us)
+
     def _rebalance_started(self, line: Line, _: int) -> None:
         group = self.groups[line["group"]]
         group.coordinator = line["broker"]

@@ -2,12 +2,11 @@
 
 Kafka resolves them on a thread of its own and writes the result later; here it takes `RESOLUTION_US`. It looks again
 when an expression is not resolved or a topic is new, at most once in ten seconds, and else every refresh interval.
-Expressions are RE2J in Kafka. Here they are Python's, without what RE2 refuses (backreferences, look-around).
+Expressions are RE2/J's (`cluster/protocol/topic_pattern.py`).
 Source: Kafka's `GroupMetadataManager` (maybeUpdateRegularExpressions, handleRegularExpressionsResult),
 `TopicRegexResolver`.
 """
 
-import re
 from typing import Final, NamedTuple
 
 from cluster.coordinators.consumer_group.consumer_group import ConsumerGroup, ResolvedRegex
@@ -21,11 +20,11 @@ from cluster.coordinators.records import ConsumerGroupTombstone, RegularExpressi
 from cluster.events import TopicRegexResolved
 from cluster.protocol.errors import ErrorCode
 from cluster.protocol.rebalance_causes import RebalanceCause
+from cluster.protocol.topic_pattern import TopicPatternError, topic_pattern
 from cluster.reach import reached
 
 RESOLUTION_US: Final = 1_000
 MIN_INTERVAL_US: Final = 10_000_000  # REGEX_BATCH_REFRESH_MIN_INTERVAL_MS
-_NOT_IN_RE2: Final = re.compile(r"\(\?(?:=|!|<=|<!|>|\(|P=|#)|\\[1-9]|[*+?}]\+")
 
 
 class RegexChange(NamedTuple):
@@ -41,18 +40,12 @@ NO_CHANGE: Final = RegexChange()
 
 def refusal_of(regex: str) -> Refusal | None:
     """Why an expression cannot be subscribed to; None if it can."""
-    reason = ""
-    if (foreign := _NOT_IN_RE2.search(regex)) is not None:
-        reason = f"invalid or unsupported Perl syntax: `{foreign.group()}`"
-    else:
-        try:
-            re.compile(regex)
-        except re.error as error:
-            reason = error.msg
-    if not reason:
-        return None
-    words = f"SubscribedTopicRegex `{regex}` is not a valid regular expression: {reason}."
-    return Refusal(ErrorCode.INVALID_REGULAR_EXPRESSION, words)
+    try:
+        topic_pattern(regex)
+    except TopicPatternError as error:
+        words = f"SubscribedTopicRegex `{regex}` is not a valid regular expression: {error}."
+        return Refusal(ErrorCode.INVALID_REGULAR_EXPRESSION, words)
+    return None
 
 
 def change_regex(write: GroupWrite, before: ConsumerGroupMember, now: ConsumerGroupMember) -> RegexChange | Refusal:
@@ -96,9 +89,9 @@ def regex_deadline(context: GroupContext, group: ConsumerGroup, now_us: int) -> 
     for regex in context.regexes_to_resolve.pop(group.group_id, ()):
         if not group.regex_members(regex):
             continue
-        pattern = re.compile(regex)
+        pattern = topic_pattern(regex)
         found = ResolvedRegex(
-            tuple(sorted([topic for topic in topics if pattern.fullmatch(topic)])), context.topics.version, now_us
+            tuple(sorted([topic for topic in topics if pattern.matches(topic)])), context.topics.version, now_us
         )
         known, resolved[regex] = group.regexes.get(regex), found
         write.records.append(RegularExpression(group.group_id, regex, *found))

@@ -122,6 +122,9 @@ class AllGroupBooks(GroupBooks):
         if group.under_way is not None:
             group.under_way.reached = {}
 
+    def _matched(self, event: e.TopicRegexResolved) -> None:
+        self.groups[event.group].topics.update(dict.fromkeys(event.topics))
+
     def _moved(self, event: e.MemberAssignmentChanged) -> None:
         group, new = self._new(event.group)
         one = new.members.setdefault(event.member_id, ConsumerBook())
@@ -215,6 +218,7 @@ class AllGroupBooks(GroupBooks):
         e.ConsumerMemberSubscribed: _subscribed,
         e.ConsumerGroupEpochBumped: _bumped,
         e.TargetAssignmentComputed: _target,
+        e.TopicRegexResolved: _matched,
         e.MemberAssignmentChanged: _moved,
         e.ConsumerGroupStateChanged: _state,
         e.StaticMemberLeft: _away,

@@ -6,6 +6,8 @@ from cluster.config import UNBUILT
 from recordings.scenarios.loader import ScenarioErrors, parse_scenario
 from tests.support.minimal_scenario import MINIMAL
 
+NEW = 'config = { "group.protocol" = "consumer" }\n'
+
 
 def errors_of(text: str) -> list[str]:
     with pytest.raises(ScenarioErrors) as caught:
@@ -248,6 +250,14 @@ def test_transactions_need_idempotence() -> None:
         ('topics = ["orders"]\nconfig = { "heartbeat.interval.ms" = 50000 }', 15, "must be below session.timeout.ms"),
         ('topics = ["orders"]\nconfig = { "group.remote.assignor" = "range" }', 15, "when group.protocol=CLASSIC"),
         ('topic_regex = "o.*"', 14, "Subscribe to RE2/J pattern is not supported when using the CLASSIC protocol"),
+        (
+            NEW + 'topic_regex = "*-events"',
+            15,
+            "RE2/J: missing argument to repetition operator (did you mean .*-events?)",
+        ),
+        (NEW + 'topic_regex = "(?!tmp).*"', 15, "invalid or unsupported Perl syntax (did you mean orders?)"),
+        (NEW + 'topic_regex = "(orders|pay"', 15, "RE2/J: missing closing ) (did you mean (orders|pay)?)"),
+        (NEW + 'topic_regex = "(a{900}){900}"', 15, "expression too large"),
         (
             'topics = ["orders"]\nconfig = { "auto.offset.reset" = "by_duration:1h" }',
             15,

@@ -5,6 +5,7 @@ import pytest
 
 from cluster.clients.consumer.consumer import Consumer
 from cluster.spec import ScenarioSpec
+from cluster.view import ClusterView
 from cluster.view.rebalances import ConsumerGroupView
 from recordings.flights.runner import Plan, fly
 from recordings.journal.format import Settings
@@ -53,6 +54,25 @@ def test_the_view_is_the_truth_through_kills_stops_pauses_stalls_and_a_failover(
 def test_a_view_that_counts_a_static_members_return_as_rebalance_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ConsumerGroupView, "taken", lambda _, __, partitions: partitions)
     assert any("took_ms" in lie for lie in lies(spec("pause g-3 for 1s", "stop g-2 for 1s", static=True)))
+
+
+def regex_spec() -> ScenarioSpec:
+    text = TEXT.replace('topics = ["orders"]\nmembers', 'topic_regex = "ord.+"\nmembers').replace("STATIC", "false")
+    return parse_scenario(text + '[[at]]\ntime = "30s"\ndo = "add partitions orders to 6"\n', "t.toml").spec
+
+
+def test_the_topics_of_a_regular_expression_are_the_groups() -> None:
+    """Its lag, its records and their fate, in view and truth."""
+    made = regex_spec()
+    assert lies(made) == []
+    plan = Plan(scenario="t", text="", spec=made, settings=Settings(seed=1, until_us=made.until_us))
+    (counts,) = fly(plan).view["delivery"]["by_group"].values()
+    assert counts["delivered"] + counts["skipped"] == counts["appended"] > counts["delivered"] > 500
+
+
+def test_a_view_without_the_topics_of_an_expression_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ClusterView, "reads", lambda *_: None)
+    assert any("lag" in lie for lie in lies(regex_spec()))
 
 
 def test_a_member_that_gives_everything_up_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
