@@ -64,7 +64,7 @@ def valid_instead(regex: str, topics: Sequence[str]) -> str | None:
     return None
 
 
-class State(NamedTuple):
+class PatternState(NamedTuple):
     """A state: it takes a character that `accepts` lists, or stands for `nexts` where `where` holds ("": everywhere).
 
     Without `accepts` and `nexts` it is the end.
@@ -81,7 +81,7 @@ class TopicPattern:
 
     def __init__(self, regex: str) -> None:
         self.regex = regex
-        self._states: list[State] = [State(None, False, ())]
+        self._states: list[PatternState] = [PatternState(None, False, ())]
         tree = _parsed(regex)
         self._start = self._sequence(tree, 0, tree.state.flags, 0)
         self._known: dict[tuple[frozenset[int], str, str], frozenset[int]] = {}
@@ -124,7 +124,7 @@ class TopicPattern:
 
     # --- states of a tree, from its end to its beginning ------------------------------------------------------------
 
-    def _add(self, state: State) -> int:
+    def _add(self, state: PatternState) -> int:
         if len(self._states) >= MOST_STATES:
             raise TopicPatternError("expression too large")
         self._states.append(state)
@@ -144,13 +144,15 @@ class TopicPattern:
             _, added, removed, tree = argument
             return self._sequence(tree, then, (flags | added) & ~removed, depth)
         if name == "BRANCH":
-            return self._add(State(None, False, tuple(self._sequence(one, then, flags, depth) for one in argument[1])))
+            return self._add(
+                PatternState(None, False, tuple(self._sequence(one, then, flags, depth) for one in argument[1]))
+            )
         if name in {"MAX_REPEAT", "MIN_REPEAT"}:
             return self._repeat(argument, then, flags, depth)
         if name == "AT":
-            return self._add(State(None, False, (then,), str(argument)))
+            return self._add(PatternState(None, False, (then,), str(argument)))
         accepts = tuple(argument) if name == "IN" else ((name, argument),)
-        return self._add(State(accepts, bool(flags & re.IGNORECASE), (then,)))
+        return self._add(PatternState(accepts, bool(flags & re.IGNORECASE), (then,)))
 
     def _repeat(self, argument: tuple[int, Any, Any], then: int, flags: int, depth: int) -> int:
         least, most, tree = argument
@@ -158,13 +160,13 @@ class TopicPattern:
         if least > MOST_REPEATS or (not endless and most > MOST_REPEATS):
             raise TopicPatternError("invalid repeat count")
         if endless:
-            again = self._add(State(None, False, ()))
-            self._states[again] = State(None, False, (self._sequence(tree, again, flags, depth), then))
+            again = self._add(PatternState(None, False, ()))
+            self._states[again] = PatternState(None, False, (self._sequence(tree, again, flags, depth), then))
             then = again
         else:
             end = then
             for _ in range(most - least):
-                then = self._add(State(None, False, (self._sequence(tree, then, flags, depth), end)))
+                then = self._add(PatternState(None, False, (self._sequence(tree, then, flags, depth), end)))
         for _ in range(least):
             then = self._sequence(tree, then, flags, depth)
         return then
@@ -190,7 +192,7 @@ def _parsed(regex: str) -> Any:  # noqa: ANN401 - Python's tree of an expression
     return tree
 
 
-def _accepts(state: State, character: str) -> bool:
+def _accepts(state: PatternState, character: str) -> bool:
     forms = {character, character.lower(), character.upper()} if state.ignore_case else {character}
     items = state.accepts or ()
     negated = bool(items) and str(items[0][0]) == "NEGATE"

@@ -17,12 +17,13 @@ import uuid
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
+from typing import Final
 
 import trio
 
 from cluster import events as e
 from cluster.broker.broker import Broker
-from cluster.broker.controller_channel import ControllerChannel
+from cluster.broker.controller_channel import NO_CONTROLLER, ControllerChannel
 from cluster.broker.group_coordinator_service import OFFSETS_TOPIC
 from cluster.broker.replica import Replica
 from cluster.broker.transaction_coordinator_service import TRANSACTIONS_TOPIC
@@ -55,6 +56,8 @@ from cluster.storage.lost_records import truncated
 from cluster.storage.partition_log import PartitionLog, make_log
 from cluster.view import ClusterView
 from cluster.virtual_time import Timeline
+
+CREATE_RETRY_US: Final = 100_000  # retry.backoff.ms of an administrator's client
 
 CommandSeen = Callable[[Command, str, int, int, int], object]
 """(command, source, turn, at_us, seq of the last event before it)."""
@@ -220,7 +223,10 @@ class Simulation:
         self._start_brokers()
         topics = [*self.spec.topics, *self._internal_topics()]
         for place, topic in enumerate(topics):
-            self._create(place, topic)
+            if topic.created_us:
+                self.timeline.call_at(topic.created_us, self._create_in_flight, place, topic)
+            else:
+                self._create(place, topic)
         for group in self.spec.groups:
             self._declare_group(group)
         for producer in self.spec.producers:
@@ -285,7 +291,16 @@ class Simulation:
             ),
         ]
 
-    def _create(self, place: int, topic: TopicSpec) -> None:
+    def _create_in_flight(self, place: int, topic: TopicSpec) -> None:
+        """CreateTopics (API 19); without a controller, or live replicas, the administrator tries again."""
+        live = self.controller.live()
+        placed = [self._replicas(place, number, topic.replication) for number in range(topic.partitions)]
+        if self.control.active == NO_CONTROLLER or not all(any(one in live for one in each) for each in placed):
+            self.timeline.call_at(self.timeline.now_us + CREATE_RETRY_US, self._create_in_flight, place, topic)
+            return
+        self.control.publish(self._create(place, topic))
+
+    def _create(self, place: int, topic: TopicSpec) -> list[str]:
         config = LogConfig.of(topic.topic_config(self.spec.config))
         self.controller.unclean_topics[topic.name] = config.unclean_leader_election_enable
         self._created[topic.name] = place, topic
@@ -298,7 +313,7 @@ class Simulation:
                 internal=topic.name in {OFFSETS_TOPIC, TRANSACTIONS_TOPIC},
             )
         )
-        self._place(topic.name, 0, topic.partitions)
+        return self._place(topic.name, 0, topic.partitions)
 
     def _place(self, name: str, first: int, count: int) -> list[str]:
         declared = {each.name: each for each in self.spec.topics}  # as it is now, which `set` may have changed
@@ -309,7 +324,8 @@ class Simulation:
         self.topics[name] = count
         created = [f"{name}-{number}" for number in range(first, count)]
         for number, partition in enumerate(created, first):
-            replicas = self._replicas(name, number)
+            place, first_spec = self._created[name]
+            replicas = self._replicas(place, number, first_spec.replication)
             for broker in replicas:
                 host = self.brokers[broker]
                 log = make_log(partition, config.flush_messages, config.compaction if name in declared else None)
@@ -321,11 +337,10 @@ class Simulation:
             self.controller.create(partition, replicas)
         return created
 
-    def _replicas(self, name: str, number: int) -> tuple[int, ...]:
+    def _replicas(self, place: int, number: int, count: int) -> tuple[int, ...]:
         """Replica k of partition p of the topic at `place` lives on the broker at place (topic + p + k) mod n."""
         brokers = sorted(self.brokers)
-        place, topic = self._created[name]
-        return tuple(brokers[(place + number + k) % len(brokers)] for k in range(topic.replication))
+        return tuple(brokers[(place + number + k) % len(brokers)] for k in range(count))
 
     def add_partitions(self, topic: str, to: int) -> list[str]:
         """Give a topic more partitions, placed as the first ones were; returns their names.
@@ -334,8 +349,9 @@ class Simulation:
         (`ReplicationControlManager.createPartitions`).
         """
         live = self.controller.live()
+        place, spec = self._created[topic]
         for number in range(self.topics[topic], to):
-            if not any(broker in live for broker in self._replicas(topic, number)):
+            if not any(broker in live for broker in self._replicas(place, number, spec.replication)):
                 raise CommandRefusedError(f"INVALID_REPLICATION_FACTOR: every broker of {topic}-{number} is fenced")
         self.emit(e.PartitionsAdded(topic=topic, partitions=to))
         return self._place(topic, self.topics[topic], to)

@@ -67,12 +67,13 @@ class NetworkSpec(msgspec.Struct, frozen=True):
 
 
 class TopicSpec(msgspec.Struct, frozen=True):
-    """A topic; a file that does not say gets `replication` = min(3, brokers)."""
+    """A topic; a file that does not say gets `replication` = min(3, brokers). `created_us`: when it is created."""
 
     name: str
     partitions: int = 1
     replication: int = 3
     config: dict[str, Value] = {}
+    created_us: int = 0
 
     def topic_config(self, cluster: dict[str, Value]) -> dict[str, Value]:
         """Every topic key with its value, given the cluster's overrides of broker keys."""

@@ -56,11 +56,12 @@ def note_of(view: ClusterView, event: e.Event, kind: str, subject: str, predicat
 
 @FOLD.handles(e.TopicCreated)
 def topic_created(view: ClusterView, event: e.TopicCreated) -> None:
-    view.topics[event.topic] = TopicView(
-        event.topic, event.partitions, event.replication_factor, event.min_insync_replicas, event.internal
-    )
+    size = event.partitions, event.replication_factor
+    view.topics[event.topic] = TopicView(event.topic, *size, event.min_insync_replicas, event.internal)
     if not event.internal:  # dated also without a reader: a group may subscribe later
         view.topic_readers.setdefault(event.topic, [])
+    if event.at_us:
+        note_of(view, event, "member", event.topic, f" is created with {event.partitions} partitions")
     _add_partitions(view, event.topic, event.partitions)
 
 
@@ -214,8 +215,7 @@ def records_appended(view: ClusterView, event: e.RecordsAppended) -> None:
     if event.leader_epoch < partition.taken_epoch:  # a deposed leader that does not know its successor
         ledger.appended_apart(partition, event)
         return
-    base_offset = event.base_offset
-    end = base_offset + count
+    base_offset, end = event.base_offset, event.base_offset + count
     partition.log_end = end
     if event.marker:
         producer = ""

@@ -135,6 +135,7 @@ def _topic(table: TomlTable, replication: int) -> TopicSpec:
         partitions=table.take("partitions", whole(1), 1),
         replication=table.take("replication", whole(1), replication),
         config=table.config("topic"),
+        created_us=table.take("created", duration, 0),
     )
     table.close()
     return topic

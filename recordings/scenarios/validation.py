@@ -202,15 +202,19 @@ def _cluster(spec: ScenarioSpec) -> Iterator[Problem]:
                 yield Problem(place, f"no broker, member or producer is named {name}", nearest(name, processes))
 
 
-def _topics(spec: ScenarioSpec, topics: tuple[str, ...], place: Place) -> Iterator[Problem]:
-    declared = [topic.name for topic in spec.topics]
+def _topics(spec: ScenarioSpec, topics: tuple[str, ...], start_us: int, place: Place) -> Iterator[Problem]:
+    declared = {topic.name: topic.created_us for topic in spec.topics}
     for index, topic in enumerate(topics):
         if topic not in declared:
             yield Problem((*place, index), f"no topic is named {topic}", nearest(topic, declared))
+        elif declared[topic] > start_us:
+            created = format_duration(declared[topic])
+            reason = f"{topic} is created at {created}: what names it starts then at the earliest"
+            yield Problem((*place, index), reason, f'start = "{created}"')
 
 
 def _producer(spec: ScenarioSpec, producer: ProducerSpec, place: Place) -> Iterator[Problem]:
-    yield from _topics(spec, producer.topics, (*place, "topics"))
+    yield from _topics(spec, producer.topics, producer.start_us, (*place, "topics"))
     misfits = cross_errors("producer", producer.config)
     for error in misfits:
         yield Problem((*place, "config", error.key), error.reason)
@@ -237,14 +241,14 @@ def _topic_regex(spec: ScenarioSpec, group: GroupSpec, place: Place) -> Iterator
 
 
 def _group(spec: ScenarioSpec, group: GroupSpec, place: Place) -> Iterator[Problem]:
-    yield from _topics(spec, group.topics, (*place, "topics"))
+    yield from _topics(spec, group.topics, group.start_us, (*place, "topics"))
     yield from _topic_regex(spec, group, (*place, "topic_regex"))
     members = spec.names().groups.get(group.name, ())
     for member, topics in group.subscriptions.items():
         if member not in members:
             reason = f"subscriptions: {group.name} has no member {member}"
             yield Problem((*place, "subscriptions", member), reason, nearest(member, members))
-        yield from _topics(spec, topics, (*place, "subscriptions", member))
+        yield from _topics(spec, topics, group.start_us, (*place, "subscriptions", member))
     yield from _assign(spec, group, members, (*place, "assign"))
     missing = [member for member in members if not group.topics_of(member) and not group.topic_regex]
     if missing and group.subscriptions:

@@ -69,6 +69,7 @@ def write_scenario(spec: ScenarioSpec) -> str:
             ("partitions", topic.partitions, 1),
             ("replication", topic.replication, min(3, len(spec.brokers))),
             ("config", topic.config, {}),
+            ("created", _duration(topic.created_us), "0s"),
         ]
         tables.append("[[topic]]\n" + _lines(rows))
     tables += ["[[producer]]\n" + _lines(_producer(producer)) for producer in spec.producers]

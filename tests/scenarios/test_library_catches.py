@@ -21,8 +21,9 @@ from cluster.clients.consumer.fetcher import Fetcher
 from cluster.clients.producer import arrivals as workload
 from cluster.clients.producer.transaction_offsets import TransactionOffsets
 from cluster.coordinators.assignors import SERVER_ASSIGNORS
-from cluster.coordinators.consumer_group import lifecycle
+from cluster.coordinators.consumer_group import lifecycle, membership
 from cluster.coordinators.consumer_group.consumer_group import ConsumerGroup
+from cluster.coordinators.consumer_group.topic_metadata import TopicMetadata
 from cluster.coordinators.group import join as group_join
 from cluster.coordinators.group import offset_commit
 from cluster.coordinators.group.group import ClassicGroup
@@ -202,6 +203,14 @@ def a_changed_subscription_is_not_noticed(patch: Patch) -> None:
     patch.setattr(group_join, "same_protocols", lambda *_: True)
 
 
+def any_member_epoch_is_accepted(patch: Patch) -> None:
+    patch.setattr(membership, "_epoch_refusal", lambda *_: None)
+
+
+def a_new_topic_starts_no_search(patch: Patch) -> None:
+    patch.setattr(TopicMetadata, "created", property(lambda _: 0, lambda *_: None), raising=False)
+
+
 BREAKS: dict[str, Break] = {
     "deployment-or-statefulset": Break(
         "a StatefulSet is a Deployment", text=("rollout statefulset stateful", "rollout deployment stateful")
@@ -327,6 +336,8 @@ BREAKS: dict[str, Break] = {
     "consumer-coordinator-failover": Break(
         "a new coordinator knows no member", a_new_coordinator_knows_no_member_of_new_groups
     ),
+    "consumer-epoch-fenced": Break("any member epoch is accepted", any_member_epoch_is_accepted),
+    "regex-subscription": Break("a new topic starts no search", a_new_topic_starts_no_search, until_s=61),
     "consumer-protocol-first-join": Break(
         "a target is kept for ever", consumer_groups.keeps_the_target_for_ever, until_s=11
     ),

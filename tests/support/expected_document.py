@@ -61,7 +61,7 @@ class Truth:
         return self.simulation.timeline.now_us
 
     def _partitions_of(self, topics: Iterable[str]) -> list[str]:
-        return [f"{topic}-{number}" for topic in topics for number in range(self.simulation.topics[topic])]
+        return [f"{topic}-{number}" for topic in topics for number in range(self.simulation.topics.get(topic, 0))]
 
     def _coordinator_partition(self, group: str) -> str:
         count = self.simulation.topics[OFFSETS_TOPIC]

@@ -37,8 +37,9 @@ def group_topics(tables: Tables) -> DataFrame:
         key = ("run_id", "group", "seq", "at_us")
         declared = tables["group_declared"].select(*key, "offset_reset", sf.explode("topics").alias("topic"))
         wanted = tables["subscription_changed"].select(*key, sf.explode("topics").alias("topic"))
+        matched = tables["topic_regex_resolved"].select(*key, sf.explode("topics").alias("topic"))
         return (
-            declared.unionByName(wanted, allowMissingColumns=True)
+            declared.unionByName(wanted.unionByName(matched), allowMissingColumns=True)
             .groupBy("run_id", "group", "topic")
             .agg(
                 sf.min("seq").alias("seq"),

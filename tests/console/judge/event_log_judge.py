@@ -74,6 +74,10 @@ SAYINGS: tuple[tuple[str, Callable[[Match, e.Event], bool]], ...] = (
         ),
     ),
     (
+        r"(\S+) is created with (\d+) partitions?",
+        lambda m, one: isinstance(one, e.TopicCreated) and (one.topic, one.partitions) == (m[1], int(m[2])),
+    ),
+    (
         r"(\S+) is Stable in epoch \d+",
         lambda m, one: isinstance(one, e.ConsumerGroupStateChanged) and (one.group, one.state) == (m[1], "Stable"),
     ),

@@ -259,6 +259,11 @@ def test_transactions_need_idempotence() -> None:
         (NEW + 'topic_regex = "(orders|pay"', 15, "RE2/J: missing closing ) (did you mean (orders|pay)?)"),
         (NEW + 'topic_regex = "(a{900}){900}"', 15, "expression too large"),
         (
+            'topics = ["late"]\n[[topic]]\nname = "late"\ncreated = "20s"',
+            14,
+            'late is created at 20s: what names it starts then at the earliest (did you mean start = "20s"?)',
+        ),
+        (
             'topics = ["orders"]\nconfig = { "auto.offset.reset" = "by_duration:1h" }',
             15,
             "'1h' is not a duration: write it like PT1H",
