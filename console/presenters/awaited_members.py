@@ -130,20 +130,28 @@ def _why_not_joined(member: MemberView, now_us: int) -> str:
     return f"notified at its next heartbeat, in {countdown(due_us - now_us)}"
 
 
-def _why_unable(view: ClusterView, group: GroupView, member_id: str, name: str, now_us: int) -> str:
-    """Why a member cannot send JoinGroup, with the timer that ends the wait; "" for a member that can."""
-    ends = session_words(group, member_id, now_us)
+def why_absent(view: ClusterView, member_id: str, name: str, away: str, ends: str) -> str:
+    """Why no process sends for a member id, `ends` being the timer that ends the wait; "" where one does.
+
+    `away`: what is said of a static member without a process.
+    """
     member = view.members.get(name)
     if member is None:
         return f"no process of that name runs: {ends}"
-    if not member.alive and member.instance_id:
-        return f"static member is away, no LeaveGroup was sent: {ends}"
     if not member.alive:
-        return f"its process is dead: {ends}"
+        return f"{away if member.instance_id else 'its process is dead'}: {ends}"
     if is_former(member, member_id):
         return f"the id of its former process: {ends}"
-    if member.paused:
-        return f"its process is frozen: {ends}"
+    return f"its process is frozen: {ends}" if member.paused else ""
+
+
+def _why_unable(view: ClusterView, group: GroupView, member_id: str, name: str, now_us: int) -> str:
+    """Why a member cannot send JoinGroup, with the timer that ends the wait; "" for a member that can."""
+    ends = session_words(group, member_id, now_us)
+    absent = why_absent(view, member_id, name, "static member is away, no LeaveGroup was sent", ends)
+    if absent:
+        return absent
+    member = view.members[name]
     age_us = poll_age_us(member, now_us)
     if member.stalled_until_us is not None:
         return f"last poll {duration(age_us)} ago: stalled; joins inside poll()"

@@ -13,9 +13,9 @@ from console.presenters.awaited_members import (
     awaited_joins,
     awaited_syncs,
     heartbeat_due_us,
-    is_former,
     poll_age_us,
     session_words,
+    why_absent,
 )
 from console.presenters.coordinator_status import is_up
 from console.presenters.formatting import SECOND_US, countdown, duration, ranges
@@ -175,17 +175,10 @@ def _awaited(
 def _why_silent(view: ClusterView, group: GroupView, member_id: str, name: str, now_us: int) -> str:
     """Why a member sends no heartbeat, with the timer that ends the wait; "" for a member that sends them."""
     ends = session_words(group, member_id, now_us)
-    member = view.members.get(name)
-    if member is None:
-        return f"no process of that name runs: {ends}"
-    if not member.alive and member.instance_id:
-        return f"static member is away: {ends}"
-    if not member.alive:
-        return f"its process is dead: {ends}"
-    if is_former(member, member_id):
-        return f"the id of its former process: {ends}"
-    if member.paused:
-        return f"its process is frozen: {ends}"
+    absent = why_absent(view, member_id, name, "static member is away", ends)
+    if absent:
+        return absent
+    member = view.members[name]
     if member.heartbeats_paused:
         return f"its heartbeats are paused: {ends}"
     return "looks up the coordinator" if member.coordinator == NEVER else ""
