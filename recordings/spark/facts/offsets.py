@@ -1,6 +1,6 @@
 """The changes of partitions and groups: log starts, high watermarks, batches, committed offsets, one row each."""
 
-from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as sf
 
 from recordings.spark.tables import Tables
@@ -35,20 +35,16 @@ def group_topics(tables: Tables) -> DataFrame:
 
     def make() -> DataFrame:
         key = ("run_id", "group", "seq", "at_us")
-        declared = tables["group_declared"].select(*key, "offset_reset", sf.explode("topics").alias("topic"))
-        wanted = tables["subscription_changed"].select(*key, sf.explode("topics").alias("topic"))
-        matched = tables["topic_regex_resolved"].select(*key, sf.explode("topics").alias("topic"))
+        resets = tables["group_declared"].select("run_id", "group", "offset_reset")
+        kinds = ("group_declared", "subscription_changed", "topic_regex_resolved")
+        named = [tables[kind].select(*key, sf.explode("topics").alias("topic")) for kind in kinds]
         return (
-            declared.unionByName(wanted.unionByName(matched), allowMissingColumns=True)
+            named[0]
+            .unionByName(named[1])
+            .unionByName(named[2])
             .groupBy("run_id", "group", "topic")
-            .agg(
-                sf.min("seq").alias("seq"),
-                sf.min("at_us").alias("at_us"),
-                # which all topics of a group share
-                sf.max("offset_reset").alias("_reset"),
-            )
-            .withColumn("offset_reset", sf.max("_reset").over(Window.partitionBy("run_id", "group")))
-            .drop("_reset")
+            .agg(sf.min("seq").alias("seq"), sf.min("at_us").alias("at_us"))
+            .join(sf.broadcast(resets), ["run_id", "group"])
         )
 
     return tables.once("group_topics", make)
