@@ -2,7 +2,6 @@
 
 from itertools import pairwise
 
-import msgspec
 import pytest
 
 from cluster import events as e
@@ -12,6 +11,8 @@ from cluster.clients.consumer.rejoin import Rejoin
 from cluster.clients.consumer.rejoin_states import RejoinEvent
 from cluster.config import Value
 from cluster.spec import GroupSpec
+from recordings.flights.runner import fly as fly_plan
+from recordings.flights.runner import make_plan
 from recordings.scenarios.loader import load
 from tests.support.completed_flight import flown, holders
 from tests.support.random_flights import fly
@@ -61,19 +62,24 @@ def test_partitions_that_do_not_move_are_read_while_others_join() -> None:
 
 def test_what_is_read_between_the_last_commit_and_the_revocation_is_read_again() -> None:
     """Kafka's onJoinPrepare commits once; until onJoinComplete revokes, the member reads on and may not commit."""
-    lesson = load("cooperative-join").spec
-    flight = flown(msgspec.structs.replace(lesson, until_us=60 * SECOND_US, expectations=()))
-    between = 0
-    for given_up in flight.all(e.PartitionsRevoked):
-        before = [
-            fact for fact in flight.all(e.OffsetsCommitted, member=given_up.member) if fact.at_us < given_up.at_us
-        ]
-        joins = [fact.at_us for fact in flight.all(e.MemberStateChanged, member=given_up.member)]
-        assert before[-1].at_us <= max(at_us for at_us in joins if at_us < given_up.at_us), "no commit while it joins"
-        for name in given_up.partitions:
-            done = flight.all(e.RecordsProcessed, member=given_up.member, partition=name)
-            between += max(fact.next_offset for fact in done) - before[-1].offsets[name]
-    repeated = sum(fact.repeated for fact in flight.all(e.RecordsProcessed))
+    events: list[e.Event] = []
+    fly_plan(make_plan(load("cooperative-join"), until_us=60 * SECOND_US), log=events.append)
+    committed: dict[str, int] = {}
+    finished: dict[str, int] = {}
+    joins: dict[str, bool] = {}
+    repeated = between = 0
+    for event in events:
+        match event:
+            case e.MemberStateChanged():
+                joins[event.member] = event.state == "Syncing"
+            case e.OffsetsCommitted():
+                assert not joins[event.member], "a commit between JoinGroup and SyncGroup"
+                committed |= event.offsets
+            case e.RecordsProcessed():
+                finished[event.partition] = event.next_offset
+                repeated += event.repeated
+            case e.PartitionsRevoked():
+                between += sum(finished[name] - committed[name] for name in event.partitions)
     assert repeated == between > 0
 
 
