@@ -122,6 +122,8 @@ ACTIONS: tuple[Action, ...] = (
         "list.filter", "slash", "/", "filter", "show only rows that match; ! inverts", LISTS, "filter", _has_list, True
     ),
     Action("raster.zoom", "z", "z", "zoom", "another span of time", RASTER, "raster('zoom')", _has_raster),
+    Action("raster.beside", "c", "c", "compare", "with another group", RASTER, "raster('beside')", _has_raster),
+    Action("raster.save", "ctrl+s", "ctrl+s", "save", "as text and SVG", RASTER, "raster('save')", _has_raster),
     Action("raster.group", "n", "n", "next group", "the next group's", RASTER, "raster('group')", _has_raster),
     Action("go.back", "escape", "esc", "back", "cancel, clear the filter, or go back", PLACES, "go_back"),
     Action("go.last", "minus", "-", "last place", "go to the place before this", PLACES, "last_place"),

@@ -177,6 +177,10 @@ THEMES = (
 DESCRIPTIONS = {DARK: "dark", LIGHT: "light", CONTRAST: "high contrast", MONO: "monochrome"}
 
 
+PRINT_HUES = _LIGHT.hues
+"""The members' colours on white paper."""
+
+
 class Styles(NamedTuple):
     """The styles of tones: on the background, and on the selected row."""
 

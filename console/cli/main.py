@@ -43,6 +43,7 @@ from console.cli.options import (
     speed_of,
     whole_number,
 )
+from console.cli.pictures.raster import raster
 from console.cli.plan import plan
 from console.cli.planned import PLANNED, add_planned_commands
 from console.cli.proving.prove import prove
@@ -307,12 +308,12 @@ HELP = frozenset({"--help", "-h", "--version"})
 
 BUILT = (
     *("run", "play", "rerun", "summary", "export", "scenarios", "show", "report", "check", "impact"),
-    *("diff", "fork", "key", "plan", "prove", "bench", "doctor"),
+    *("diff", "fork", "key", "plan", "prove", "raster", "bench", "doctor"),
 )
 COMMANDS = (*BUILT, *PLANNED)
 
 
-for _command in (summary, diff, fork, impact, key, plan, prove, bench, doctor, scenarios, show):
+for _command in (summary, diff, fork, impact, key, plan, prove, raster, bench, doctor, scenarios, show):
     app.command(_command)
 app.command(impact, name="blast", show=False)  # the name of earlier releases
 add_planned_commands(app)

@@ -8,6 +8,8 @@ from console.flight import Flight
 from console.presenters.fault_menu import CommandTarget
 from console.presenters.list_view import Listing
 from console.presenters.raster.axis import ZOOMS, TimeAxis, axis_for
+from console.presenters.raster.comparison import difference_words, most_unowned_us
+from console.presenters.raster.files import SaveError, save, stem_of
 from console.presenters.raster.grid import RasterGrid
 from console.presenters.raster.lanes import RasterLanesListing
 from console.presenters.raster.listing import (
@@ -19,8 +21,10 @@ from console.presenters.raster.listing import (
     cell_words,
     label_width,
 )
+from console.presenters.raster.picture import WIDTH, Picture, RasterSubject, svg_of, text_of
 from console.presenters.styled_text import MUTED, Line, line
 from console.screens.flight_screen import NO_RASTER, FlightScreen, ListFactory
+from console.themes import PRINT_HUES
 from console.widgets.panel import Panel
 from console.widgets.panel_layout import Arrangement, PanelSlot, SizeHint
 from console.widgets.raster_panel import RasterPanel
@@ -38,12 +42,12 @@ class RasterScreen(FlightScreen):
     place, key, help = "raster", "O", "ownership over time: partitions × time"
 
     def __init__(self, group: str = "") -> None:
-        self.group = group
+        self.group, self.other = group, ""
         self._span_us = ZOOMS[0]
         self._at_us: int | None = None  # the chosen cell; None follows the flight
         self._last_us: int | None = None  # the axis ends here; None follows the flight
         self._axis = TimeAxis(0, 1, 1, 0)
-        self._grid: RasterGrid | None = None
+        self._grids: dict[str, RasterGrid] = {}
         self._partition = ""  # the first one of the selected row
         super().__init__()
 
@@ -60,8 +64,10 @@ class RasterScreen(FlightScreen):
         return cls(app.place() if app.place() in view.groups else "")
 
     def panels(self) -> list[Panel]:
-        """The raster, the poll loops, the cell."""
-        return [RasterPanel(1, "raster"), Panel(2, "lanes"), Panel(3, "cell")]
+        """The raster, that of another group, the poll loops, the cell."""
+        panels = [RasterPanel(1, "raster"), RasterPanel(2, "beside"), Panel(3, "lanes"), Panel(4, "cell")]
+        panels[1].display = False
+        return panels
 
     def list_factories(self, flight: Flight) -> dict[str, ListFactory]:
         """From the view, on one axis."""
@@ -69,29 +75,60 @@ class RasterScreen(FlightScreen):
         if group is None:
             return {}
         panel, now_us = self.board.panels["raster"], flight.now_us
-        self._axis = axis = axis_for(
-            now_us, axis_width(panel.size.width or self.size.width), self._span_us, self._last_us
+        width = axis_width(panel.size.width or self.size.width)
+        self._axis = axis = axis_for(now_us, width, self._span_us, self._last_us)
+        view, other = flight.view, self._other(flight)
+        made: dict[str, RasterListing] = {}
+
+        def raster(name: str, shown: GroupView) -> ListFactory:
+            def make(width: int) -> Listing:
+                made[name] = self._raster(flight, name, shown, width)
+                return made[name]
+
+            return make
+
+        factories: dict[str, ListFactory] = {"raster": raster("raster", group)}
+        if other is not None:
+            factories["beside"] = raster("beside", other)
+        else:
+            factories["lanes"] = lambda width: RasterLanesListing(view, group, axis, width)
+        factories["cell"] = lambda width: CellListing(self._lines(made, now_us), width)
+        return factories
+
+    def _raster(self, flight: Flight, name: str, group: GroupView, width: int) -> RasterListing:
+        panel, other = self.board.panels[name], self._other(flight)
+        shown = [one for one in (self._group(flight), other) if one is not None]
+        listing = RasterListing(
+            flight.view,
+            group,
+            self._axis,
+            width,
+            room=self._room(flight, group),
+            named=other is not None,
+            grid=self._grids.get(name),
+            most_us=most_unowned_us(shown, flight.now_us),
         )
-        at_us = now_us if self._at_us is None else min(self._at_us, now_us)
-        view, room = flight.view, self._room(flight, group)
-        raster: list[RasterListing] = []
+        self._grids[name] = listing.grid
+        key = self._keep_row(panel, listing.grid)
+        at_us = flight.now_us if self._at_us is None else min(self._at_us, flight.now_us)
+        listing.cursor = CellCursor(key if name == self._pointed else "", at_us)
+        return listing
 
-        def make(width: int) -> Listing:
-            listing = RasterListing(view, group, axis, width, room=room, grid=self._grid)
-            self._grid = listing.grid
-            listing.cursor = CellCursor(self._keep_row(panel, listing.grid), at_us)
-            raster.append(listing)
-            return listing
+    def _lines(self, made: dict[str, RasterListing], now_us: int) -> list[Line]:
+        """The chosen cell; where two groups part, or the legend, for which a low terminal has no room."""
+        listing = made.get(self._pointed, made["raster"])
+        lines = [self._words(listing.group, listing)]
+        if "beside" in made:
+            one, other = made["raster"].group, made["beside"].group
+            lines.append(difference_words((one.group, other.group), one.history, other.history, now_us))
+        elif self.board.size.height >= TALL_BOARD:
+            lines.append(LEGEND)
+        return lines
 
-        return {
-            "raster": make,
-            "lanes": lambda width: RasterLanesListing(view, group, axis, width),
-            "cell": lambda width: CellListing(self._lines(self._words(group, raster[0])), width),
-        }
-
-    def _lines(self, words: Line) -> list[Line]:
-        """The lines of the cell's panel; a low terminal has no room for the legend."""
-        return [words, LEGEND] if self.board.size.height >= TALL_BOARD else [words]
+    @property
+    def _pointed(self) -> str:
+        """The panel whose cell is chosen."""
+        return "beside" if self.board.panels["beside"].has_focus else "raster"
 
     def _keep_row(self, panel: Panel, grid: RasterGrid) -> str:
         """The selected row; where rows are shared otherwise than before, the one that has its first partition."""
@@ -118,6 +155,8 @@ class RasterScreen(FlightScreen):
 
     def _room(self, flight: Flight, group: GroupView) -> int:
         """The rows of partitions: all partitions if they fit, else what the poll loops leave."""
+        if self.other:
+            return max(FEWEST, (self.board.size.height - CELL_LINES) // 2 - AROUND)
         height = self.board.size.height - (CELL_LINES if self.board.size.height >= TALL_BOARD else 2) - AROUND
         partitions = sum(len(flight.view.partitions_by_topic.get(topic, ())) for topic in group.topics)
         if partitions < height:
@@ -128,17 +167,18 @@ class RasterScreen(FlightScreen):
     def arrangement(self, width: int) -> Arrangement:
         """One below the other: they share the axis."""
         del width
-        return [[PanelSlot("raster")], [PanelSlot("lanes")], [PanelSlot("cell")]]
+        below = "beside" if self.other else "lanes"
+        return [[PanelSlot("raster")], [PanelSlot(below)], [PanelSlot("cell")]]
 
     def size_hint(self, panel: Panel, listing: Listing) -> SizeHint:
         """The words of the cell are firm."""
         if panel.id == "cell":
             return SizeHint(panel.wanted_height(listing), firm=True)
-        return SizeHint(panel.wanted_height(listing), AROUND + 2 if panel.id == "raster" else 3)
+        return SizeHint(panel.wanted_height(listing), 3 if panel.id == "lanes" else AROUND + 2)
 
     def path(self) -> list[str]:
         """Below the group."""
-        return ["overview", self.group, "ownership over time"]
+        return ["overview", *([f"{self.group}, {self.other}"] if self.other else [self.group]), "ownership over time"]
 
     def selected_target(self) -> CommandTarget | None:
         """The selected member, or the group."""
@@ -152,8 +192,8 @@ class RasterScreen(FlightScreen):
         del key
         if panel == "lanes":
             self.console_app.action_fault()
-        elif panel == "raster" and self.group:
-            self.console_app.go(self.group)
+        elif self.group:
+            self.console_app.go(self.other if panel == "beside" else self.group)
 
     # --- time -------------------------------------------------------------------------------------------------------
 
@@ -161,20 +201,57 @@ class RasterScreen(FlightScreen):
         """Show another span of time, or the next group."""
         if self._group(self.console_app.flight) is None:
             return NO_RASTER
-        {"zoom": self._zoom, "group": self._next_group}[what]()
+        refusal = {"zoom": self._zoom, "group": self._next_group, "beside": self._beside, "save": self._save}[what]()
         self.paint()
-        return ""
+        return refusal
 
-    def _zoom(self) -> None:
+    def _zoom(self) -> str:
         """The next shorter span that the flight is longer than, around the chosen cell; then the whole flight."""
         now_us = self.console_app.flight.now_us
         shorter = [span_us for span_us in ZOOMS[1:] if span_us < (self._span_us or now_us + 1)]
         self._span_us = next((span_us for span_us in shorter if span_us < now_us), ZOOMS[0])
         self._last_us = None if self._at_us is None else min(now_us, self._at_us + self._span_us // 2)
+        return ""
 
-    def _next_group(self) -> None:
+    def _next_group(self) -> str:
         names = list(self.console_app.flight.view.groups)
         self.group = names[(names.index(self.group) + 1) % len(names)]
+        self._compare_with("")
+        return ""
+
+    def _beside(self) -> str:
+        """The next other group, and after the last one none."""
+        names = [name for name in self.console_app.flight.view.groups if name != self.group]
+        if not names:
+            return "the flight has one group: there is none to compare with"
+        places = ["", *names]
+        self._compare_with(places[(places.index(self.other) + 1) % len(places) if self.other in places else 0])
+        return ""
+
+    def _compare_with(self, other: str) -> None:
+        panels = self.board.panels
+        self.other = other
+        panels["beside"].display, panels["lanes"].display = bool(other), not other
+        if not any(panel.has_focus for panel in panels.values() if panel.display):
+            panels["raster"].focus()
+
+    def _other(self, flight: Flight) -> GroupView | None:
+        return flight.view.groups.get(self.other) if self.other else None
+
+    def _save(self) -> str:
+        """Save what is shown as text and as SVG, beside the recordings."""
+        app = self.console_app
+        flight, title = app.flight, app.flight.source.title
+        shown = [group for group in (self._group(flight), self._other(flight)) if group is not None]
+        axis = axis_for(flight.now_us, axis_width(WIDTH), self._span_us, self._last_us)
+        picture = Picture(title, [RasterSubject(flight.view, group, group.group) for group in shown], axis)
+        stem = stem_of(title.partition(" · ")[0], *(group.group for group in shown), at_us=flight.now_us)
+        try:
+            paths = save(app.directory, stem, {".txt": text_of(picture), ".svg": svg_of(picture, PRINT_HUES)})
+        except SaveError as error:
+            return str(error)
+        self.notify(f"saved: {' and '.join(str(path) for path in paths)}", timeout=6)
+        return ""
 
     def on_raster_panel_shifted(self, message: RasterPanel.Shifted) -> None:
         """Choose the cell before or after."""

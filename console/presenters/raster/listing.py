@@ -24,6 +24,7 @@ from console.presenters.styled_text import (
     Line,
     Span,
     fit,
+    length,
     line,
     merged,
     middle,
@@ -92,7 +93,8 @@ class CellListing(Listing):
 class RasterListing(Listing):
     """Partitions down, time across; `cursor` marks a cell, `room` bounds the number of rows.
 
-    `grid`: of the frame before, which is used again while it holds.
+    `grid`: of the frame before, which is used again while it holds. `most_us`: what the full height of the cost is, if
+    that is not this group's own.
     """
 
     title = "ownership over time"
@@ -106,12 +108,13 @@ class RasterListing(Listing):
         width: int,
         *,
         room: int,
-        cursor: CellCursor | None = None,
         named: bool = False,
         grid: RasterGrid | None = None,
+        most_us: int = 0,
     ) -> None:
         super().__init__(width)
-        self.view, self.group, self.axis, self.cursor = view, group, axis, cursor
+        self.view, self.group, self.axis, self.most_us = view, group, axis, most_us
+        self.cursor: CellCursor | None = None
         self.title = f"{group.group}: ownership over time" if named else self.title
         self.label = label_width(width)
         self.grid = grid if grid and grid.holds(view, group, axis, room) else RasterGrid(view, group, axis, room)
@@ -148,12 +151,13 @@ class RasterListing(Listing):
         if key == BARRIERS:
             return (self._labelled("barriers", MUTED, bracket_row(self.axis, self.group.history.barriers)),)
         if key == COST:
-            return (self._labelled("unowned", MUTED, cost_row(self.axis, self.group.history)),)
+            return (self._labelled("unowned", MUTED, cost_row(self.axis, self.group.history, self.most_us)),)
         return (self._labelled(key, PLAIN, self.cells(self.grid.rows[key])),)
 
     def _labelled(self, label: str, tone: str, cells: Line) -> Line:
         name = middle(label, self.label - 1).ljust(self.label)
-        return fit(line("  ", (name, tone), *cells), self.width)
+        now: Line = (("▏", FAINT),) if length(cells) == self.axis.known < self.axis.width else ()
+        return fit(line("  ", (name, tone), *cells, *now), self.width)
 
     def cells(self, row: RasterRow) -> Line:
         """The row's signs, with the rules of barriers and the cursor."""
@@ -176,9 +180,9 @@ class RasterListing(Listing):
         return letter, hue
 
 
-def cost_row(axis: TimeAxis, history: OwnershipHistory) -> Line:
-    """The partition-seconds without an owner as they add up: a height of the final sum in each cell."""
-    total_us = history.unowned_us(axis.now_us)
+def cost_row(axis: TimeAxis, history: OwnershipHistory, most_us: int = 0) -> Line:
+    """The partition-seconds without an owner as they add up, as a share of `most_us` or of their own final sum."""
+    total_us = most_us or history.unowned_us(axis.now_us)
     spans: list[Span] = []
     for column in range(axis.known):
         so_far_us = history.unowned_us(min(axis.start_of(column + 1), axis.now_us))

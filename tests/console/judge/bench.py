@@ -1,6 +1,7 @@
 """The judge's bench: a flight's events, its sampled instants, and every line of the screens at each instant."""
 
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 
 import trio
 
@@ -17,6 +18,7 @@ from console.presenters.exceptions import headline
 from console.presenters.members import MembersListing
 from console.presenters.overview import BrokersListing, GroupsListing, ProducersListing
 from console.presenters.partition_grids import OwnershipListing, TopicsListing
+from console.presenters.raster import comparison
 from console.presenters.raster.axis import axis_for
 from console.presenters.raster.listing import BARRIERS, COST, RasterListing, axis_width, cell_words
 from console.presenters.rebalance_details import details_lines
@@ -42,7 +44,7 @@ from tests.console.judge.members_judge import MembersJudge
 from tests.console.judge.overview_judge import OverviewJudge
 from tests.console.judge.ownership_judge import OwnershipJudge
 from tests.console.judge.phase_judge import PhaseJudge
-from tests.console.judge.raster_judge import RasterJudge, cells_after, names_of, text_after
+from tests.console.judge.raster_judge import RasterJudge, cells_after, judge_difference, names_of, text_after
 from tests.console.judge.spoken import instant
 from tests.console.judge.transactions_judge import TransactionsJudge
 from tests.support.random_flights import WITH_TRANSACTIONS, random_spec
@@ -125,6 +127,10 @@ def judge(view: ClusterView, books: Books, now_us: int, spec: ScenarioSpec, widt
     _transactions(view, books, now_us, width, verdict)
     for name in books.groups:
         _group(view, books, name, now_us, spec, width, verdict)
+    for one, other in pairwise(books.groups):
+        histories = view.groups[one].history, view.groups[other].history
+        words = plain(comparison.difference_words((one, other), *histories, now_us))
+        judge_difference(books.rasters[one], books.rasters[other], now_us, words, verdict)
     return verdict
 
 

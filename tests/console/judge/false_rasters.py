@@ -9,7 +9,7 @@ from cluster.view.ownership.history import Barrier, OwnershipHistory
 from cluster.view.state import ClusterView, GroupView
 from console.presenters.formatting import LEVELS
 from console.presenters.members import identity
-from console.presenters.raster import grid, listing
+from console.presenters.raster import comparison, grid, listing
 from console.presenters.raster.axis import TimeAxis, bracket_row, edges
 from console.presenters.styled_text import MUTED, Line, Span
 
@@ -65,7 +65,8 @@ def a_revoking_owner_just_owns(patch: Patch) -> None:
 def cost_does_not_add_up(patch: Patch) -> None:
     """The cost of a cell is shown instead of the sum up to it."""
 
-    def cost(axis: TimeAxis, kept: OwnershipHistory) -> Line:
+    def cost(axis: TimeAxis, kept: OwnershipHistory, most_us: int = 0) -> Line:
+        del most_us
         total_us = kept.unowned_us(axis.now_us) or 1
         parts = [
             kept.unowned_us(axis.start_of(column + 1)) - kept.unowned_us(axis.start_of(column))
@@ -87,6 +88,16 @@ def gaps_before_the_first_owner_cost(patch: Patch) -> None:
     patch.setattr(OwnershipHistory, "unowned_us", unowned_us)
 
 
+def two_groups_part_when_the_second_costs(patch: Patch) -> None:
+    """The first unowned partition of the second group counts: what the first one has cost until then is ignored."""
+
+    def found(one: OwnershipHistory, other: OwnershipHistory) -> comparison.Difference | None:
+        steps = zip(other.unowned[::3], other.unowned[1::3], strict=True)
+        return next((comparison.Difference(at_us, 0, number) for at_us, number in steps if number), None)
+
+    patch.setattr(comparison, "first_difference", found)
+
+
 FALSE_RASTERS: dict[Callable[[Patch], None], tuple[str, int]] = {
     a_gap_belongs_to_the_last_owner: ("first-flight", 40),
     a_cell_shows_what_was_last_in_it: ("first-flight", 40),
@@ -96,6 +107,7 @@ FALSE_RASTERS: dict[Callable[[Patch], None], tuple[str, int]] = {
     every_cell_is_of_this_generation: ("first-flight", 40),
     a_revoking_owner_just_owns: ("eager-cooperative-consumer", 115),
     cost_does_not_add_up: ("first-flight", 40),
+    two_groups_part_when_the_second_costs: ("eager-vs-cooperative", 45),
     gaps_before_the_first_owner_cost: ("static-restart", 60),
 }
 """Each false raster with a flight that shows it, as in `false_presenters.FALSE_PRESENTERS`."""

@@ -128,6 +128,12 @@ class RasterBook:
             )
         return total
 
+    def unowned_at(self, at_us: int) -> int:
+        """How many partitions are unowned at an instant."""
+        return sum(
+            1 for name in self.stretches if [one.state for one in self.seen(name, at_us, at_us + 1)] == ["unowned"]
+        )
+
     def generation_at(self, at_us: int) -> int:
         """The generation, or group epoch, at an instant."""
         return next((number for since_us, number in reversed(self.generations) if since_us <= at_us), 0)

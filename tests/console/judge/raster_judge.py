@@ -121,6 +121,27 @@ class RasterJudge:
         self.verdict.claim(right, self.place, f"false claim: {text!r}, {one}, {state}")
 
 
+DIFFERENCE = re.compile(
+    r"first difference (\S+): (\S+) (\d+) unowned, (\S+) (\d+) · so far (\S+) and (\S+) partition-seconds"
+)
+
+
+def judge_difference(one: RasterBook, other: RasterBook, now_us: int, text: str, verdict: Verdict) -> None:
+    """Up to the first difference equally many partitions are unowned at each instant, and there they are not."""
+    times = sorted({each.at_us for book in (one, other) for known in book.stretches.values() for each in known})
+    numbers = [(at_us, one.unowned_at(at_us), other.unowned_at(at_us)) for at_us in times]
+    first = next(((at_us, a, b) for at_us, a, b in numbers if a != b), None)
+    match = DIFFERENCE.fullmatch(text)
+    if match is None:
+        right = text == "no difference: equally many partitions are unowned at every instant" and first is None
+        verdict.claim(right, "two rasters", f"{text!r}, not {first}")
+        return
+    said = (instant(match[1]), int(match[3]), int(match[5]))
+    verdict.claim(first is not None and said == (_cut(first[0]), *first[1:]), "two rasters", f"{text!r}, not {first}")
+    for book, words in ((one, match[6]), (other, match[7])):
+        verdict.claim(stopped_says(words, book.unowned_us(now_us)), "two rasters", f"cost {words} in {text!r}")
+
+
 def names_of(key: str) -> list[str]:
     """The partitions of a row, by its label."""
     topic, _, numbers = key.rpartition(" ")

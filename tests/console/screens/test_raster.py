@@ -1,6 +1,7 @@
 """The place of ownership over time: its axis, its chosen cell, its groups; live and in a recording."""
 
 import re
+from pathlib import Path
 
 from console.app import FlightdeckApp
 from console.presenters.raster.axis import axis_for, scale, short_clock
@@ -23,6 +24,10 @@ def raster(seat: Seat) -> RasterScreen:
 
 def cell(seat: Seat) -> str:
     return raster(seat).board.panels["cell"].plain_text().splitlines()[1].strip()
+
+
+def files_in(directory: Path) -> list[str]:
+    return sorted(path.name for path in directory.iterdir())
 
 
 def test_it_opens_for_the_group_that_is_shown() -> None:
@@ -91,6 +96,54 @@ def test_a_click_chooses_the_cell_under_the_mouse() -> None:
         axis = raster(seat)._axis
         assert raster(seat)._at_us == axis.start_of(30 - 2 - 18)
         assert panel.selected == list(panel._keys)[5 - 2]
+
+    sit(script, app=FlightdeckApp(source=StillFlight(90.0)))
+
+
+def test_ctrl_s_saves_text_and_svg_and_never_overwrites(tmp_path: Path) -> None:
+    async def script(seat: Seat) -> None:
+        seat.app.directory = tmp_path
+        seat.app.go("billing")
+        await seat.settle()
+        await seat.press("O", "ctrl+s")
+        stem = "first-flight-billing-ownership-1m30.0s"
+        assert files_in(tmp_path) == [f"{stem}.svg", f"{stem}.txt"]
+        assert f"saved: {tmp_path / stem}.txt and {tmp_path / stem}.svg" in seat.notices()
+        (tmp_path / f"{stem}.txt").write_text("mine")
+        await seat.press("ctrl+s")
+        assert (tmp_path / f"{stem}.txt").read_text() == "mine"
+        assert (tmp_path / f"{stem}-2.txt").exists()
+
+    sit(script, app=FlightdeckApp(source=StillFlight(90.0)))
+
+
+def test_a_directory_that_cannot_be_written_is_named(tmp_path: Path) -> None:
+    async def script(seat: Seat) -> None:
+        seat.app.directory = tmp_path / "gone"
+        seat.app.go("raster")
+        await seat.settle()
+        await seat.press("ctrl+s")
+        (notice,) = seat.notices()
+        assert str(tmp_path / "gone") in notice
+        assert "cannot be written: No such file or directory" in notice
+
+    sit(script, app=FlightdeckApp(source=StillFlight(90.0)))
+
+
+def test_another_group_stands_below_on_the_same_axis() -> None:
+    async def script(seat: Seat) -> None:
+        seat.app.go("billing")
+        await seat.settle()
+        await seat.press("O", "c")
+        panels = raster(seat).board.panels
+        assert "audit: ownership over time" in panels["beside"].plain_text()
+        assert panels["beside"].plain_text().splitlines()[1] == panels["raster"].plain_text().splitlines()[1]
+        assert "first difference" in panels["cell"].plain_text()
+        await seat.press("2", "shift+left", "enter")
+        assert seat.app.place() == "audit"
+        await seat.press("O", "c", "2", "c")
+        assert not raster(seat).other
+        assert raster(seat).board.panels["raster"].has_focus
 
     sit(script, app=FlightdeckApp(source=StillFlight(90.0)))
 

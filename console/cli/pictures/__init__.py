@@ -1,0 +1,1 @@
+"""Commands that draw pictures of flights."""

@@ -1,0 +1,100 @@
+"""A saved raster says what the screen says: text line by line, SVG rectangle by rectangle."""
+
+from functools import lru_cache
+from itertools import groupby
+from xml.etree import ElementTree as ET
+
+from cluster.view import ClusterView
+from console.presenters.raster.axis import axis_for
+from console.presenters.raster.grid import MOVING, NO_OWNER_YET, SEVERAL, UNOWNED, RasterGrid
+from console.presenters.raster.listing import RasterListing, axis_width
+from console.presenters.raster.picture import (
+    CELL_PX,
+    GAP_STROKE,
+    LABEL_PX,
+    MOVE_STROKE,
+    ROWS,
+    SHARED_FILL,
+    WIDTH,
+    Picture,
+    RasterSubject,
+    svg_of,
+    text_of,
+)
+from console.presenters.styled_text import plain
+from console.themes import PRINT_HUES
+from tests.support.console import synthetic
+
+NAME = "{http://www.w3.org/2000/svg}"
+NOW_US = 90_000_000
+
+
+@lru_cache(maxsize=1)
+def view() -> ClusterView:
+    return synthetic.view_at(90.0)
+
+
+def picture(*groups: str) -> Picture:
+    subjects = [RasterSubject(view(), view().groups[name], name) for name in groups]
+    return Picture("first-flight · seed 7", subjects, axis_for(NOW_US, axis_width(WIDTH)))
+
+
+def test_the_text_has_the_rows_of_the_screen() -> None:
+    shown = picture("billing")
+    said = text_of(shown)
+    listing = RasterListing(view(), view().groups["billing"], shown.axis, WIDTH, room=ROWS)
+    for key in listing.row_keys():
+        assert plain(listing.rows(key)[0]).rstrip() in said
+    assert said.startswith("first-flight · seed 7 · billing · ownership over time\n0:00.0 to 1:30.0, ")
+    assert "members: A billing-1, B billing-2, C billing-3, D billing-4" in said
+    assert all(len(line) <= WIDTH for line in said.splitlines())
+
+
+def test_the_svg_has_a_rectangle_for_each_stretch_of_each_row() -> None:
+    shown = picture("billing")
+    root = ET.fromstring(svg_of(shown, PRINT_HUES))
+    grid = RasterGrid(view(), view().groups["billing"], shown.axis, ROWS)
+    fills = {SEVERAL: {SHARED_FILL}, MOVING: {MOVE_STROKE}, UNOWNED: {GAP_STROKE}}
+    labels = {text.text: float(text.get("y") or 0) for text in root.iter(f"{NAME}text")}
+    drawn = [
+        (float(rect.get("x") or 0), float(rect.get("y") or 0), float(rect.get("width") or 0), rect.get("fill"))
+        for rect in root.iter(f"{NAME}rect")
+    ]
+    for key, row in grid.rows.items():
+        here = {(x, width): fill for x, y, width, fill in drawn if labels[key] - 12 <= y <= labels[key] + 2}
+        column = 0
+        for sign, cells in groupby(row.cells):
+            length = len(list(cells))
+            place = (LABEL_PX + column * CELL_PX, length * CELL_PX)
+            column += length
+            if sign == NO_OWNER_YET:
+                assert place not in here
+            else:
+                assert here[place] in fills.get(sign, set(PRINT_HUES)), (key, column)
+    assert drawn[0][3] == "#ffffff", "print is on white"
+
+
+def test_two_groups_have_one_axis_and_one_scale_of_cost() -> None:
+    shown = picture("billing", "audit")
+    said = text_of(shown)
+    assert "billing and audit" in said.splitlines()[0]
+    assert "first difference" in said
+    scales = [line for line in said.splitlines() if line.strip().startswith("0:00 ")]
+    assert len(scales) == 2
+    assert len(set(scales)) == 1
+    assert shown.most_us == max(view().groups[name].history.unowned_us(NOW_US) for name in ("billing", "audit"))
+    root = ET.fromstring(svg_of(shown, PRINT_HUES))
+    heights = [
+        max(float(point.split(",")[1]) for point in (area.get("points") or "").split())
+        - min(float(point.split(",")[1]) for point in (area.get("points") or "").split())
+        for area in root.iter(f"{NAME}polygon")
+    ]
+    costs = [view().groups[name].history.unowned_us(NOW_US) for name in ("billing", "audit")]
+    assert heights[0] > heights[1]
+    assert abs(heights[1] / heights[0] - costs[1] / costs[0]) < 0.01
+
+
+def test_names_are_escaped() -> None:
+    subject = RasterSubject(view(), view().groups["billing"], "<billing> & co")
+    root = ET.fromstring(svg_of(Picture("a <b>", [subject], axis_for(NOW_US, 60)), PRINT_HUES))
+    assert "a <b> · <billing> & co · ownership over time" in [text.text for text in root.iter(f"{NAME}text")]
