@@ -12,7 +12,7 @@ from recordings.comparison.amounts import amount, spoken
 from recordings.comparison.bill import MEASURES, Measure, Scope
 from recordings.comparison.meter import BillMeter
 from recordings.comparison.pairing import DifferingAmount, shows
-from recordings.comparison.ranking import has_rivals, rank_groups
+from recordings.comparison.ranking import SHOWN_OF_GROUPS, has_rivals, rank_groups
 from recordings.comparison.verdict import joined
 
 if TYPE_CHECKING:
@@ -31,7 +31,9 @@ if TYPE_CHECKING:
 SECOND_US = 1_000_000
 GIVEN_SHOWN = 5
 _EFFECTS = {"better": "✔", "worse": "✖", "none": "·", "failed": "·"}
-MEASURES_SHOWN = 5  # in the columns of a ranking
+MEASURES_SHOWN = 5  # in the columns of a ranking of many ways
+NEARLY_EQUAL = "Amounts within a twentieth of each other count as equal: the next row decides."
+WIDEST = 80  # characters of a table that has its ways side by side
 _SHORT = {"partition-seconds": "partition-s", "member-seconds": "member-s", "seconds": "s"}
 _BY_FIELD = {(measure.scope, measure.field): measure for measure in MEASURES}
 
@@ -216,8 +218,16 @@ def _payer(row: DifferingAmount) -> str:
 
 
 def of_ranking(ranking: "Ranking") -> str:
-    """The sentence, and a table of the measures in which the ways differ, the best way first."""
-    measures = [next(each for each in MEASURES if each.field == field) for field in ranking.fields[:MEASURES_SHOWN]]
+    """The sentence, and a table of the measures in which the ways differ, the best way first.
+
+    A few ways stand side by side, with a row for each measure: so the table fits a terminal and a document.
+    """
+    known = (*MEASURES, *SHOWN_OF_GROUPS)
+    differing = [next(each for each in known if each.field == field) for field in ranking.fields]
+    beside = _beside(ranking.ways, differing)
+    if max(map(len, beside), default=0) <= WIDEST:
+        return "\n".join([ranking.sentence, *beside])
+    measures = differing[:MEASURES_SHOWN]
     heads = ["", "", *map(_head, measures)]
     rows = [
         [
@@ -234,6 +244,23 @@ def of_ranking(ranking: "Ranking") -> str:
         cells += [f"{text:>{width}}" for text, width in zip(row[2:], widths[2:], strict=True)]
         lines.append(("  " + "  ".join(cells)).rstrip())
     return "\n".join(lines)
+
+
+def _beside(ways: "Sequence[RankedWay]", measures: Sequence[Measure]) -> list[str]:
+    """A column for each way that is compared, and a line for each other one."""
+    ranked = [way for way in ways if way.rank]
+    rows = [["", *(f"{way.rank}. {way.name}" for way in ranked)]]
+    rows += [[_head(each), *(amount(each, way.amounts[each.field]) for way in ranked)] for each in measures]
+    widths = [max(len(row[place]) for row in rows) for place in range(len(rows[0]))]
+    lines = []
+    for row in rows if len(ranked) > 1 else ():
+        cells = [f"{row[0]:<{widths[0]}}"]
+        cells += [f"{text:>{width}}" for text, width in zip(row[1:], widths[1:], strict=True)]
+        lines.append("  " + "  ".join(cells))
+    heaviest = [way.amounts[measures[0].field] for way in ranked] if measures else []
+    if heaviest != sorted(heaviest):
+        lines.append(f"  {NEARLY_EQUAL}")
+    return [*lines, *(f"   ✗  {way.name}: {_idle(way)}" for way in ways if not way.rank)]
 
 
 def _idle(way: "RankedWay") -> str:

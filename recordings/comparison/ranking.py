@@ -12,11 +12,18 @@ import msgspec
 
 from cluster.spec import ScenarioSpec
 from cluster.view import ClusterView
+from cluster.view.rebalances import RebalanceView
 from recordings.comparison.amounts import amount, spoken
 from recordings.comparison.bill import Bill, Measure, Scope, payers
 from recordings.comparison.course import Course
 from recordings.comparison.pairing import read_nothing, total
 from recordings.comparison.verdict import MOST_WORDS, WEIGHED, Cost, joined, of_scope
+
+SHOWN_OF_GROUPS = (
+    Measure(Scope.GROUP, "moved_partitions", "moved", "partitions"),
+    Measure(Scope.GROUP, "converging_us", "converging", "seconds"),
+)
+"""What a ranking of groups shows besides their costs, and does not weigh: time and moves cost nothing by themselves."""
 
 
 class RankedWay(msgspec.Struct, frozen=True, kw_only=True):
@@ -132,8 +139,24 @@ def rank_groups(view: ClusterView, bill: Bill) -> list[Ranking]:
             idle = {name: [name] for name in names if reads and not bill.groups[name].delivered}
             ranking = rank("groups", ways, measures, idle)
             if ranking.ways[-1].rank != 1:
-                rankings.append(ranking)
+                rankings.append(_with_rebalances(ranking, view))
     return rankings
+
+
+def _with_rebalances(ranking: Ranking, view: ClusterView) -> Ranking:
+    """The same ranking with what the groups' rebalances moved, and how long they took, from cause to assignment."""
+    shown = {way.name: _of_rebalances(view.groups[way.name].rebalances) for way in ranking.ways}
+    ranked = [shown[way.name] for way in ranking.ways if way.rank]
+    differing = [each.field for each in SHOWN_OF_GROUPS if len({amounts[each.field] for amounts in ranked}) > 1]
+    ways = [msgspec.structs.replace(way, amounts=way.amounts | shown[way.name]) for way in ranking.ways]
+    return msgspec.structs.replace(ranking, fields=[*ranking.fields, *differing], ways=ways)
+
+
+def _of_rebalances(rebalances: Sequence[RebalanceView]) -> dict[str, int]:
+    return {
+        "moved_partitions": sum(one.moved for one in rebalances),
+        "converging_us": sum(one.took_us for one in rebalances),
+    }
 
 
 def rank_flights(named: Mapping[str, Course]) -> Ranking:
