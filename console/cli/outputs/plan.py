@@ -92,7 +92,8 @@ def _table(planned: Planned, *, coloured: bool) -> str:
     for text in rows[0].settings:
         table.add_column(Text(visible_line(text.partition("=")[0])))
     for measure in measures:
-        table.add_column(f"{measure.name}\n{measure.unit}", justify="right")
+        unit = "" if measure.unit == measure.name else measure.unit
+        table.add_column(f"{measure.name}\n{unit}", justify="right")
     table.add_column("")
     for row in rows:
         words = [str(row.row), *(visible_line(text.partition("=")[2]) for text in row.settings)]
@@ -143,7 +144,7 @@ def _estimate(estimate: Estimate | None, measure: Measure) -> str:
 
 
 def _without_difference(planned: Planned) -> list[str]:
-    """The measures that distinguish no two rows, in one line."""
+    """The measures that distinguish no two rows, in one line; what is 0 in every row is not listed."""
     judged = [row for row in planned.judgement.rows if row.judged and not row.read_nothing]
     if len(judged) < 2:
         return []
@@ -151,9 +152,12 @@ def _without_difference(planned: Planned) -> list[str]:
     for measure in MEASURES:
         if measure.field not in planned.judgement.differing:
             medians = [row.measures[measure.field].median for row in judged]
-            low, high = amount(measure, round(min(medians))), amount(measure, round(max(medians)))
-            words.append(f"{measure.name} {low if low == high else f'{low}–{high}'}")
-    return [f"No difference: {', '.join(words)}"] if words else []
+            low, high = amount(measure, round(min(medians))), spoken(measure, round(max(medians)))
+            if max(medians):
+                words.append(high if high.startswith(f"{low} ") else f"{low} to {high}")
+    if not words:
+        return ["All other measures are 0 in every row."]
+    return [f"The same in every row: {', '.join(words)}. All other measures are 0."]
 
 
 def _sentences(recommendation: Recommendation, rows: Sequence[PlanRow], seeds: int) -> list[str]:
@@ -174,12 +178,15 @@ def _sentences(recommendation: Recommendation, rows: Sequence[PlanRow], seeds: i
     least, most = amount(measure, round(low)), amount(measure, round(high))
     saved = f"by {least if least == most else f'{least} to {most}'}{sure}"
     instead = f"{_trade(gain)} with row {other.row} ({', '.join(other.settings)})"
-    evidence = f"less with {gain.agreeing} of {_many(gain.seeds, 'seed')}, {saved}"
+    alone = gain.seeds == 1
+    evidence = f"{'in its one flight' if alone else f'less with {gain.agreeing} of {gain.seeds} seeds'}, {saved}"
     lines = [f"Recommended: row {row.row} ({', '.join(row.settings)}): {instead}; {evidence}."]
     if recommendation.price:
         lines.append(f"In return: {'; '.join(_trade(trade) for trade in recommendation.price)}.")
     if recommendation.equals:
-        lines.append(f"By its costs {_rows(recommendation.equals)} cannot be distinguished from it.")
+        one = len(recommendation.equals) == 1
+        equals = _rows(recommendation.equals).capitalize()
+        lines.append(f"{equals} {'costs' if one else 'cost'} the same, as far as {_many(seeds, 'seed')} can tell.")
     if seeds < enough_for(DECIDING):
         few = f"{_many(seeds, 'seed')} {'is' if seeds == 1 else 'are'} few"
         lines.append(f"{few}: from {enough_for(DECIDING)} on the confidence is {DECIDING:.0%}.")

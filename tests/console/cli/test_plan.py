@@ -44,7 +44,9 @@ def test_the_table_strikes_the_dominated_row_and_recommends_the_other(flightdeck
         sentence,
     )
     assert "3 seeds are few: from 8 on the confidence is 99%." in ended.out
-    assert "No difference: " in ended.out
+    (same,) = (line for line in ended.out.splitlines() if line.startswith("The same in every row: "))
+    assert same.endswith(". All other measures are 0.")
+    assert " 0 " not in same, "a measure that is 0 is not listed"
 
 
 def test_the_replayed_flights_are_those_of_the_plan(flightdeck: Flightdeck, killed: str, tmp_path: Path) -> None:
