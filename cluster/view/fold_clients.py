@@ -126,6 +126,8 @@ def member_state_changed(view: ClusterView, event: e.MemberStateChanged) -> None
     if event.state == "Fenced":
         member.fenced += 1
         _let_go(view, member, event.at_us, tuple(member.owned))  # it keeps them until close(), and no longer reads them
+    if event.state == "FENCED":
+        note_of(view, event, "member", event.member, f" is FENCED: its coordinator answered {event.reason}")
     _lane(member, event.at_us, _phase_of(event.state))
 
 

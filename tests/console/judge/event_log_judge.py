@@ -210,6 +210,12 @@ SAYINGS: tuple[tuple[str, Callable[[Match, e.Event], bool]], ...] = (
         lambda m, one: isinstance(one, e.StaticMemberReplaced) and (one.member, one.group) == (m[1], m[2]),
     ),
     (
+        r"(\S+) is FENCED: its coordinator answered ([A-Z_]+)",
+        lambda m, one: (
+            isinstance(one, e.MemberStateChanged) and (one.member, one.state, one.reason) == (m[1], "FENCED", m[2])
+        ),
+    ),
+    (
         r"(\S+) is fenced: another process joined as (\S+)",
         lambda m, one: isinstance(one, e.ConsumerFenced) and (one.member, one.instance_id) == (m[1], m[2]),
     ),

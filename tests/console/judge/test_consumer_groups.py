@@ -4,6 +4,9 @@ from collections.abc import Callable
 
 import pytest
 
+from cluster.events import Event
+from cluster.view import fold, fold_clients
+from cluster.view.fold_cluster import note_of
 from cluster.view.rebalances import ConsumerGroupMemberView, ConsumerGroupView, MemberReconciliation
 from cluster.view.state import NEVER, ClusterView, GroupView
 from console.presenters import formatting, members, overview, rebalance_causes, rebalance_phase
@@ -216,3 +219,40 @@ def test_nothing_false_is_said_of_a_flight_with_groups_of_the_new_protocol() -> 
     with pytest.MonkeyPatch.context() as patch:
         what_comes_back_is_part_of_the_rebalance(patch)
         assert false_claims(events, spec, 14)
+
+
+FENCED = """
+title = "A process stands still until its session is over"
+seed = 1
+until = "30s"
+[cluster]
+config = { "group.consumer.session.timeout.ms" = 6000, "group.consumer.min.session.timeout.ms" = 6000 }
+[[topic]]
+name = "orders"
+partitions = 4
+[[group]]
+name = "billing"
+topics = ["orders"]
+members = 2
+config = { "group.protocol" = "consumer" }
+[[at]]
+time = "15s"
+do = "pause billing-1 for 9s"
+"""
+
+
+def test_the_log_of_events_says_when_a_member_is_fenced_and_why(monkeypatch: pytest.MonkeyPatch) -> None:
+    spec = parse_scenario(FENCED, "fenced.toml").spec
+    events = flown(spec, spec.seed, spec.until_us)
+    view = ClusterView()
+    for event in events:
+        fold(view, event)
+    lines = [line.text for line in view.log_entries if line.at_us >= 24_000_000]
+    assert "billing-1 is FENCED: its coordinator answered UNKNOWN_MEMBER_ID" in lines
+    assert "\n".join(false_claims(events, spec, 9)) == ""
+
+    def another_error(view: ClusterView, event: Event, kind: str, subject: str, predicate: str) -> None:
+        note_of(view, event, kind, subject, predicate.replace("UNKNOWN_MEMBER_ID", "FENCED_MEMBER_EPOCH"))
+
+    monkeypatch.setattr(fold_clients, "note_of", another_error)
+    assert any("FENCED" in claim for claim in false_claims(events, spec, 9))
