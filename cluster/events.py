@@ -721,6 +721,87 @@ class GroupProtocolConverted(Event, frozen=True, kw_only=True):
     broker: int
 
 
+class ClassicGroupUpgraded(Event, frozen=True, kw_only=True):
+    """A classic group with members became a consumer group: a member of the new protocol joined it (online upgrade).
+
+    `epoch`: the group's, the assignment's and each member's, the last generation. Maps are member id → value; members
+    own what their last assignment gave them. `topics`: what they subscribe to.
+    """
+
+    group: str
+    broker: int
+    epoch: int
+    members: dict[str, str]
+    instance_ids: dict[str, str]
+    topics: dict[str, tuple[str, ...]]
+    assigned: dict[str, tuple[str, ...]]
+    session_deadlines_us: dict[str, int]
+
+
+class ConsumerGroupDowngraded(Event, frozen=True, kw_only=True):
+    """A consumer group became a classic one, since only members of the classic protocol are left (online downgrade).
+
+    `generation`: the group epoch. `assignment`: the targets that the members had.
+    """
+
+    group: str
+    broker: int
+    generation: int
+    protocol: str
+    leader: str
+    members: dict[str, str]
+    assignment: dict[str, tuple[str, ...]]
+    session_deadlines_us: dict[str, int]
+
+
+class GroupConversionRefused(Event, frozen=True, kw_only=True):
+    """The coordinator did not convert a group to `protocol`, or let no classic member join; `reason` in Kafka's words.
+
+    `member`: the client id of the member that joins; "" when a member left.
+    """
+
+    group: str
+    broker: int
+    protocol: str
+    reason: str
+    member: str = ""
+
+
+class MemberProtocolChanged(Event, frozen=True, kw_only=True):
+    """A member of a consumer group speaks another protocol than before: `classic`, or `consumer` again.
+
+    A member speaks the new protocol until this event says otherwise.
+    """
+
+    group: str
+    member: str
+    member_id: str
+    protocol: str
+
+
+class ClassicMemberIdAssigned(Event, frozen=True, kw_only=True):
+    """A classic member without an id wants to join a consumer group: it is to join again with this one."""
+
+    group: str
+    member: str
+    member_id: str
+    broker: int
+
+
+class ClassicMemberAwaited(Event, frozen=True, kw_only=True):
+    """The coordinator awaits a request of a classic member of a consumer group, and removes the member without it.
+
+    `request`: JoinGroup (the member was told to rejoin) or SyncGroup (it has joined). `until_us`: when the wait ends;
+    -1 when the request has come.
+    """
+
+    group: str
+    member: str
+    member_id: str
+    request: str
+    until_us: int
+
+
 class ConsumerMemberSubscribed(Event, frozen=True, kw_only=True):
     """A member joined a group of the new protocol, or its heartbeat brought another subscription or timeout.
 

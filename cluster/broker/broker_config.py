@@ -9,7 +9,8 @@ from typing import Final
 
 import msgspec
 
-from cluster.config import RACK_AWARE_SELECTORS, broker_number
+from cluster.config import RACK_AWARE_SELECTORS
+from cluster.config.broker_values import broker_number
 
 MS: Final = 1_000
 

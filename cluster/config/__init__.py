@@ -5,13 +5,12 @@ from cluster.config.client_config import ClientConfig, ConnectionConfig, Consume
 from cluster.config.cluster_config import ClusterConfig
 from cluster.config.config import (
     CONFIG_KEYS,
+    FORBIDDEN_WITH,
     MOST_DIGITS,
     ConfigError,
     ConfigKey,
     Scope,
     Value,
-    broker_names,
-    broker_number,
     coerce,
     cross_errors,
     defaults,
@@ -50,6 +49,7 @@ from cluster.config.unsupported import NOT_READ_YET, UNBUILT, refusal, refused_c
 __all__ = [
     "CONFIG_KEYS",
     "DEFAULT_ASSIGNORS",
+    "FORBIDDEN_WITH",
     "LIBRDKAFKA_PARTITIONERS",
     "LONGEST_WORD",
     "LONG_MAX",
@@ -73,8 +73,6 @@ __all__ = [
     "Value",
     "assignor_of",
     "brief",
-    "broker_names",
-    "broker_number",
     "coerce",
     "cross_errors",
     "defaults",

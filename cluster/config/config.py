@@ -15,11 +15,11 @@ from cluster.config.units import MICROSECONDS, parse_duration, parse_iso_duratio
 
 __all__ = [
     "CONFIG_KEYS",
+    "FORBIDDEN_WITH",
     "ConfigError",
     "ConfigKey",
     "Scope",
     "Value",
-    "broker_number",
     "coerce",
     "cross_errors",
     "defaults",
@@ -100,20 +100,6 @@ def in_flight_keys(scope: Scope) -> tuple[str, ...]:
 def defaults(scope: Scope) -> dict[str, Value]:
     """Kafka's default for every key of a scope."""
     return {key.name: key.default for key in _BY_SCOPE[scope].values()}
-
-
-def broker_number(config: Mapping[str, object], name: str) -> int:
-    """A broker key that is a whole number, of a configuration that may lack it: then it is Kafka's default."""
-    value = config.get(name, _BY_SCOPE["broker"][name].default)
-    assert isinstance(value, int)
-    return value
-
-
-def broker_names(config: Mapping[str, object], name: str) -> tuple[str, ...]:
-    """A broker key that is a list of names, of a configuration that may lack it: then it is Kafka's default."""
-    value = config.get(name, _BY_SCOPE["broker"][name].default)
-    assert isinstance(value, tuple)
-    return value
 
 
 def resolve(scope: Scope, overrides: Mapping[str, Value]) -> dict[str, Value]:
@@ -324,7 +310,7 @@ def _cross(scope: Scope, values: Mapping[str, Value], overrides: Mapping[str, Va
             return _order_errors(scope, values, overrides)
 
 
-_FORBIDDEN_WITH: Final[Mapping[str, tuple[str, ...]]] = {
+FORBIDDEN_WITH: Final[Mapping[str, tuple[str, ...]]] = {
     "classic": ("group.remote.assignor",),
     "consumer": ("partition.assignment.strategy", "heartbeat.interval.ms", "session.timeout.ms"),
 }
@@ -333,7 +319,7 @@ _FORBIDDEN_WITH: Final[Mapping[str, tuple[str, ...]]] = {
 
 def _consumer_errors(values: Mapping[str, Value], overrides: Mapping[str, Value]) -> list[ConfigError]:
     protocol = str(values["group.protocol"])
-    forbidden = [name for name in _FORBIDDEN_WITH[protocol] if overrides.get(name) not in (None, "", ())]
+    forbidden = [name for name in FORBIDDEN_WITH[protocol] if overrides.get(name) not in (None, "", ())]
     if forbidden or protocol == "consumer":
         reason = f"cannot be set when group.protocol={protocol.upper()}"
         return [ConfigError(name, f"{name} {reason}") for name in forbidden]

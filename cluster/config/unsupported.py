@@ -15,7 +15,6 @@ UNBUILT: dict[str, str] = {
 NOT_READ_YET: tuple[str, ...] = (
     "fetch.min.bytes",
     "default.api.timeout.ms",
-    "group.consumer.migration.policy",
     "group.coordinator.append.linger.ms",
     "group.coordinator.rebalance.protocols",
     "replica.fetch.min.bytes",

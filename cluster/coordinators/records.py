@@ -11,6 +11,7 @@ from typing import ClassVar, Final
 
 import msgspec
 
+from cluster.coordinators.consumer_group.member import ClassicMemberMetadata
 from cluster.coordinators.consumer_group.states import MemberAssignmentState
 from cluster.protocol.messages import MemberMetadata
 from cluster.protocol.record_batch import NO_EPOCH, NO_PRODUCER_ID, KeyedRecord
@@ -140,7 +141,7 @@ class ConsumerGroupMemberRecord(ConsumerGroupRecord, frozen=True):
 
 
 class ConsumerGroupMemberMetadata(ConsumerGroupMemberRecord, frozen=True):
-    """What a member subscribes to (ConsumerGroupMemberMetadataValue)."""
+    """What a member subscribes to (ConsumerGroupMemberMetadataValue); `classic`: if it speaks the classic protocol."""
 
     KEY: ClassVar[str] = "member"
 
@@ -151,6 +152,7 @@ class ConsumerGroupMemberMetadata(ConsumerGroupMemberRecord, frozen=True):
     topic_regex: str
     rebalance_timeout_ms: int
     assignor: str | None
+    classic: ClassicMemberMetadata | None = None
 
 
 class TargetAssignmentMember(ConsumerGroupMemberRecord, frozen=True):

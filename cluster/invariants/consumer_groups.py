@@ -22,10 +22,12 @@ AWAY: Final = -2
 class _Member:
     """A member: its epoch, the partitions that it owns (what it must give up, too), its target, its time limits."""
 
-    __slots__ = ("epoch", "fenced_at_us", "owned", "session_us", "target")
+    __slots__ = ("awaited_us", "classic", "epoch", "fenced_at_us", "owned", "session_us", "target")
 
     def __init__(self) -> None:
         self.epoch = 0
+        self.classic = False
+        self.awaited_us: dict[str, int] = {}  # of a classic member: the request that it must send, until when
         self.owned: tuple[str, ...] = ()
         self.target: tuple[str, ...] = ()
         self.session_us = self.fenced_at_us = -1
@@ -77,6 +79,10 @@ class ConsumerGroupInvariants:
             e.ConsumerGroupLoaded: self.group_loaded,
             e.GroupDeleted: self.group_gone,
             e.GroupProtocolConverted: self.group_gone,
+            e.ClassicGroupUpgraded: self.group_upgraded,
+            e.ConsumerGroupDowngraded: self.group_gone,
+            e.MemberProtocolChanged: self.protocol_changed,
+            e.ClassicMemberAwaited: self.classic_member_awaited,
             e.PartitionsAssigned: self.partitions_assigned,
             e.PartitionsRevoked: self.partitions_revoked,
             e.MemberStateChanged: self.member_state_changed,
@@ -163,6 +169,11 @@ class ConsumerGroupInvariants:
             RebalanceCause.SESSION_EXPIRED.value: member.session_us,
             RebalanceCause.POLL_INTERVAL_EXCEEDED.value: member.fenced_at_us,
         }
+        if member.classic:
+            awaited = member.awaited_us
+            if not event.client_reason:  # else its LeaveGroup says so
+                limits[RebalanceCause.POLL_INTERVAL_EXCEEDED.value] = awaited.get("JoinGroup", member.fenced_at_us)
+            limits[RebalanceCause.SYNC_TIMED_OUT.value] = awaited.get("SyncGroup", UNKNOWN)
         until_us = limits.get(event.reason)
         idle = until_us == UNKNOWN and event.reason == RebalanceCause.POLL_INTERVAL_EXCEEDED  # nothing to give up
         if until_us is not None and (idle or event.at_us < until_us):
@@ -202,7 +213,34 @@ class ConsumerGroupInvariants:
             if other:
                 broken("E2", event, f"{event.group}: {other} is of {group.owners[other]} and of {member_id}")
 
-    def group_gone(self, event: e.GroupDeleted | e.GroupProtocolConverted) -> None:
+    def group_upgraded(self, event: e.ClassicGroupUpgraded) -> None:
+        """E2: members of a classic group begin with the partitions of its last assignment."""
+        group = self._groups[event.group] = _Group()
+        group.epoch = group.assignment_epoch = event.epoch
+        for member_id, assigned in event.assigned.items():
+            member = group.members[member_id] = _Member()
+            member.classic, member.epoch, member.target = True, event.epoch, assigned
+            member.session_us = event.session_deadlines_us[member_id]
+            other = group.own(member_id, member, assigned)
+            if other:
+                broken("E2", event, f"{event.group}: {other} is of {group.owners[other]} and of {member_id}")
+
+    def protocol_changed(self, event: e.MemberProtocolChanged) -> None:
+        """Note which protocol a member speaks."""
+        group = self._groups.setdefault(event.group, _Group())
+        member = group.members.setdefault(event.member_id, _Member())
+        member.classic, member.awaited_us = event.protocol == "classic", {}
+
+    def classic_member_awaited(self, event: e.ClassicMemberAwaited) -> None:
+        """Note how long a classic member has for a request."""
+        member = self._member(event.group, event.member_id)
+        if member is None:
+            return
+        if event.request == "SyncGroup":
+            member.awaited_us.pop("JoinGroup", None)
+        member.awaited_us[event.request] = event.until_us
+
+    def group_gone(self, event: e.GroupDeleted | e.GroupProtocolConverted | e.ConsumerGroupDowngraded) -> None:
         """Forget a group that is no more, or of another protocol."""
         self._groups.pop(event.group, None)
         self._answered.pop(event.group, None)

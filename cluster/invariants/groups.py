@@ -26,6 +26,8 @@ class GroupInvariants:
         """Event class → the method that judges it."""
         return {
             e.JoinBarrierCompleted: self.join_barrier_completed,
+            e.ConsumerGroupDowngraded: self.group_downgraded,
+            e.GroupProtocolConverted: self.group_converted,
             e.GroupLoaded: self.group_loaded,
             e.ConsumerGroupLoaded: self.consumer_group_loaded,
             e.GroupDeleted: self.group_deleted,
@@ -54,6 +56,14 @@ class GroupInvariants:
         if event.generation != before + 1 and not (event.generation == 1 and epoch > known):
             broken("G3", event, f"{event.group}: generation {event.generation} after {before}")
         self._generations[event.group] = event.generation, epoch
+
+    def group_downgraded(self, event: e.ConsumerGroupDowngraded) -> None:
+        """Note where the generations of a group go on that was a consumer group: at its group epoch."""
+        self._generations[event.group] = event.generation, self._epoch(event.group)
+
+    def group_converted(self, event: e.GroupProtocolConverted) -> None:
+        """Forget the generations of an empty group: one of the other protocol begins anew."""
+        self._generations.pop(event.group, None)
 
     def _epoch(self, group: str) -> int:
         """The leader epoch of the group's coordinator partition."""

@@ -13,6 +13,7 @@ import msgspec
 
 from cluster.config import (
     CONFIG_KEYS,
+    FORBIDDEN_WITH,
     SET_IN_FLIGHT,
     Scope,
     Value,
@@ -171,6 +172,8 @@ def _restore(thing: Declared, old: Declared, key: str) -> Declared:
         place = FIELDS[key].places[type(thing)]
         return _placed(thing, place, _at(old, place))
     _, place = keys_at(thing, key)
+    if key == "group.protocol":  # with the keys that another protocol had refused
+        return _placed(thing, place, _at(old, place))
     thing = _placed(thing, place, _restored(_at(thing, place), _at(old, place), key))
     if isinstance(thing, GroupSpec | MemberSpec) and key == "partition.assignment.strategy":
         return _placed(thing, ("assignors",), _at(old, ("assignors",)))
@@ -218,7 +221,23 @@ def _with(thing: Declared, key: str, value: object) -> Declared:
     kind, place = keys_at(thing, key)
     read = coerce(kind, key, value)
     thing = _placed(thing, place, _at(thing, place) | {key: read})
+    if key == "group.protocol" and isinstance(thing, GroupSpec | MemberSpec):
+        thing = _without_forbidden(thing, str(read))
     return _said_again(thing, key, read) if isinstance(thing, GroupSpec | MemberSpec) else thing
+
+
+def _without_forbidden(thing: GroupSpec | MemberSpec, protocol: str) -> GroupSpec | MemberSpec:
+    """A group or member without the keys that its new protocol refuses: a deploy of the protocol drops them, too."""
+    config = {key: value for key, value in thing.config.items() if key not in FORBIDDEN_WITH[protocol]}
+    if isinstance(thing, MemberSpec):
+        return msgspec.structs.replace(thing, config=config)
+    own = tuple(
+        msgspec.structs.replace(
+            one, config={key: value for key, value in one.config.items() if key not in FORBIDDEN_WITH[protocol]}
+        )
+        for one in thing.own
+    )
+    return msgspec.structs.replace(thing, config=config, own=own)
 
 
 def _unequal(group: GroupSpec) -> str:

@@ -185,7 +185,9 @@ def partitions_assigned(view: ClusterView, event: e.PartitionsAssigned) -> None:
     group.last_given[event.member] = event.generation
     group.given_in.update(dict.fromkeys(taken, generation))
     last = group.rebalances[-1] if group.rebalances else None
-    if last is not None and last.generation == event.generation and group.under_way is None:
+    if last is None or last.generation != event.generation or group.under_way is not None:
+        return
+    if group.consumer is None or last.reconciliation is not None:  # else it was a classic group then
         last.assigned_us = event.at_us
 
 

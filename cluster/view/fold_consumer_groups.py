@@ -48,6 +48,67 @@ def group_protocol_converted(view: ClusterView, event: e.GroupProtocolConverted)
     note_of(view, event, "member", event.group, f" is a {event.protocol} group from now on")
 
 
+@FOLD.handles(e.ClassicGroupUpgraded)
+def classic_group_upgraded(view: ClusterView, event: e.ClassicGroupUpgraded) -> None:
+    group = view.groups[event.group]
+    group.coordinated_by, group.generation, group.leader = event.broker, event.epoch, ""
+    group.open_rebalance, group.vote, group.pending = None, None, {}
+    group.members, group.assignment = dict(event.members), dict(event.assigned)
+    group.session_deadlines_us = dict(event.session_deadlines_us)
+    consumer = group.consumer = ConsumerGroupView()
+    consumer.group_epoch = consumer.assignment_epoch = event.epoch
+    for member_id, assigned in event.assigned.items():
+        one = consumer.members[member_id] = ConsumerGroupMemberView(classic=True)
+        one.epoch = one.previous_epoch = event.epoch
+        one.assigned = one.target = assigned
+        one.instance_id, one.topics = event.instance_ids.get(member_id, ""), event.topics[member_id]
+    note_of(view, event, "member", event.group, f" is a consumer group from now on, with {_classic(group)}")
+
+
+def _classic(group: GroupView) -> str:
+    number = len(group.members)
+    return "1 classic member" if number == 1 else f"{number} classic members"
+
+
+@FOLD.handles(e.ConsumerGroupDowngraded)
+def consumer_group_downgraded(view: ClusterView, event: e.ConsumerGroupDowngraded) -> None:
+    group = view.groups[event.group]
+    group.coordinated_by, group.state, group.generation = event.broker, "Stable", event.generation
+    group.assignor, group.leader, group.consumer, group.pending = event.protocol, event.leader, None, {}
+    group.members, group.assignment = dict(event.members), dict(event.assignment)
+    group.session_deadlines_us = dict(event.session_deadlines_us)
+    note_of(view, event, "member", event.group, f" is a classic group from now on, with {_classic(group)}")
+
+
+@FOLD.handles(e.GroupConversionRefused)
+def group_conversion_refused(view: ClusterView, event: e.GroupConversionRefused) -> None:
+    note_of(view, event, "member", event.group, f" is not converted: {event.reason}")
+
+
+@FOLD.handles(e.MemberProtocolChanged)
+def member_protocol_changed(view: ClusterView, event: e.MemberProtocolChanged) -> None:
+    group = view.groups[event.group]
+    group.members[event.member_id] = event.member
+    member = consumer_view(group).members.setdefault(event.member_id, ConsumerGroupMemberView())
+    member.classic, member.awaited_until_us = event.protocol == "classic", {}
+
+
+@FOLD.handles(e.ClassicMemberIdAssigned)
+def classic_member_id_assigned(view: ClusterView, event: e.ClassicMemberIdAssigned) -> None:
+    """Change nothing: the coordinator does not keep the id."""
+
+
+@FOLD.handles(e.ClassicMemberAwaited)
+def classic_member_awaited(view: ClusterView, event: e.ClassicMemberAwaited) -> None:
+    member = consumer_view(view.groups[event.group]).members[event.member_id]
+    if event.request == "SyncGroup":  # a member that joins has done what it was told to
+        member.awaited_until_us.pop("JoinGroup", None)
+    if event.until_us >= 0:
+        member.awaited_until_us[event.request] = event.until_us
+    else:
+        member.awaited_until_us.pop(event.request, None)
+
+
 @FOLD.handles(e.ConsumerMemberSubscribed)
 def consumer_member_subscribed(view: ClusterView, event: e.ConsumerMemberSubscribed) -> None:
     group = view.groups[event.group]
@@ -180,6 +241,7 @@ def consumer_group_loaded(view: ClusterView, event: e.ConsumerGroupLoaded) -> No
     consumer = consumer_view(group)
     group.coordinated_by, group.state, group.assignor = event.broker, event.state, event.assignor
     group.generation = consumer.group_epoch = event.group_epoch
+    group.leader, group.open_rebalance = "", None
     consumer.assignment_epoch = event.assignment_epoch
     group.members, group.assignment = dict(event.members), dict(event.assigned)
     group.session_deadlines_us = dict(event.session_deadlines_us)
@@ -192,6 +254,7 @@ def consumer_group_loaded(view: ClusterView, event: e.ConsumerGroupLoaded) -> No
         known.assigned = event.assigned.get(member_id, ())
         known.pending_revocation = event.pending_revocation.get(member_id, ())
         known.target = event.target.get(member_id, ())
+        known.classic, known.awaited_until_us = False, {}
     if event.state in SETTLED:
         consumer.rebalance = None
     load_offsets(view, event, group)

@@ -333,16 +333,14 @@ def offset_commit_refused(view: ClusterView, event: e.OffsetCommitRefused) -> No
 @FOLD.handles(e.GroupLoaded)
 def group_loaded(view: ClusterView, event: e.GroupLoaded) -> None:
     group = view.groups[event.group]
-    group.coordinated_by = event.broker
-    group.state = event.state
-    group.generation = event.generation
-    group.assignor = event.protocol
-    group.leader = event.leader
-    group.members = dict(event.members)
-    group.assignment = dict(event.assignment)
+    group.coordinated_by, group.state, group.generation = event.broker, event.state, event.generation
+    group.assignor, group.leader = event.protocol, event.leader
+    group.members, group.assignment = dict(event.members), dict(event.assignment)
     group.session_deadlines_us = dict(event.session_deadlines_us)
     group.pending = {}
     group.open_rebalance = group.vote = None
+    if event.members:  # else it may be the offsets of a consumer group
+        group.consumer = None
     load_offsets(view, event, group)
 
 

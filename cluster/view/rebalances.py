@@ -144,6 +144,8 @@ class ConsumerGroupMemberView(msgspec.Struct, gc=False):
 
     `state`: STABLE, UNREVOKED_PARTITIONS (it must give up `pending_revocation` by `fenced_at_us`, -1: no such limit),
     UNRELEASED_PARTITIONS (partitions of its target belong to other members yet).
+    `classic`: it speaks the classic protocol. `awaited_until_us`: the requests (JoinGroup, SyncGroup) that the
+    coordinator then awaits from it, and until when.
     """
 
     epoch: int = 0
@@ -156,6 +158,8 @@ class ConsumerGroupMemberView(msgspec.Struct, gc=False):
     instance_id: str = ""
     topics: tuple[str, ...] = ()
     topic_regex: str = ""
+    classic: bool = False
+    awaited_until_us: dict[str, int] = {}
 
 
 class ConsumerGroupView(msgspec.Struct, gc=False):

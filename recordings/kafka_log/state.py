@@ -23,7 +23,7 @@ class GroupLogState(msgspec.Struct):
     `logged_join`: the newcomer whose line preceded the rebalance that it started. `absent`: member ids that the barrier
     closed without. `subscriptions`: by generation, the members' subscriptions, until the leader has assigned.
     `consumer`: of the new protocol, perhaps with `topic_regex` instead of topics; its members' epochs, rebalance
-    timeouts and instance ids are by member id.
+    timeouts and instance ids are by member id, and `classic` has the ids of those that speak the classic protocol.
     """
 
     partition: str
@@ -42,6 +42,7 @@ class GroupLogState(msgspec.Struct):
     epochs: dict[str, int] = {}
     rebalance_timeouts_ms: dict[str, int] = {}
     instance_ids: dict[str, str] = {}
+    classic: dict[str, None] = {}
 
     def owner_of(self, instance_id: str) -> str:
         """The id of the member that has an instance id."""

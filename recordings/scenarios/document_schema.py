@@ -41,7 +41,7 @@ SHAPE: dict[str, Any] = {
         "last_rebalance": {"cause": "", "trigger": "", "took_ms": 0, "waited_for": "", "moved": 0, "reread": 0},
         "group_epoch": 0, "assignment_epoch": 0, "member_epochs": ByName("member", 0),
         "member_states": ByName("member", ""), "target": ByName("member", []),
-        "pending_revocation": ByName("member", []),
+        "pending_revocation": ByName("member", []), "classic_members": [],
     }),
     "members": ByName("member", {
         "group": "", "state": "", "generation": 0, "member_id": "", "instance_id": "", "owned": [],

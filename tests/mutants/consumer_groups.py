@@ -56,8 +56,8 @@ def accepts_any_member_epoch(patch: Patch) -> None:
 def removes_a_member_without_a_new_epoch(patch: Patch) -> None:
     remove = leave.remove
 
-    def quietly(write: GroupWrite, member: ConsumerGroupMember, reason: Any) -> None:  # noqa: ANN401
-        remove(write, member, reason)
+    def quietly(write: GroupWrite, departures: Any) -> None:  # noqa: ANN401
+        remove(write, departures)
         del write.records[-1], write.facts[-1]
 
     patch.setattr(leave, "remove", quietly)

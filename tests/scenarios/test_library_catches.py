@@ -35,7 +35,7 @@ from cluster.storage.partition_log import PartitionLog
 from cluster.storage.transaction_index import TransactionIndex
 from recordings.flights.runner import fly, make_plan
 from recordings.scenarios.loader import library, load, parse_scenario
-from tests.mutants import consumer_groups
+from tests.mutants import consumer_groups, migration
 from tests.support.slow_cases import mostly_slow
 
 Patch = pytest.MonkeyPatch
@@ -350,6 +350,14 @@ BREAKS: dict[str, Break] = {
     "dynamic-restart": Break("a dead id does not hold the barrier", the_first_join_closes_the_barrier),
     "idle-consumer": Break("there is a partition for everybody", text=("partitions = 2", "partitions = 3")),
     "offset-is-next-to-read": Break("a commit names the record read last", a_commit_names_the_record_read_last),
+    "migration-rolling": Break(
+        "a classic member is not told to join again", migration.leaves_classic_members_alone, until_s=100
+    ),
+    "migration-back": Break(
+        "the brokers allow no downgrade",
+        text=("seed = 6", 'seed = 6\ncluster.config = { "group.consumer.migration.policy" = "upgrade" }'),
+        until_s=150,
+    ),
     "one-slow-member": Break(
         "partitions are assigned before others gave them up",
         consumer_groups.assigns_before_others_gave_up,

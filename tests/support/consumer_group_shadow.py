@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from cluster import events as e
 from cluster.coordinators.group.coordinator import GroupCoordinator
+from cluster.coordinators.group.group import CLASSIC_JOIN, CLASSIC_SYNC
 
 
 class MemberShadow:
@@ -13,6 +14,8 @@ class MemberShadow:
         self.client = ""
         self.topics: tuple[str, ...] = ()
         self.regex = ""
+        self.classic = False
+        self.awaited: dict[str, int] = {}
         self.step: tuple[str, int, int, tuple[str, ...], tuple[str, ...]] = ("STABLE", 0, 0, (), ())
 
 
@@ -37,7 +40,14 @@ class ConsumerGroupShadows:
     def fold(self, event: e.Event) -> bool:  # noqa: C901, PLR0912, PLR0915 - one case for each kind of event
         """Take an event; returns False if it is none of a group of the new protocol."""
         name = getattr(event, "group", "")
-        begins = isinstance(event, e.ConsumerMemberSubscribed | e.ConsumerGroupLoaded | e.ConsumerGroupEpochBumped)
+        begins = isinstance(
+            event,
+            e.ConsumerMemberSubscribed
+            | e.ConsumerGroupLoaded
+            | e.ConsumerGroupEpochBumped
+            | e.MemberProtocolChanged
+            | e.ClassicGroupUpgraded,
+        )
         if name not in self.groups and not begins:
             return False
         group = self.groups.setdefault(name, ConsumerGroupShadow())
@@ -57,7 +67,8 @@ class ConsumerGroupShadows:
                 group.members[event.member_id].step = (
                     event.state, event.epoch, event.previous_epoch, event.assigned, event.pending_revocation
                 )  # fmt: skip
-                assert (event.fenced_at_us >= 0) == (event.state == "UNREVOKED_PARTITIONS")
+                limited = event.state == "UNREVOKED_PARTITIONS" and not group.members[event.member_id].classic
+                assert (event.fenced_at_us >= 0) == limited
             case e.MemberRemoved():
                 for known in (group.members, group.targets, group.sessions):
                     known.pop(event.member_id, None)
@@ -88,11 +99,36 @@ class ConsumerGroupShadows:
                 del self.groups[name]
             case e.ConsumerGroupLoaded():
                 self._load(group, event)
-            case e.TopicRegexResolved() | e.TransactionOffsetsRefused():
+            case e.ClassicGroupUpgraded():
+                self._upgrade(group, event)
+            case e.MemberProtocolChanged():
+                group.members.setdefault(event.member_id, MemberShadow()).classic = event.protocol == "classic"
+            case e.ClassicMemberAwaited():
+                awaited = group.members[event.member_id].awaited
+                if event.request == "SyncGroup":
+                    awaited.pop("JoinGroup", None)
+                awaited.pop(event.request, None)
+                if event.until_us >= 0:
+                    awaited[event.request] = event.until_us
+            case (
+                e.TopicRegexResolved()
+                | e.TransactionOffsetsRefused()
+                | e.ClassicMemberIdAssigned()
+                | e.GroupConversionRefused()
+            ):
                 pass
             case _:
                 raise AssertionError(f"a coordinator does not tell {event} of a group of the new protocol")
         return True
+
+    @staticmethod
+    def _upgrade(group: ConsumerGroupShadow, event: e.ClassicGroupUpgraded) -> None:
+        group.epoch = group.assignment_epoch = event.epoch
+        group.targets, group.sessions = dict(event.assigned), dict(event.session_deadlines_us)
+        for member_id, client in event.members.items():
+            member = group.members[member_id] = MemberShadow()
+            member.client, member.topics, member.classic = client, event.topics[member_id], True
+            member.step = ("STABLE", event.epoch, event.epoch, event.assigned[member_id], ())
 
     @staticmethod
     def _load(group: ConsumerGroupShadow, event: e.ConsumerGroupLoaded) -> None:
@@ -131,4 +167,9 @@ class ConsumerGroupShadows:
                 if told.regex != "?":
                     assert (member.topics, member.topic_regex) == (told.topics, told.regex)
                 assert coordinator.session_deadline_us(name, member_id) == shadow.sessions[member_id]
+                assert (member.classic is not None) == told.classic
+                timers = {"JoinGroup": CLASSIC_JOIN, "SyncGroup": CLASSIC_SYNC}
+                deadlines = coordinator._context.deadlines
+                running = {request: deadlines.get((kind, name, member_id)) for request, kind in timers.items()}
+                assert {request: at for request, at in running.items() if at is not None} == told.awaited
             assert {partition: record.offset for partition, record in group.offsets.items()} == shadow.offsets

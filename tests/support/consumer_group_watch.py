@@ -1,17 +1,22 @@
 """What the independent recorder notes of groups of the new protocol: epochs, targets, and who took which partitions."""
 
 from collections import defaultdict
+from typing import Any
 
 import pytest
 
 from cluster.clients.async_consumer.async_membership import AsyncMembership
 from cluster.clients.async_consumer.membership_manager import PendingReconciliation
-from cluster.coordinators.consumer_group import heartbeat, target, writing
-from cluster.coordinators.consumer_group.consumer_group import preferred_assignor
+from cluster.coordinators.consumer_group import classic_members, heartbeat, migration, target, writing
+from cluster.coordinators.consumer_group.consumer_group import ConsumerGroup, preferred_assignor
 from cluster.coordinators.consumer_group.member import ConsumerGroupMember
 from cluster.coordinators.consumer_group.target import MemberTarget
 from cluster.coordinators.consumer_group.writing import GroupWrite
+from cluster.coordinators.decision import Decision, Draft
+from cluster.coordinators.group import coordinator, join_barrier
 from cluster.coordinators.group.context import GroupContext
+from cluster.coordinators.group.group import ClassicGroup
+from cluster.coordinators.group.rebalance_causes import Trigger
 from cluster.coordinators.records import TargetAssignmentMetadata
 from cluster.events import Event
 from cluster.protocol.client_states import ConsumerMemberState
@@ -49,8 +54,9 @@ def watch_consumer_groups(patch: pytest.MonkeyPatch, notes: CoordinatorNotes) ->
         operations.bumped.setdefault(write.group.group_id, (cause.value, trigger))
 
     def updates(write: GroupWrite, member: ConsumerGroupMember) -> MemberTarget:
+        before = len(write.records)
         found = update(write, member)
-        if any(isinstance(record, TargetAssignmentMetadata) for record in write.records):
+        if any(isinstance(record, TargetAssignmentMetadata) for record in write.records[before:]):
             named = preferred_assignor(write.group.with_member(member), write.context.settings.consumer_assignors[0])
             operations.computed[write.group.group_id] = named
         return found
@@ -72,8 +78,10 @@ def watch_consumer_groups(patch: pytest.MonkeyPatch, notes: CoordinatorNotes) ->
     patch.setattr(GroupWrite, "__init__", begins)
     patch.setattr(GroupWrite, "bump", bumps)
     patch.setattr(heartbeat, "update_target", updates)
+    patch.setattr(classic_members, "update_target", updates)
     patch.setattr(writing, "events_of", appended)
     _watch_members(patch, notes)
+    _watch_conversions(patch, notes)
 
 
 def _watch_members(patch: pytest.MonkeyPatch, notes: CoordinatorNotes) -> None:
@@ -87,3 +95,30 @@ def _watch_members(patch: pytest.MonkeyPatch, notes: CoordinatorNotes) -> None:
             notes.target_taken(consumer.group, consumer.name, consumer.generation, added, now_us)
 
     patch.setattr(AsyncMembership, "_revoke_and_assign", assigns)
+
+
+def _watch_conversions(patch: pytest.MonkeyPatch, notes: CoordinatorNotes) -> None:
+    replace, begin = migration._replace_classic, migration._begin_classic
+    prepare, convert = join_barrier.prepare_rebalance, coordinator.convert_to_classic
+
+    def upgrades(context: GroupContext, group: ClassicGroup, sessions_us: dict[str, int]) -> list[Event]:
+        notes.converted(group.group_id, "consumer")
+        notes.assignors[group.group_id] = group.protocol
+        return replace(context, group, sessions_us)
+
+    def downgrades(write: GroupWrite, group: ClassicGroup, trigger: Trigger | None) -> list[Event]:
+        notes.converted(group.group_id, "classic")
+        return begin(write, group, trigger)
+
+    def prepares(context: GroupContext, group: ClassicGroup, trigger: Trigger, draft: Draft) -> None:
+        notes.begins(group, trigger.cause, trigger.member, draft.now_us)
+        prepare(context, group, trigger, draft)
+
+    def converts(context: GroupContext, group: ConsumerGroup, *about: Any) -> Decision:  # noqa: ANN401 - as it gets them
+        notes.converted(group.group_id, "classic")
+        return convert(context, group, *about)
+
+    patch.setattr(migration, "_replace_classic", upgrades)
+    patch.setattr(migration, "_begin_classic", downgrades)
+    patch.setattr(migration, "prepare_rebalance", prepares)
+    patch.setattr(coordinator, "convert_to_classic", converts)

@@ -180,6 +180,17 @@ class Shadow:
             else:
                 self.groups[event.group] = ShadowGroup()
                 self.groups[event.group].offsets = former.offsets
+        elif isinstance(event, e.ClassicGroupUpgraded):
+            former = self.groups.pop(event.group)
+            self.consumer_groups.groups[event.group] = ConsumerGroupShadow(former.offsets)
+            self.consumer_groups.fold(event)
+        elif isinstance(event, e.ConsumerGroupDowngraded):
+            left = self.consumer_groups.groups.pop(event.group)
+            classic = self.groups[event.group] = ShadowGroup()
+            classic.state, classic.generation, classic.protocol = "Stable", event.generation, event.protocol
+            classic.leader, classic.members = event.leader, dict(event.members)
+            classic.assignment, classic.sessions = dict(event.assignment), dict(event.session_deadlines_us)
+            classic.offsets = left.offsets
         elif not self.consumer_groups.fold(event):
             self._fold_classic(event)
 
@@ -245,7 +256,7 @@ class Shadow:
                 group.protocol, group.leader = event.protocol, event.leader
                 group.members, group.assignment = dict(event.members), dict(event.assignment)
                 group.sessions, group.offsets = dict(event.session_deadlines_us), dict(event.offsets)
-            case e.TransactionOffsetsRefused():
+            case e.TransactionOffsetsRefused() | e.GroupConversionRefused():
                 pass  # it changes no group
             case _:
                 raise AssertionError(f"a group coordinator does not tell {event}")

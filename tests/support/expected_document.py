@@ -168,9 +168,11 @@ class Truth:
         assignment: defaultdict[str, list[str]] = defaultdict(list)
         for client, partitions, _ in known.members.values() if known else ():
             assignment[client] += partitions
+        declared = "consumer" if group.speaks_new_protocol else "classic"
+        protocol = self.recorder.coordinators.protocol(known, group.name, declared)
         return {
             "state": known.state if known else "Dead" if group.name in gone else "Empty",  # or not there yet
-            "protocol": "consumer" if group.speaks_new_protocol else "classic",
+            "protocol": protocol,
             "assignor": known.protocol if known else "",
             "generation": known.generation if known else 0,
             "coordinator": self.simulation.controller.partitions[partition].leader,
@@ -190,7 +192,7 @@ class Truth:
                 "moved": last.moved if last else 0,
                 "reread": last.reread if last else 0,
             },
-            **(_consumer_group(known) if group.speaks_new_protocol else {}),
+            **(_consumer_group(known) if protocol == "consumer" else {}),
         }
 
     def _lag(self, group: GroupSpec) -> int:
@@ -383,6 +385,7 @@ def _consumer_group(known: AnyGroupAsOf | None) -> Document:
     """What only a group of the new protocol has; nothing yet, before its first member."""
     of = known if isinstance(known, ConsumerGroupAsOf) else None
     return {
+        "classic_members": of.classic if of else [],
         "group_epoch": of.generation if of else 0,
         "assignment_epoch": of.assignment_epoch if of else 0,
         "member_epochs": of.epochs if of else {},

@@ -51,6 +51,7 @@ class LastRebalance:
         self.waited_for = ""
         self.generation = -1
         self.took_us = self.moved = self.reread = 0
+        self.classic = True
 
 
 class GroupAsOf:
@@ -85,6 +86,7 @@ class ConsumerGroupAsOf:
             for member_id, member in group.members.items()
         }
         named = sorted((member.client_id, member_id, member) for member_id, member in group.members.items())
+        self.classic = [client for client, _, member in named if member.classic is not None]
         self.epochs = {client: member.epoch for client, _, member in named}
         self.states = {client: member.state.value for client, _, member in named}
         self.targets = {client: group.targets.get(member_id, ()) for client, member_id, _ in named}
@@ -105,6 +107,7 @@ class CoordinatorNotes:
             str, dict[str, AnyGroupAsOf]
         ] = {}  # what the last coordinator held when another leader was elected
         self.gone: dict[str, None] = {}  # groups that were there and are not: deleted, or in no log any more
+        self.kinds: dict[str, str] = {}  # the protocol that a group was last seen with
         self.assignors: defaultdict[str, str] = defaultdict(str)  # of groups of the new protocol
         self._open: dict[str, LastRebalance] = {}
         self._closing: dict[str, str] = {}
@@ -136,11 +139,27 @@ class CoordinatorNotes:
         """A new coordinator has replayed its partition."""
         self._current[partition] = coordinator
         self.gone |= dict.fromkeys(name for name in self._kept.pop(partition, {}) if name not in coordinator.all_groups)
-        for name in coordinator.groups:
+        for name, classic in coordinator.groups.items():
             self._open.pop(name, None)
+            if classic.members:
+                self.kinds[name] = "classic"
         for name, group in coordinator.consumer_groups.items():
+            self.kinds[name] = "consumer"
             if group.state in CLOSED:
                 self._open.pop(name, None)
+
+    def converted(self, name: str, kind: str) -> None:
+        """Its coordinator keeps the group as one of another protocol: a rebalance that it began is over with it."""
+        self.kinds[name] = kind
+        self._open.pop(name, None)
+
+    def protocol(self, known: AnyGroupAsOf | None, name: str, declared: str) -> str:
+        """The protocol of the group: without members, that of its last ones."""
+        if isinstance(known, ConsumerGroupAsOf):
+            self.kinds[name] = "consumer"
+        elif known is not None and known.members:
+            self.kinds[name] = "classic"
+        return self.kinds.get(name, declared)
 
     def deposed(self, partition: str) -> None:
         """The controller gives the partition away: what its coordinator does from now on is not the group's story."""
@@ -162,6 +181,7 @@ class CoordinatorNotes:
     def computed(self, group: ConsumerGroup, assignor: str) -> None:
         """The broker has computed a target."""
         self.assignors[group.group_id] = assignor
+        self.kinds[group.group_id] = "consumer"
         self.barriers[group.group_id] += 1
 
     def matched(self, group: ConsumerGroup) -> None:
@@ -173,7 +193,8 @@ class CoordinatorNotes:
     def begins(self, group: AnyGroup, cause: str, trigger: str, now_us: int) -> None:
         """The join barrier opens; a round that never became Stable goes on under its first cause, with a new wait."""
         if self._counts(group):
-            self._open.setdefault(group.group_id, LastRebalance(cause, trigger, now_us)).waited_for = ""
+            opened = self._open.setdefault(group.group_id, LastRebalance(cause, trigger, now_us))
+            opened.waited_for, opened.classic = "", isinstance(group, ClassicGroup)
 
     def closing(self, group: ClassicGroup, waited_for: str) -> None:
         """The barrier is about to close: it waited for the first that is missing, else for the last to come."""
@@ -216,7 +237,9 @@ class CoordinatorNotes:
 
     def share_taken(self, group: str, member: str, generation: int, added: list[str], now_us: int) -> None:
         """A member has taken over what SyncGroup brought it, for the first time in this generation or once more."""
-        if self._given.get((group, member)) != generation:
+        if self.kinds.get(group) == "consumer":
+            self.target_taken(group, member, generation, added, now_us)
+        elif self._given.get((group, member)) != generation:
             self._given[group, member] = generation
             self._fresh |= {(group, name): generation for name in added}
             self._taken(group, generation, now_us)
@@ -235,7 +258,9 @@ class CoordinatorNotes:
 
     def _taken(self, group: str, generation: int, now_us: int) -> None:
         last = self.last.get(group)
-        if last is not None and last.generation == generation and group not in self._open:
+        if last is None or (last.classic and self.kinds.get(group) == "consumer"):
+            return  # the group was a classic one then
+        if last.generation == generation and group not in self._open:
             last.took_us = now_us - last.started_us
 
     def replaced(self, group: ClassicGroup, member: str) -> None:

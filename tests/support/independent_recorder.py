@@ -493,27 +493,20 @@ def _watch_brokers(patch: pytest.MonkeyPatch, recorder: IndependentRecorder) -> 
         notes.deposed(partition)
         recorder.elected[partition] = metadata.leader_epoch
 
-    def handles(coordination: GroupCoordinatorService, call: InFlightRequest) -> None:
-        request = call.request
-        if isinstance(request, HeartbeatRequest):
-            partition = coordination.partition_of(request.group)
-            hosted = coordination.hosted.get(partition)
-            if hosted is not None and hosted.epoch == recorder.elected.get(partition):
-                recorder._heartbeat_answered(call.client, call.connection.timeline.now_us)
-
     def runs(_: object, hosted: HostedCoordinator[GroupCoordinator], decision: Decision) -> None:
-        """With the new protocol a heartbeat counts when it is answered; one that leaves is none."""
+        """A heartbeat counts when it is answered; one that leaves is none."""
         partition = hosted.replica.partition
         for call, _response in decision.replies if hosted.epoch == recorder.elected.get(partition) else ():
             assert isinstance(call, InFlightRequest)
-            if isinstance(call.request, ConsumerGroupHeartbeatRequest) and call.request.member_epoch >= 0:
+            request = call.request
+            new = isinstance(request, ConsumerGroupHeartbeatRequest) and request.member_epoch >= 0
+            if new or isinstance(request, HeartbeatRequest):
                 recorder._heartbeat_answered(call.client, call.connection.timeline.now_us)
 
     _wrapped(patch, GroupCoordinatorService, "_run", before=runs)
     _wrapped(patch, Replica, "_lead", after=led)
     _wrapped(patch, GroupCoordinatorService, "_load", after=loaded)
     _wrapped(patch, Controller, "_elected", before=elects)
-    _wrapped(patch, GroupCoordinatorService, "handle", before=handles)
 
 
 def _watch_logs(patch: pytest.MonkeyPatch, recorder: IndependentRecorder) -> None:

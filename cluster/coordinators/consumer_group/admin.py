@@ -3,6 +3,8 @@
 Source: Kafka's `GroupMetadataManager` (consumerGroupDescribe, describeGroups, classicGroupJoin, …), `ConsumerGroup`.
 """
 
+from collections.abc import Mapping
+
 from cluster.coordinators.consumer_group.consumer_group import ConsumerGroup, ordered, preferred_assignor
 from cluster.coordinators.decision import Call, Decision
 from cluster.coordinators.group.context import GroupContext
@@ -61,14 +63,15 @@ def describe_as_classic(call: Call) -> Decision:
     return Decision((), [(call, DescribeGroupResponse(ErrorCode.GROUP_ID_NOT_FOUND, GroupState.DEAD.value))])
 
 
-def group_tombstones(group: ConsumerGroup) -> list[ConsumerGroupTombstone]:
-    """The tombstones of all records of a group, in Kafka's order."""
+def group_tombstones(group: ConsumerGroup, replaced: Mapping[str, str] | None = None) -> list[ConsumerGroupTombstone]:
+    """The tombstones of all records of a group, in Kafka's order. `replaced`: member id → the id in its place."""
     name, of = group.group_id, ConsumerGroupTombstone.of
+    members = [(replaced or {}).get(member_id, member_id) for member_id in group.members]
     return [
-        *[of(CurrentMemberAssignment, name, member_id) for member_id in group.members],
-        *[of(TargetAssignmentMember, name, member_id) for member_id in group.members],
+        *[of(CurrentMemberAssignment, name, member_id) for member_id in members],
+        *[of(TargetAssignmentMember, name, member_id) for member_id in members],
         of(TargetAssignmentMetadata, name),
-        *[of(ConsumerGroupMemberMetadata, name, member_id) for member_id in group.members],
+        *[of(ConsumerGroupMemberMetadata, name, member_id) for member_id in members],
         *[of(RegularExpression, name, regex) for regex in group.regexes],
         of(ConsumerGroupEpoch, name),
     ]

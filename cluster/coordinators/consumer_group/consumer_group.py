@@ -7,7 +7,7 @@ A partition has at most one owner: a member owns what is assigned to it and what
 Source: Kafka's `ConsumerGroup`, `ModernGroup`.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Final, NamedTuple
 
 from cluster.coordinators.assignors import SubscriptionType, subscription_type
@@ -18,6 +18,7 @@ from cluster.coordinators.group.group_offsets import GroupOffsets
 FIRST_EPOCH: Final = 1  # of a group that has no record yet; its first member makes it 2
 NOT_COMPUTED: Final = -1
 LEFT_FOR_A_WHILE: Final = -2  # LEAVE_GROUP_STATIC_MEMBER_EPOCH
+CONSUMER_PROTOCOL_TYPE: Final = "consumer"  # the protocol type of classic groups of consumers
 _BY_KAFKAS_HASH: Final = ("uniform", "range")
 
 
@@ -137,6 +138,23 @@ class ConsumerGroup(GroupOffsets):
         for member in members:
             topics.update(dict.fromkeys(self.topics_of(member, regexes)))
         return sorted(topics)
+
+    def classic_members(self, without: Collection[str] = ()) -> list[ConsumerGroupMember]:
+        """The members that speak the classic protocol, without those of these member ids."""
+        known = self.members.values()
+        return [member for member in known if member.classic is not None and member.member_id not in without]
+
+    def supports_classic(self, protocol_type: str, protocols: Collection[str]) -> bool:
+        """Whether a classic member with these protocols may join: all classic members support one of them."""
+        if protocol_type != CONSUMER_PROTOCOL_TYPE:
+            return False
+        offers = [dict(one.classic.protocols) for one in self.classic_members() if one.classic is not None]
+        return any(all(name in offer for offer in offers) for name in protocols)
+
+    def waits_for_release(self, member: ConsumerGroupMember) -> bool:
+        """Whether another member still owns a partition of this member's target."""
+        target = self.targets.get(member.member_id, ())
+        return any(name not in member.assigned and name in self.owners for name in target)
 
     def regex_members(self, regex: str) -> int:
         """How many members subscribe to a regular expression."""

@@ -5,13 +5,16 @@ is computed if it is older than the group epoch; the member makes one step towar
 Source: Kafka's `GroupMetadataManager.consumerGroupHeartbeat`.
 """
 
+from collections.abc import Collection
+
 from msgspec.structs import replace
 
 from cluster.coordinators.consumer_group.consumer_group import ConsumerGroup, ordered
 from cluster.coordinators.consumer_group.leave import leave
 from cluster.coordinators.consumer_group.member import ConsumerGroupMember
-from cluster.coordinators.consumer_group.membership import Refusal, invalid, member_of, open_group
+from cluster.coordinators.consumer_group.membership import invalid, member_of, open_group, protocol_changed
 from cluster.coordinators.consumer_group.reconciliation import next_step
+from cluster.coordinators.consumer_group.refusal import Refusal
 from cluster.coordinators.consumer_group.regexes import change_regex, schedule_refresh
 from cluster.coordinators.consumer_group.sessions import (
     answering,
@@ -34,6 +37,7 @@ from cluster.protocol.consumer_group_messages import (
 )
 from cluster.protocol.errors import ErrorCode
 from cluster.protocol.rebalance_causes import RebalanceCause
+from cluster.reach import reached
 
 
 def heartbeat(context: GroupContext, request: ConsumerGroupHeartbeatRequest, call: Call, now_us: int) -> Decision:
@@ -70,12 +74,15 @@ def _regular(
     if isinstance(regex, Refusal):
         return refuse(request, call, regex, updated.client_id)
     topics_changed = updated.topics != member.topics
+    if member.classic is not None and member.member_id in group.members:
+        write.facts.append(protocol_changed(write, updated, "consumer"))
     if updated != member:
-        write.facts.append(_subscribed(write, updated, request))
+        deadline_us = write.now_us + context.settings.consumer_session_timeout_us
+        write.facts.append(subscribed(write, updated, request.member_epoch, deadline_us))
     cause = RebalanceCause.MEMBER_JOINED if joined else RebalanceCause.SUBSCRIPTION_CHANGED
     check_metadata(write, updated, cause if topics_changed or regex.resolved else None)
     target = update_target(write, updated)
-    stepped = _step(write, updated, target, request, subscription_changed=topics_changed or regex.changed)
+    stepped = step(write, updated, target, request.owned, subscription_changed=topics_changed or regex.changed)
     schedule_refresh(write, updated, regex)
     deadline_us = arm_session(context, group.group_id, request.member_id, write.now_us)
     renewed = SessionRenewed(
@@ -109,35 +116,40 @@ def _updated(member: ConsumerGroupMember, request: ConsumerGroupHeartbeatRequest
         topics=topics,
         topic_regex=member.topic_regex if request.topic_regex is None else request.topic_regex,
         assignor=member.assignor if request.assignor is None else request.assignor,
+        classic=None,
     )
 
 
-def _subscribed(
-    write: GroupWrite, member: ConsumerGroupMember, request: ConsumerGroupHeartbeatRequest
+def subscribed(
+    write: GroupWrite, member: ConsumerGroupMember, epoch: int, deadline_us: int
 ) -> ConsumerMemberSubscribed:
+    """The event of a member that joins, or changes what it subscribes to; `deadline_us`: of its session."""
     return ConsumerMemberSubscribed(
         group=write.group.group_id,
         member=member.client_id,
         member_id=member.member_id,
         instance_id=member.instance_id or "",
-        epoch=request.member_epoch,
+        epoch=epoch,
         topics=member.topics,
         topic_regex=member.topic_regex,
         assignor=member.assignor or "",
         rebalance_timeout_ms=member.rebalance_timeout_ms,
-        session_deadline_us=write.now_us + write.context.settings.consumer_session_timeout_us,
+        session_deadline_us=deadline_us,
     )
 
 
-def _step(
+def step(
     write: GroupWrite,
     member: ConsumerGroupMember,
     target: MemberTarget,
-    request: ConsumerGroupHeartbeatRequest,
+    owned: Collection[str] | None,
     *,
     subscription_changed: bool,
 ) -> ConsumerGroupMember:
-    """Make the member's step towards its target, and start or end the time that it has to give up partitions."""
+    """Make the member's step towards its target, and start or end the time that it has to give up partitions.
+
+    A classic member has other limits: it must join again, and ask for what it is assigned.
+    """
     if not subscription_changed and member.reconciled_to(target.epoch):
         return member
     context, group = write.context, write.group
@@ -147,14 +159,16 @@ def _step(
         target.partitions,
         group.topics_of(member),
         group.owners,
-        request.owned,
+        owned,
         subscription_changed=subscription_changed,
     )
     if stepped == member:
         return member
     write.current(stepped)
     until_us = NOT_ARMED
-    if stepped.state is MemberAssignmentState.UNREVOKED_PARTITIONS:
+    if stepped.classic is not None:
+        reached("migration: a classic member moves towards its target")
+    elif stepped.state is MemberAssignmentState.UNREVOKED_PARTITIONS:
         until_us = arm_revocation(context, group.group_id, stepped, write.now_us)
     else:
         disarm_revocation(context, group.group_id, stepped.member_id)

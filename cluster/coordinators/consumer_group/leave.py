@@ -4,13 +4,16 @@ A static member that leaves with epoch -2 stays: its partitions wait for it unti
 Source: Kafka's `GroupMetadataManager` (consumerGroupLeave, consumerGroupFenceMembers).
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Sequence
+from typing import NamedTuple
 
 from msgspec.structs import replace
 
 from cluster.coordinators.consumer_group.consumer_group import LEFT_FOR_A_WHILE, ConsumerGroup
 from cluster.coordinators.consumer_group.member import ConsumerGroupMember
-from cluster.coordinators.consumer_group.membership import Refusal, existing_group, static_member, unknown_member
+from cluster.coordinators.consumer_group.membership import existing_group, static_member, unknown_member
+from cluster.coordinators.consumer_group.migration import downgrade, may_downgrade
+from cluster.coordinators.consumer_group.refusal import Refusal
 from cluster.coordinators.consumer_group.sessions import (
     RETRY_US,
     answering,
@@ -21,6 +24,7 @@ from cluster.coordinators.consumer_group.writing import GroupWrite
 from cluster.coordinators.decision import Call, DeadlineName, Decision, coordinator_error
 from cluster.coordinators.group.context import GroupContext
 from cluster.coordinators.group.group import REVOCATION, SESSION
+from cluster.coordinators.group.rebalance_causes import Trigger
 from cluster.coordinators.records import ConsumerGroupTombstone, RegularExpression
 from cluster.events import MemberRemoved, SessionRenewed, StaticMemberLeft
 from cluster.protocol.consumer_group_messages import (
@@ -49,7 +53,7 @@ def leave(context: GroupContext, request: ConsumerGroupHeartbeatRequest, call: C
         reached("consumer group: static member leaves for a while")
         _leave_for_a_while(write, member)
     else:
-        remove(write, member, RebalanceCause.MEMBER_LEFT)
+        remove(write, [Departure(member, RebalanceCause.MEMBER_LEFT)])
     response = ConsumerGroupHeartbeatResponse(ErrorCode.NONE, member.member_id, request.member_epoch)
     return write.decision(answering(context, request, call, response, member.client_id))
 
@@ -75,21 +79,52 @@ def _leave_for_a_while(write: GroupWrite, member: ConsumerGroupMember) -> None:
     )
 
 
-def remove(write: GroupWrite, member: ConsumerGroupMember, reason: RebalanceCause) -> None:
-    """Remove a member, with its regular expression if it is the last that has it; the group epoch rises.
+class Departure(NamedTuple):
+    """A member that leaves or is removed, and why; `client_reason`: of a LeaveGroup."""
 
-    Its timers end once this is appended.
+    member: ConsumerGroupMember
+    cause: RebalanceCause
+    client_reason: str = ""
+
+
+def remove(write: GroupWrite, departures: Sequence[Departure]) -> None:
+    """Remove members, with regular expressions that only they have. The group epoch rises once for all of them.
+
+    If only classic members stay, the group may become a classic one instead. The members' timers end once this is
+    appended.
     """
     context, group = write.context, write.group
-    write.removal(member.member_id)
-    regex = member.topic_regex
-    if regex and group.regex_members(regex) == 1:
-        write.records.append(ConsumerGroupTombstone.of(RegularExpression, group.group_id, regex))
-    others = [one for one in group.members.values() if one is not member]
-    write.facts.append(
-        MemberRemoved(group=group.group_id, member=member.client_id, member_id=member.member_id, reason=reason.value)
-    )
-    write.bump(reason, [member], context.topics.hash_of(group.subscribed_topics(others)))
+    gone = dict.fromkeys([one.member.member_id for one in departures])
+    converts = may_downgrade(write, gone)
+    if not converts:
+        for member_id in gone:
+            write.removal(member_id)
+        _forget_regexes(write, gone)
+    for member, cause, client_reason in departures:
+        write.facts.append(
+            MemberRemoved(
+                group=group.group_id,
+                member=member.client_id,
+                member_id=member.member_id,
+                reason=cause.value,
+                client_reason=client_reason,
+            )
+        )
+    first = departures[0]
+    if converts:
+        detail = f"Downgrade group {group.group_id} from consumer to classic for member leaving."
+        downgrade(write, gone, Trigger(first.cause, first.member.client_id, first.member.member_id, detail))
+        return
+    others = [one for name, one in group.members.items() if name not in gone]
+    write.bump(first.cause, [one.member for one in departures], context.topics.hash_of(group.subscribed_topics(others)))
+
+
+def _forget_regexes(write: GroupWrite, gone: Collection[str]) -> None:
+    """Write the tombstones of expressions that no other member subscribes to."""
+    group = write.group
+    for regex in group.subscribed_regexes([group.members[member_id] for member_id in gone]):
+        if not any(one.topic_regex == regex for name, one in group.members.items() if name not in gone):
+            write.records.append(ConsumerGroupTombstone.of(RegularExpression, group.group_id, regex))
 
 
 def session_deadline(context: GroupContext, group: ConsumerGroup, member_id: str, now_us: int) -> Decision:
@@ -99,8 +134,8 @@ def session_deadline(context: GroupContext, group: ConsumerGroup, member_id: str
         return Decision()  # its instance id has another member id now
     reached("consumer group: session expired")
     write = GroupWrite(context, group, now_us)
-    remove(write, member, RebalanceCause.SESSION_EXPIRED)
-    return write.decision(_retrying(context, (SESSION, group.group_id, member_id)))
+    remove(write, [Departure(member, RebalanceCause.SESSION_EXPIRED)])
+    return write.decision(retrying(context, (SESSION, group.group_id, member_id)))
 
 
 def revocation_deadline(context: GroupContext, group: ConsumerGroup, member_id: str, now_us: int) -> Decision:
@@ -111,14 +146,14 @@ def revocation_deadline(context: GroupContext, group: ConsumerGroup, member_id: 
         return Decision()
     reached("consumer group: rebalance timeout")
     write = GroupWrite(context, group, now_us)
-    remove(write, member, RebalanceCause.POLL_INTERVAL_EXCEEDED)
-    return write.decision(_retrying(context, name, epoch))
+    remove(write, [Departure(member, RebalanceCause.POLL_INTERVAL_EXCEEDED)])
+    return write.decision(retrying(context, name, epoch))
 
 
-def _retrying(
+def retrying(
     context: GroupContext, name: DeadlineName, epoch: int | None = None
 ) -> Callable[[ErrorCode, int], Decision]:
-    """Remove the member again a little later if the append has failed."""
+    """Remove the member again a little later if the append of its removal has failed."""
 
     def then(error: ErrorCode, now_us: int) -> Decision:
         group = context.consumer_groups.get(name[1])
@@ -131,6 +166,7 @@ def _retrying(
         context.deadlines.set(name, again_us)
         if epoch is not None:
             context.revoking_epochs[name] = epoch
+        if name[0] != SESSION:
             return Decision()
         later = SessionRenewed(group=name[1], member=member.client_id, member_id=name[2], session_deadline_us=again_us)
         return Decision((), [], [later])

@@ -5,34 +5,31 @@ replays the partition and gives every member a new session, and a member that ha
 Source: Kafka's `GroupMetadataManager` (onLoaded, onUnloaded, and the callers of `groups.get` for classic requests).
 """
 
-from typing import Any
-
+from cluster.coordinators.consumer_group import classic_members
 from cluster.coordinators.consumer_group.admin import describe_as_classic
 from cluster.coordinators.consumer_group.consumer_group import ConsumerGroup, ordered, preferred_assignor
 from cluster.coordinators.consumer_group.leave import revocation_deadline, session_deadline
+from cluster.coordinators.consumer_group.member import ConsumerGroupMember
 from cluster.coordinators.consumer_group.offsets import commit, fetch
 from cluster.coordinators.consumer_group.regexes import regex_deadline
 from cluster.coordinators.consumer_group.sessions import arm_revocation, arm_session, fenced_at_us, session_deadline_us
 from cluster.coordinators.consumer_group.states import MemberAssignmentState
 from cluster.coordinators.decision import Call, Decision, Draft
-from cluster.coordinators.group.context import GroupContext, sender_of
-from cluster.coordinators.group.group import NOT_ARMED, REVOCATION, SESSION
-from cluster.events import ConsumerGroupLoaded, GroupUnloaded, HeartbeatAnswered
+from cluster.coordinators.group.context import GroupContext
+from cluster.coordinators.group.group import CLASSIC_JOIN, CLASSIC_SYNC, REVOCATION, SESSION
+from cluster.events import ConsumerGroupLoaded, Event, GroupUnloaded, MemberProtocolChanged
 from cluster.protocol.api import Request
-from cluster.protocol.api_table import error_response
 from cluster.protocol.errors import ErrorCode
 from cluster.protocol.messages import (
     DescribeGroupRequest,
     HeartbeatRequest,
     JoinGroupRequest,
     LeaveGroupRequest,
-    LeaveGroupResponse,
     OffsetCommitRequest,
     OffsetFetchRequest,
     OffsetFetchResponse,
     SyncGroupRequest,
 )
-from cluster.reach import reached
 
 
 def handle_for(
@@ -46,32 +43,16 @@ def handle_for(
             return fetch(group, request, call)
         case DescribeGroupRequest():
             return describe_as_classic(call)
-        case JoinGroupRequest() | SyncGroupRequest() | HeartbeatRequest() | LeaveGroupRequest():
-            return _classic_request(group, request, call)
+        case JoinGroupRequest():
+            return classic_members.join(context, group, request, call, now_us)
+        case SyncGroupRequest():
+            return classic_members.sync(context, group, request, call, now_us)
+        case HeartbeatRequest():
+            return classic_members.heartbeat(context, group, request, call, now_us)
+        case LeaveGroupRequest():
+            return classic_members.leave(context, group, request, call, now_us)
         case _:
             return None
-
-
-def _classic_request(group: ConsumerGroup, request: Any, call: Call) -> Decision:  # noqa: ANN401 - of four kinds
-    """Refuse a request of the classic protocol: no member of the group speaks it."""
-    reached("consumer group: a classic request")
-    if isinstance(request, JoinGroupRequest):
-        return Decision((), [(call, error_response(request, ErrorCode.INCONSISTENT_GROUP_PROTOCOL))])
-    if isinstance(request, LeaveGroupRequest):
-        unknown = tuple((one.member_id, one.instance_id, ErrorCode.UNKNOWN_MEMBER_ID) for one in request.members)
-        return Decision((), [(call, LeaveGroupResponse(ErrorCode.NONE, unknown))])
-    decision = Decision((), [(call, error_response(request, ErrorCode.UNKNOWN_MEMBER_ID))])
-    if isinstance(request, HeartbeatRequest):
-        decision.events.append(
-            HeartbeatAnswered(
-                group=group.group_id,
-                member=sender_of(request),
-                member_id=request.member_id,
-                error=ErrorCode.UNKNOWN_MEMBER_ID.name,
-                session_deadline_us=NOT_ARMED,
-            )
-        )
-    return decision
 
 
 def consumer_deadline(context: GroupContext, group: ConsumerGroup, kind: int, member_id: str, now_us: int) -> Decision:
@@ -80,11 +61,13 @@ def consumer_deadline(context: GroupContext, group: ConsumerGroup, kind: int, me
         return session_deadline(context, group, member_id, now_us)
     if kind == REVOCATION:
         return revocation_deadline(context, group, member_id, now_us)
+    if kind in (CLASSIC_JOIN, CLASSIC_SYNC):
+        return classic_members.classic_deadline(context, group, kind, member_id, now_us)
     return regex_deadline(context, group, now_us)
 
 
-def load(context: GroupContext, group: ConsumerGroup, now_us: int) -> ConsumerGroupLoaded:
-    """Start the sessions of a replayed group."""
+def load(context: GroupContext, group: ConsumerGroup, now_us: int) -> list[Event]:
+    """Start the sessions of a replayed group; a classic member's is as long as the others', as in Kafka."""
     group.offsets = dict(group.logged_offsets)
     for member in group.members.values():
         arm_session(context, group.group_id, member.member_id, now_us)
@@ -92,7 +75,8 @@ def load(context: GroupContext, group: ConsumerGroup, now_us: int) -> ConsumerGr
             arm_revocation(context, group.group_id, member, now_us)
     group.settle_state()
     members = group.members
-    return ConsumerGroupLoaded(
+    classic = [_classic(group, member) for member in group.classic_members()]
+    loaded = ConsumerGroupLoaded(
         group=group.group_id,
         broker=context.broker,
         state=group.state.value,
@@ -111,6 +95,13 @@ def load(context: GroupContext, group: ConsumerGroup, now_us: int) -> ConsumerGr
         fenced_at_us=fenced_at_us(context, group),
         session_deadlines_us={name: session_deadline_us(context, group.group_id, name) for name in members},
         offsets={partition: record.offset for partition, record in group.offsets.items()},
+    )
+    return [loaded, *classic]
+
+
+def _classic(group: ConsumerGroup, member: ConsumerGroupMember) -> MemberProtocolChanged:
+    return MemberProtocolChanged(
+        group=group.group_id, member=member.client_id, member_id=member.member_id, protocol="classic"
     )
 
 

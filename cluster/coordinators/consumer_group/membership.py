@@ -6,17 +6,19 @@ Source: `GroupCoordinatorService.throwIfConsumerGroupHeartbeatRequestIsInvalid`,
 """
 
 from collections.abc import Collection, Mapping
-from typing import NamedTuple
 
 from msgspec.structs import replace
 
 from cluster.coordinators.consumer_group.consumer_group import LEFT_FOR_A_WHILE, ConsumerGroup
 from cluster.coordinators.consumer_group.member import ConsumerGroupMember
+from cluster.coordinators.consumer_group.migration import upgrade
+from cluster.coordinators.consumer_group.refusal import Refusal
 from cluster.coordinators.consumer_group.writing import GroupWrite
 from cluster.coordinators.group.context import GroupContext
+from cluster.coordinators.group.group import ClassicGroup
 from cluster.coordinators.group.states import GroupState
 from cluster.coordinators.records import GroupTombstone
-from cluster.events import GroupProtocolConverted, StaticMemberReplaced
+from cluster.events import GroupProtocolConverted, MemberProtocolChanged, StaticMemberReplaced
 from cluster.protocol.consumer_group_messages import (
     JOIN_EPOCH,
     LEAVE_EPOCH,
@@ -27,13 +29,6 @@ from cluster.protocol.errors import ErrorCode
 from cluster.reach import reached
 
 _E = ErrorCode
-
-
-class Refusal(NamedTuple):
-    """An error and Kafka's words for it."""
-
-    error: ErrorCode
-    message: str
 
 
 def invalid(request: ConsumerGroupHeartbeatRequest, assignors: Collection[str]) -> Refusal | None:
@@ -77,7 +72,7 @@ def existing_group(context: GroupContext, group_id: str) -> ConsumerGroup | Refu
 
 
 def open_group(context: GroupContext, request: ConsumerGroupHeartbeatRequest, now_us: int) -> GroupWrite | Refusal:
-    """Begin to write to the group; a join creates it, also in the place of an empty classic group of that id."""
+    """Begin to write to the group; a join creates it, also in the place of a classic group of that id."""
     group_id, joins = request.group, request.member_epoch == JOIN_EPOCH
     group = context.consumer_groups.get(group_id)
     if group is not None:
@@ -87,20 +82,30 @@ def open_group(context: GroupContext, request: ConsumerGroupHeartbeatRequest, no
         assert isinstance(refusal, Refusal)
         return refusal
     else:
-        write = GroupWrite(context, ConsumerGroup(group_id), now_us)
-        classic = context.groups.get(group_id)
-        if classic is not None and classic.state is not GroupState.EMPTY:
-            reached("consumer group: a classic group has the id")
-            return Refusal(_E.GROUP_ID_NOT_FOUND, f"Group {group_id} is not a consumer group.")
-        if classic is not None:
-            reached("consumer group: takes the place of an empty classic group")
-            write.records.append(GroupTombstone(group_id))
-            write.facts.append(GroupProtocolConverted(group=group_id, protocol="consumer", broker=context.broker))
+        opened = _open_in_place_of(context, context.groups.get(group_id), request, now_us)
+        if isinstance(opened, Refusal):
+            return opened
+        write = opened
     limit = context.settings.consumer_max_size
     if len(write.group.members) >= limit and request.member_id not in write.group.members:
         reached("consumer group: full")
         words = f"The consumer group has reached its maximum capacity of {limit} members."
         return Refusal(_E.GROUP_MAX_SIZE_REACHED, words)
+    return write
+
+
+def _open_in_place_of(
+    context: GroupContext, classic: ClassicGroup | None, request: ConsumerGroupHeartbeatRequest, now_us: int
+) -> GroupWrite | Refusal:
+    """Begin a group that does not exist, or that a classic group of the id becomes."""
+    group_id = request.group
+    if classic is not None and classic.state is not GroupState.EMPTY:
+        return upgrade(context, classic, request.client_id, now_us)
+    write = GroupWrite(context, ConsumerGroup(group_id), now_us)
+    if classic is not None:
+        reached("consumer group: takes the place of an empty classic group")
+        write.records.append(GroupTombstone(group_id))
+        write.facts.append(GroupProtocolConverted(group=group_id, protocol="consumer", broker=context.broker))
     return write
 
 
@@ -129,7 +134,7 @@ def _static_member(
     if instance_id not in group.static_members:
         return group.members.get(member_id) or ConsumerGroupMember(member_id)
     former = group.members[group.static_members[instance_id]]
-    if former.epoch != LEFT_FOR_A_WHILE:
+    if former.classic is None and former.epoch != LEFT_FOR_A_WHILE:
         reached("consumer group: instance id not released")
         words = (
             f"Static member {member_id} with instance id {instance_id} cannot join the group because the instance id is"
@@ -137,11 +142,19 @@ def _static_member(
         )
         return Refusal(_E.UNRELEASED_INSTANCE_ID, words)
     reached("consumer group: static member is back")
-    return _replace(write, former, member_id)
+    deadline_us = write.now_us + write.context.settings.consumer_session_timeout_us
+    return replace_static(write, former, member_id, deadline_us, classic=False)
 
 
-def _replace(write: GroupWrite, former: ConsumerGroupMember, member_id: str) -> ConsumerGroupMember:
-    """Give a static member's place, target and partitions to its new member id, with epoch 0."""
+def replace_static(
+    write: GroupWrite, former: ConsumerGroupMember, member_id: str, session_deadline_us: int, *, classic: bool
+) -> ConsumerGroupMember:
+    """Give a static member's place, target and partitions to its new member id, with epoch 0.
+
+    `classic`: the new member speaks the classic protocol.
+    """
+    if classic != (former.classic is not None):
+        write.facts.append(protocol_changed(write, former, "classic" if classic else "consumer"))
     member = replace(former, member_id=member_id, epoch=0, previous_epoch=0)
     write.removal(former.member_id)
     write.metadata(member)
@@ -153,11 +166,19 @@ def _replace(write: GroupWrite, former: ConsumerGroupMember, member_id: str) -> 
             member=former.client_id,
             old_member_id=former.member_id,
             member_id=member_id,
-            session_deadline_us=write.now_us + write.context.settings.consumer_session_timeout_us,
+            session_deadline_us=session_deadline_us,
             goes_on=True,
         )
     )
     return member
+
+
+def protocol_changed(write: GroupWrite, member: ConsumerGroupMember, protocol: str) -> MemberProtocolChanged:
+    """The event of a member that speaks another protocol from now on."""
+    reached("migration: a member speaks the other protocol")
+    return MemberProtocolChanged(
+        group=write.group.group_id, member=member.client_id, member_id=member.member_id, protocol=protocol
+    )
 
 
 def static_member(group: ConsumerGroup, instance_id: str, member_id: str) -> ConsumerGroupMember | Refusal:

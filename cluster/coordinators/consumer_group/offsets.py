@@ -28,8 +28,9 @@ def commit(
 ) -> Decision:
     """OffsetCommit (API 8): it does not renew the session.
 
-    Answers UNKNOWN_MEMBER_ID, STALE_MEMBER_EPOCH, or NONE; OFFSET_METADATA_TOO_LARGE for single partitions. Without an
-    epoch it is accepted while the group has no members (admin tools, consumers that do not join).
+    Answers UNKNOWN_MEMBER_ID, STALE_MEMBER_EPOCH (a classic member: ILLEGAL_GENERATION), or NONE;
+    OFFSET_METADATA_TOO_LARGE for single partitions. Without an epoch it is accepted while the group has no members
+    (admin tools, consumers that do not join).
     """
     member = group.members.get(request.member_id)
     pending = PendingCommit(request, call, sender_of(request) if member is None else member.client_id, None)
@@ -70,14 +71,15 @@ def validate_epoch(group: ConsumerGroup, request: OffsetCommitRequest, unchecked
         return ErrorCode.UNKNOWN_MEMBER_ID
     if request.generation == member.epoch:
         return ErrorCode.NONE
+    stale = ErrorCode.STALE_MEMBER_EPOCH if member.classic is None else ErrorCode.ILLEGAL_GENERATION
     if request.generation > member.epoch:
-        return ErrorCode.STALE_MEMBER_EPOCH
+        return stale
     passed = list(unchecked)
     for name in request.offsets:
         given_in = member.assigned.get(name, member.pending_revocation.get(name))
         if name not in passed and (given_in is None or request.generation < given_in):
             reached("commit: stale member epoch")
-            return ErrorCode.STALE_MEMBER_EPOCH
+            return stale
     reached("commit: an older epoch will do")
     return ErrorCode.NONE
 

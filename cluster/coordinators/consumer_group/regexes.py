@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 
 from cluster.coordinators.consumer_group.consumer_group import ConsumerGroup, ResolvedRegex
 from cluster.coordinators.consumer_group.member import ConsumerGroupMember
-from cluster.coordinators.consumer_group.membership import Refusal
+from cluster.coordinators.consumer_group.refusal import Refusal
 from cluster.coordinators.consumer_group.writing import GroupWrite
 from cluster.coordinators.decision import Decision
 from cluster.coordinators.group.context import GroupContext

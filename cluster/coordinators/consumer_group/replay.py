@@ -65,6 +65,7 @@ def _with_metadata(member: ConsumerGroupMember, record: ConsumerGroupMemberMetad
         topics=record.topics,
         topic_regex=record.topic_regex,
         assignor=record.assignor,
+        classic=record.classic,
     )
 
 

@@ -10,7 +10,7 @@ from typing import Final
 
 from cluster.coordinators.consumer_group.consumer_group import ConsumerGroup
 from cluster.coordinators.consumer_group.member import ConsumerGroupMember
-from cluster.coordinators.consumer_group.membership import Refusal
+from cluster.coordinators.consumer_group.refusal import Refusal
 from cluster.coordinators.decision import Call, Decision, coordinator_error
 from cluster.coordinators.group.context import GroupContext
 from cluster.coordinators.group.group import NOT_ARMED, REVOCATION, SESSION
@@ -25,9 +25,11 @@ from cluster.protocol.errors import ErrorCode
 RETRY_US: Final = 500_000  # CoordinatorTimerImpl: a timer whose append failed runs again
 
 
-def arm_session(context: GroupContext, group_id: str, member_id: str, now_us: int) -> int:
-    """Start a member's session anew. Returns its end (µs)."""
-    at_us = now_us + context.settings.consumer_session_timeout_us
+def arm_session(
+    context: GroupContext, group_id: str, member_id: str, now_us: int, timeout_us: int | None = None
+) -> int:
+    """Start a member's session anew; `timeout_us`: of a member that brings its own. Returns its end (µs)."""
+    at_us = now_us + (context.settings.consumer_session_timeout_us if timeout_us is None else timeout_us)
     context.deadlines.set((SESSION, group_id, member_id), at_us)
     return at_us
 
@@ -71,7 +73,7 @@ def refuse(request: ConsumerGroupHeartbeatRequest, call: Call, refusal: Refusal,
         del error, now_us
         return Decision((), [(call, response)], _answered(request, refusal.error, name or request.client_id, NOT_ARMED))
 
-    return Decision(then=then, after_log=True)
+    return Decision(then=then, after_log=True, events=[] if refusal.noted is None else [refusal.noted])
 
 
 def answering(

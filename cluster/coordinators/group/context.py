@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, Final, NamedTuple, TypeVar
 
-from cluster.config import broker_names, broker_number
+from cluster.config.broker_values import broker_names, broker_number, broker_word
 from cluster.coordinators.consumer_group.consumer_group import ConsumerGroup
 from cluster.coordinators.consumer_group.topic_metadata import TopicMetadata
 from cluster.coordinators.decision import Call, DeadlineName, Deadlines, Decision, Draft
@@ -34,8 +34,19 @@ class GroupSettings(NamedTuple):
     consumer_heartbeat_interval_ms: int
     consumer_max_size: int
     consumer_assignors: tuple[str, ...]
+    migration_policy: str
     assignment_interval_us: int
     regex_refresh_us: int
+
+    @property
+    def upgrades(self) -> bool:
+        """Whether a classic group with members may become a consumer group."""
+        return self.migration_policy in ("bidirectional", "upgrade")
+
+    @property
+    def downgrades(self) -> bool:
+        """Whether a consumer group of classic members may become a classic group."""
+        return self.migration_policy in ("bidirectional", "downgrade")
 
     @classmethod
     def of(cls, config: Mapping[str, object]) -> "GroupSettings":
@@ -54,6 +65,7 @@ class GroupSettings(NamedTuple):
             consumer_heartbeat_interval_ms=number("group.consumer.heartbeat.interval.ms"),
             consumer_max_size=number("group.consumer.max.size"),
             consumer_assignors=broker_names(config, "group.consumer.assignors"),
+            migration_policy=broker_word(config, "group.consumer.migration.policy"),
             assignment_interval_us=1_000 * number("group.consumer.assignment.interval.ms"),
             regex_refresh_us=1_000 * number("group.consumer.regex.refresh.interval.ms"),
         )

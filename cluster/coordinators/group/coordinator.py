@@ -233,7 +233,7 @@ class GroupCoordinator:
                 prepare_rebalance(context, group, over_capacity(group, context.settings.max_size), draft)
                 close_if_all_joined(context, group, draft)
         for consumer_group in context.consumer_groups.values():
-            draft.emit(load(context, consumer_group, now_us))
+            draft.events.extend(load(context, consumer_group, now_us))
         return draft.decision()
 
     def unload(self, now_us: int) -> Decision:

@@ -24,11 +24,15 @@ from cluster.protocol.errors import ErrorCode
 from cluster.protocol.messages import JoinGroupMember, JoinGroupRequest, MemberMetadata
 from cluster.reach import reached
 
-SESSION, JOIN_BARRIER, SYNC, RETENTION, REVOCATION, REGEX = range(6)
-"""Kinds of deadlines, in the order of their handling at equal instants."""
+SESSION, JOIN_BARRIER, SYNC, RETENTION, REVOCATION, REGEX, CLASSIC_JOIN, CLASSIC_SYNC = range(8)
+"""Kinds of deadlines, in the order of their handling at equal instants.
+
+The last two: how long a consumer group waits for a request of a member that speaks the classic protocol."""
 
 NOT_ARMED: Final = -1
 """The session deadline of a member with a parked JoinGroup or SyncGroup: it cannot expire before the answer."""
+
+RETIRED: Final = -1  # the generation of a group object that another has replaced
 
 
 class GroupMember:
@@ -112,6 +116,7 @@ class ClassicGroup(GroupOffsets):
         self.rebalance_started_us = now_us
         self.interrupted = False  # loaded from the log, after a join that failed with the former coordinator
         self.loaded_again = False  # loaded from the log, and no generation completed since
+        self.assignment_reset = False  # the members' assignment is void: its distribution was broken off
         self.newcomer_in_window = False  # a member joined an initial barrier since its last extension
         self.window_us = 0
         self.remaining_us = 0
@@ -229,6 +234,13 @@ class ClassicGroup(GroupOffsets):
         self.parked_syncs.pop(old.member_id, None)
         self.awaited_syncs.pop(old.member_id, None)
         return new
+
+    def retire(self) -> None:
+        """A consumer group has taken this one's place: what this one has begun goes on with nothing."""
+        for held in (self.members, self.static_members, self.pending, self.parked_joins, self.parked_syncs):
+            held.clear()
+        self.awaited_syncs.clear()
+        self.generation = RETIRED
 
     def update(
         self,

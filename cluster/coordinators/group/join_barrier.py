@@ -58,6 +58,8 @@ def prepare_rebalance(
     it cannot expire while the JoinGroup waits (`ClassicGroupMember.hasSatisfiedHeartbeat`).
     """
     now_us = draft.now_us
+    if group.state is GroupState.COMPLETING_REBALANCE:
+        group.assignment_reset = True
     rearmed = {}
     for member_id, call in group.parked_syncs.items():
         if member_id not in group.parked_joins:

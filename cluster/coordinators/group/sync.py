@@ -110,6 +110,7 @@ def _distribute(
     context: GroupContext, group: ClassicGroup, assignment: dict[str, tuple[str, ...]], draft: Draft
 ) -> None:
     """Make the group Stable: answer the parked syncs, and restart their members' sessions."""
+    group.assignment_reset = False
     for member_id, member in group.members.items():
         member.assignment = assignment.get(member_id, ())  # none for the former id of a failed static replacement
     for member_id, call in group.parked_syncs.items():

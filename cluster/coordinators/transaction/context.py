@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Final, NamedTuple
 
-from cluster.config import broker_number
+from cluster.config.broker_values import broker_number
 from cluster.coordinators.decision import DeadlineName, Deadlines, Draft, Markers
 from cluster.coordinators.records import TransactionMetadata
 from cluster.coordinators.transaction.transaction import Transaction

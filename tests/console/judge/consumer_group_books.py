@@ -20,6 +20,7 @@ class ConsumerBook(msgspec.Struct):
     owes: tuple[str, ...] = ()
     target: tuple[str, ...] = ()
     fenced_us: int = -1
+    classic: bool = False
 
     @property
     def keeps(self) -> set[str]:
@@ -85,6 +86,33 @@ class AllGroupBooks(GroupBooks):
         if event.session_deadline_us >= 0:
             group.sessions[event.member_id] = event.session_deadline_us
         new.members.setdefault(event.member_id, ConsumerBook())
+
+    def _upgraded(self, event: e.ClassicGroupUpgraded) -> None:
+        group = self.groups[event.group]
+        group.new = NewProtocolBook(event.epoch, event.epoch)
+        group.holder, group.generation, group.leader = event.broker, event.epoch, ""
+        group.members, group.assignment = dict(event.members), dict(event.assigned)
+        group.sessions, group.pending, group.under_way, group.offers = dict(event.session_deadlines_us), {}, None, {}
+        for one, names in event.assigned.items():
+            group.new.members[one] = ConsumerBook(event.epoch, "STABLE", names, (), names, -1, True)
+
+    def _downgraded(self, event: e.ConsumerGroupDowngraded) -> None:
+        group = self.groups[event.group]
+        group.new, group.under_way, group.pending, group.offers = None, None, {}, {}
+        group.state, group.holder, group.generation = "Stable", event.broker, event.generation
+        group.assignor, group.leader = event.protocol, event.leader
+        group.members, group.assignment = dict(event.members), dict(event.assignment)
+        group.sessions = dict(event.session_deadlines_us)
+
+    def _speaks(self, event: e.MemberProtocolChanged) -> None:
+        group, new = self._new(event.group)
+        group.members[event.member_id] = event.member
+        new.members.setdefault(event.member_id, ConsumerBook()).classic = event.protocol == "classic"
+
+    def _loaded_group(self, event: e.GroupLoaded) -> None:
+        self._loaded(event)
+        if event.members:
+            self.groups[event.group].new = None
 
     def _new(self, name: str) -> tuple[GroupBook, NewProtocolBook]:
         group = self.groups[name]
@@ -227,4 +255,8 @@ class AllGroupBooks(GroupBooks):
         e.GroupUnloaded: _unloaded_by,
         e.StaticMemberReplaced: _replaced_member,
         e.ConsumerGroupLoaded: _loaded_members,
+        e.GroupLoaded: _loaded_group,
+        e.ClassicGroupUpgraded: _upgraded,
+        e.ConsumerGroupDowngraded: _downgraded,
+        e.MemberProtocolChanged: _speaks,
     }

@@ -104,6 +104,17 @@ SAYINGS: tuple[tuple[str, Callable[[Match, e.Event], bool]], ...] = (
         lambda m, one: isinstance(one, e.GroupProtocolConverted) and (one.group, one.protocol) == (m[1], m[2]),
     ),
     (
+        r"(\S+) is a (classic|consumer) group from now on, with (\d+) classic members?",
+        lambda m, one: (
+            isinstance(one, e.ClassicGroupUpgraded if m[2] == "consumer" else e.ConsumerGroupDowngraded)
+            and (one.group, len(one.members)) == (m[1], int(m[3]))
+        ),
+    ),
+    (
+        r"(\S+) is not converted: (.+)",
+        lambda m, one: isinstance(one, e.GroupConversionRefused) and (one.group, one.reason) == (m[1], m[2]),
+    ),
+    (
         r"(\S+) elects (\S+): (\S+ is blocked by .+|\d+ of \d+ votes)",
         lambda m, one: isinstance(one, e.ProtocolElected) and (one.group, one.protocol) == (m[1], m[2]),
     ),

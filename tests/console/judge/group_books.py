@@ -343,7 +343,9 @@ class GroupBooks:
         if group.new is None:
             group.awaiting_position.update(dict.fromkeys(names, event.generation))
         if group.rebalances and group.rebalances[-1].generation == event.generation and group.under_way is None:
-            group.rebalances[-1].assigned_us = event.at_us
+            last = group.rebalances[-1]
+            if group.new is None or last.revoked is not None:  # else the group was a classic one then
+                last.assigned_us = event.at_us
 
     def _let_go(self, group_name: str, names: tuple[str, ...], at_us: int) -> None:
         group = self.groups[group_name]

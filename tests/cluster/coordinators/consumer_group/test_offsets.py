@@ -138,12 +138,14 @@ def classic_join(desk: Desk) -> Call:
 
 
 def test_classic_requests_for_a_group_with_members_of_the_new_protocol() -> None:
-    desk, _ = joined()
+    desk = desk_with({"orders": 2}, {"group.consumer.migration.policy": "disabled"})
+    Member(desk, "one", "orders").join()
     assert classic_join(desk).response.error is E.INCONSISTENT_GROUP_PROTOCOL  # type: ignore[union-attr]
     assert desk.send(HeartbeatRequest(GROUP, 2, "one-id")).response.error is E.UNKNOWN_MEMBER_ID  # type: ignore[union-attr]
     assert desk.send(SyncGroupRequest(GROUP, 2, "one-id")).response.error is E.UNKNOWN_MEMBER_ID  # type: ignore[union-attr]
-    left = desk.send(LeaveGroupRequest(GROUP, (LeavingMember("one-id"),))).response
-    assert left.members == (("one-id", None, E.UNKNOWN_MEMBER_ID),)  # type: ignore[union-attr]
+    leaving = LeaveGroupRequest(GROUP, (LeavingMember("other"), LeavingMember("one-id")))
+    left = desk.send(leaving).response
+    assert left.members == (("other", None, E.UNKNOWN_MEMBER_ID), ("one-id", None, E.NONE))  # type: ignore[union-attr]
 
 
 @pytest.mark.parametrize("fails_over", [False, True])
@@ -180,8 +182,9 @@ def test_a_group_that_only_stored_offsets_becomes_one_of_the_new_protocol() -> N
     assert committed(desk) == 4
 
 
-def test_a_classic_group_with_members_keeps_its_id() -> None:
-    desk = desk_with({"orders": 2})
+def test_a_classic_group_with_members_keeps_its_id_without_migration() -> None:
+    desk = desk_with({"orders": 2}, {"group.consumer.migration.policy": "disabled"})
     classic_join(desk)
     answer = Member(desk, "one", "orders").join()
-    assert (answer.error, answer.message) == (E.GROUP_ID_NOT_FOUND, f"Group {GROUP} is not a consumer group.")
+    words = f"Cannot upgrade classic group {GROUP} to consumer group because online upgrade is disabled."
+    assert (answer.error, answer.message) == (E.GROUP_ID_NOT_FOUND, words)
