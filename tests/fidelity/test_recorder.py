@@ -13,7 +13,7 @@ from recordings.scenarios.loader import load
 from tests.fidelity.normalisation import Fact, log_text
 from tests.fidelity.recorder.__main__ import races
 from tests.fidelity.recorder.agenda import CannotRecord, actions, alone, clients, sources
-from tests.fidelity.recorder.raw import Run, facts_of, read_run, write_run
+from tests.fidelity.recorder.raw import Run, facts_of, raw_of, read_run, write_run
 from tests.fidelity.recorder.segments import batches_of
 from tests.fidelity.traces import SCENARIOS
 
@@ -194,3 +194,14 @@ def test_what_is_not_the_same_in_each_pass_is_a_race() -> None:
     assert races([first, first]) == []
     assert races([first, first, late]) == ["a INFO L: three"]
     assert races([first, without, late]) == ["a INFO L: three", "a INFO L: two"]
+
+
+def test_a_recording_may_wait_for_what_is_not_simulated_yet() -> None:
+    """A group that moves to the new protocol and back: its scenario lies beside its logs, and is none of a trace."""
+    kept = raw_of("s96-consumer-migration", "4.3.1")
+    words = [fact.text for fact in facts_of(read_run(kept)) if fact.actor == "GroupCoordinator g96"]
+    assert "[GroupId g96] Converted the classic group to a consumer group." in words
+    assert "[GroupId g96] Converted the consumer group to a classic group." in words
+    assert set(clients(load(str(kept.with_name("s96-consumer-migration.toml"))).spec)) == {
+        f"g96-{n}" for n in (1, 2, 3, 4)
+    }

@@ -122,7 +122,8 @@ class _Pass:
 
 def _protocols(spec: ScenarioSpec) -> set[str]:
     """The group protocols that clients speak; the classic one for producers alone, too."""
-    return {"consumer" if group.speaks_new_protocol else "classic" for group in spec.groups} or {"classic"}
+    members = [group.of(name) for group in spec.groups for name in group.instances()]
+    return {"consumer" if member.speaks_new_protocol else "classic" for member in members} or {"classic"}
 
 
 def _creations(spec: ScenarioSpec) -> Iterator[Words]:
