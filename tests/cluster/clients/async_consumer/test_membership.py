@@ -1,5 +1,6 @@
 """The membership of the new protocol against a scripted coordinator: what is sent when, and what answers do."""
 
+from collections.abc import Callable
 from enum import StrEnum
 from types import SimpleNamespace
 from typing import Any, cast
@@ -12,6 +13,7 @@ from cluster.config import ConsumerConfig, Value, resolve
 from cluster.protocol.client_states import CONSUMER_MEMBER_STATES, ConsumerMemberState
 from cluster.protocol.consumer_group_messages import ConsumerGroupHeartbeatRequest, ConsumerGroupHeartbeatResponse
 from cluster.protocol.errors import ErrorCode
+from cluster.protocol.state_machine import IllegalTransition
 from cluster.virtual_time.waiting import NEVER_US
 
 S = ConsumerMemberState
@@ -282,3 +284,86 @@ def test_a_fence_that_comes_while_a_member_leaves_changes_nothing() -> None:
     member.manager.leave()
     member.manager.fenced("UNKNOWN_MEMBER_ID")
     assert (member.state, member.after(0)) == (S.UNSUBSCRIBED, None)
+
+
+# --- every event in every state ---------------------------------------------------------------------------------------
+
+
+def member_in(state: S) -> Member:
+    """A member with a rebalance listener that has come into this state."""
+    member = Member(listens=True)
+    manager = member.manager
+    if state is S.JOINING:
+        manager.join_at_poll()
+    elif state is not S.UNSUBSCRIBED:
+        member.stable("t-0")
+    if state in (S.RECONCILING, S.ACKNOWLEDGING):
+        manager.heartbeat_succeeded(answer_of(2, ("t-1",)))
+    if state is S.ACKNOWLEDGING:
+        member.reconcile()
+    elif state is S.FENCED:
+        manager.fenced("FENCED_MEMBER_EPOCH")
+    elif state is S.FATAL:
+        manager.failed("INVALID_REQUEST")
+    elif state is S.PREPARE_LEAVING:
+        member.set_state(S.PREPARE_LEAVING)
+    elif state is S.LEAVING:
+        manager.leave()
+    elif state is S.STALE:
+        manager.poll_timer_expired()
+        manager.heartbeat_generated()
+    assert member.state is state
+    return member
+
+
+def answer_of(epoch: int, assignment: tuple[str, ...] | None = None) -> ConsumerGroupHeartbeatResponse:
+    return ConsumerGroupHeartbeatResponse(ErrorCode.NONE, "m", epoch, INTERVAL_US // 1_000, assignment)
+
+
+HAPPENS: dict[str, Callable[[Member], object]] = {
+    "an answer": lambda member: member.manager.heartbeat_succeeded(answer_of(7)),
+    "a target": lambda member: member.manager.heartbeat_succeeded(answer_of(7, ("t-2",))),
+    "fenced": lambda member: member.manager.fenced("UNKNOWN_MEMBER_ID"),
+    "a fatal error": lambda member: member.manager.failed("FENCED_INSTANCE_ID"),
+    "close()": lambda member: member.manager.leave(),
+    "a heartbeat": lambda member: member.manager.heartbeat_generated(),
+    "no coordinator": lambda member: member.manager.heartbeat_skipped(),
+    "onPartitionsLost returns": lambda member: member.lose(),
+}
+_STAYS = dict.fromkeys(HAPPENS)
+_IN_GROUP = _STAYS | {"fenced": S.FENCED, "a fatal error": S.FATAL, "close()": S.LEAVING, "a target": S.RECONCILING}
+NEXT: dict[S, dict[str, S | None]] = {
+    S.UNSUBSCRIBED: _STAYS | {"a fatal error": S.FATAL},
+    S.JOINING: _IN_GROUP,
+    S.RECONCILING: _IN_GROUP,
+    S.ACKNOWLEDGING: _IN_GROUP | {"a heartbeat": S.STABLE},
+    S.STABLE: _IN_GROUP,
+    S.FENCED: _STAYS | {"close()": S.UNSUBSCRIBED, "onPartitionsLost returns": S.JOINING},
+    S.PREPARE_LEAVING: _STAYS | {"fenced": S.UNSUBSCRIBED, "a fatal error": S.FATAL},
+    S.LEAVING: _STAYS | {
+        "fenced": S.UNSUBSCRIBED, "a fatal error": S.FATAL, "a heartbeat": S.UNSUBSCRIBED,
+        "no coordinator": S.UNSUBSCRIBED,
+    },
+    S.STALE: _STAYS,
+    S.FATAL: _STAYS,
+}  # fmt: skip
+"""State → what happens → the next state; None: it stays."""
+
+IMPOSSIBLE = ((S.FENCED, "a fatal error"), (S.STALE, "a fatal error"))
+"""Kafka's table has no such move, and a member that sends no heartbeat gets no error."""
+
+
+@pytest.mark.parametrize("state", [state for state in S if state not in (S.LEFT, S.DEAD)])
+@pytest.mark.parametrize("what", HAPPENS)
+def test_every_event_in_every_state(state: S, what: str) -> None:
+    member = member_in(state)
+    epoch = member.generation
+    if (state, what) in IMPOSSIBLE:
+        with pytest.raises(IllegalTransition):
+            HAPPENS[what](member)
+        return
+    HAPPENS[what](member)
+    assert member.state is (NEXT[state][what] or state)
+    if what in ("an answer", "a target"):
+        takes = member_in(state).manager.in_group and state is not S.LEAVING
+        assert member.generation == (7 if takes else epoch)
