@@ -23,6 +23,7 @@ POINTS = 600  # of a series
 CELLS = 120  # of a heat map's row
 HEAT_ROWS = 40  # partitions of a group
 WORST = 10  # partitions of a group
+REFUSED = 20  # members of a group
 ATTENDED = 200  # rebalances of a flight with their members: those that took longest
 
 
@@ -68,6 +69,18 @@ class PartitionLag(LagMeasures, frozen=True, kw_only=True):
     partition: str
 
 
+class RefusedMember(msgspec.Struct, frozen=True, kw_only=True):
+    """A member of the consumer protocol whose heartbeat the coordinator refused with an error, the `reason`.
+
+    `state`: FENCED (it loses its partitions and joins again with member epoch 0) or FATAL (it ends).
+    """
+
+    member: str
+    at_us: int
+    state: str
+    reason: str
+
+
 class Group(msgspec.Struct, frozen=True, kw_only=True):
     """A consumer group: the records it read, its lag, the cost of its rebalances. `protocol`: classic or consumer.
 
@@ -79,7 +92,7 @@ class Group(msgspec.Struct, frozen=True, kw_only=True):
     assignments of the consumer protocol, after the first one; `rebalances_ended`: rebalances that ended (several
     barriers in a row are one), without the one that started the group. `stopped_partition_us`: partitions without an
     owner, from the beginning of a rebalance on; `orphaned_partition_us`: before it began; `unowned_at_end_us`: to the
-    end.
+    end. `refused_members`: the first 20.
     """
 
     group: str
@@ -112,6 +125,7 @@ class Group(msgspec.Struct, frozen=True, kw_only=True):
     series: LagSeries
     heat: Heat
     worst_partitions: list[PartitionLag]
+    refused_members: list[RefusedMember] = []
 
 
 class Attendance(msgspec.Struct, frozen=True, kw_only=True):

@@ -436,6 +436,19 @@ def test_the_story_of_a_rebalance_of_the_consumer_protocol() -> None:
             assert word not in narrative(replace(new, ends=ends, barriers=3)), word
 
 
+def test_members_that_the_coordinator_refuses_are_named_with_the_error() -> None:
+    fenced = data.RefusedMember(member="billing-2", at_us=80 * SECOND_US, state="FENCED", reason="UNKNOWN_MEMBER_ID")
+    fatal = data.RefusedMember(member="billing-3", at_us=40 * SECOND_US, state="FATAL", reason="UNRELEASED_INSTANCE_ID")
+    said = verdict(replace(CALM, groups=[replace(GROUP, refused_members=[fatal, fenced])]))
+    assert said.level == "eventful"
+    assert (
+        "The coordinator of billing fenced billing-2 at 1:20 (UNKNOWN_MEMBER_ID);"
+        " fenced members lose their partitions and join again with member epoch 0."
+    ) in said.sentences
+    assert "A fatal error in billing ended billing-3 at 0:40 (UNRELEASED_INSTANCE_ID)." in said.sentences
+    assert verdict(CALM).level == "calm"
+
+
 def test_a_group_of_the_consumer_protocol_has_its_epochs_and_instants() -> None:
     group = replace(GROUP, protocol="consumer", rebalances=2, stopped_partition_us=2 * SECOND_US)
     first = replace(REBALANCE, protocol="consumer", rebalance=1, initial=True, started_us=0, waited_us=0, generation=2)

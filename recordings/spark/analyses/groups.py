@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as sf
 
+from cluster.protocol.client_states import ConsumerMemberState
 from recordings.spark.analyses.analysis import Analysis, Fact, Gravity, make, natural
 from recordings.spark.analyses.rebalances import COMPLETED, build_rebalances
 from recordings.spark.facts.group_generations import protocols
@@ -16,7 +17,7 @@ from recordings.spark.facts.offsets import group_topics, read_partitions
 from recordings.spark.facts.ownership import unowned
 from recordings.spark.facts.time_windows import last_second
 from recordings.spark.facts.totals import group_totals, partition_totals, reader_totals
-from recordings.spark.formatting import SECOND_US, many
+from recordings.spark.formatting import SECOND_US, clock, first_few, many
 from recordings.spark.report_model import (
     CELLS,
     CLASSIC,
@@ -24,6 +25,7 @@ from recordings.spark.report_model import (
     POINTS,
     PRODUCED,
     RECORDS,
+    REFUSED,
     WORST,
     FlightReport,
     Group,
@@ -32,6 +34,7 @@ from recordings.spark.report_model import (
     LagSeries,
     PartitionLag,
     Rebalance,
+    RefusedMember,
 )
 from recordings.spark.tables import Tables
 
@@ -44,6 +47,7 @@ NO_LAG = LagMeasures(**dict.fromkeys(LagMeasures.__struct_fields__, 0))
 NOTHING_READ = dict.fromkeys(("processed", *RECORDS), 0)
 COSTS = ("orphaned_partition_us", "stopped_member_us", "reread")
 SHORT_S = 10
+FENCED, FATAL = ConsumerMemberState.FENCED.value, ConsumerMemberState.FATAL.value
 
 
 def _readers(tables: Tables) -> DataFrame:
@@ -81,6 +85,17 @@ def _worst(tables: Tables) -> DataFrame:
     measures = lag_measures(lag_by_partition(tables), ["group", "partition"])
     order = Window.partitionBy("run_id", "group").orderBy(sf.desc("lag_peak"), sf.desc("lag_area"), "partition")
     return measures.withColumn("rank", sf.row_number().over(order)).where(sf.col("rank") <= HEAT_ROWS)
+
+
+def _refused(tables: Tables) -> DataFrame:
+    order = Window.partitionBy("run_id", "group").orderBy("seq")
+    return (
+        tables["member_state_changed"]
+        .where(sf.col("state").isin(FENCED, FATAL))
+        .withColumn("place", sf.row_number().over(order))
+        .where(sf.col("place") <= REFUSED)
+        .select("run_id", "group", "member", "at_us", "state", "reason")
+    )
 
 
 def _topics(tables: Tables) -> DataFrame:
@@ -134,6 +149,7 @@ def _group(declared: "Row", rows: "FlightRows", rebalances: list[Rebalance]) -> 
     readers = next(iter(_of(rows["readers"], name)), NOTHING_READ)
     unowned = _of(rows["unowned"], name)
     worst = sorted(_of(rows["partitions"], name), key=lambda row: int(row["rank"]))[:WORST]
+    refused = [make(RefusedMember, row) for row in _of(rows["refused"], name)]
     return Group(
         group=name,
         protocol=declared["protocol"],
@@ -153,6 +169,7 @@ def _group(declared: "Row", rows: "FlightRows", rebalances: list[Rebalance]) -> 
         series=_series(_of(rows["series"], name)),
         heat=_heat(_of(rows["heat"], name)),
         worst_partitions=[make(PartitionLag, row) for row in worst],
+        refused_members=sorted(refused, key=lambda each: each.at_us),
     )
 
 
@@ -190,9 +207,26 @@ def _facts(flight: FlightReport) -> Iterator[Fact]:
 
 def _sentences(flight: FlightReport) -> Iterator[str]:
     for group in flight.groups:
+        yield from _refusals(group)
         if group.unowned_at_end_us:
             unowned_for = _partition_seconds(group.unowned_at_end_us)
             yield f"Partitions of {group.group} have no owner when the flight ends: {unowned_for}."
+
+
+def _refusals(group: Group) -> Iterator[str]:
+    fenced, fatal = (
+        [
+            f"{each.member} at {clock(each.at_us)} ({each.reason})"
+            for each in group.refused_members
+            if each.state == state
+        ]
+        for state in (FENCED, FATAL)
+    )
+    if fenced:
+        again = "fenced members lose their partitions and join again with member epoch 0"
+        yield f"The coordinator of {group.group} fenced {first_few(fenced)}; {again}."
+    if fatal:
+        yield f"A fatal error in {group.group} ended {first_few(fatal)}."
 
 
 def _partition_seconds(total_us: int) -> str:
@@ -212,10 +246,11 @@ GROUPS = Analysis(
         "readers": _readers,
         "unowned": _unowned,
         "topics": _topics,
+        "refused": _refused,
         "declared": _declared,
     },
     build=_build,
     facts=_facts,
     sentences=_sentences,
-    eventful=lambda flight: any(group.unowned_at_end_us for group in flight.groups),
+    eventful=lambda flight: any(group.unowned_at_end_us or group.refused_members for group in flight.groups),
 )

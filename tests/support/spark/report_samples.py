@@ -42,6 +42,7 @@ GROUP = data.Group(
     members=4,
     processed=1_000,
     **COUNTS,
+    refused_members=[],
     rebalances=0,
     rebalances_ended=0,
     rebalancing_us=0,
