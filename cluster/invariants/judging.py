@@ -7,7 +7,7 @@ unclean election, and after a leader that lost committed records with its host.
 """
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Final
 
 from cluster import events as e
 from cluster.commands import Set
@@ -28,6 +28,8 @@ from cluster.invariants.timeouts import TimeoutInvariants
 from cluster.invariants.transactions import TransactionInvariants
 from cluster.spec import ScenarioSpec, TopicSpec
 from cluster.view import ClusterView
+
+_FIRST_OF_NEW_PROTOCOL: Final = (e.ClassicGroupUpgraded, e.ConsumerMemberSubscribed, e.ConsumerGroupLoaded)
 
 
 class Invariants:
@@ -57,8 +59,12 @@ class Invariants:
         if "group" in declared:
             self._watch(AssignmentInvariants(view).handlers())
             self._watch(DurationInvariants(spec, view).handlers())
+        self._later: Handlers = {}
         if "consumer group" in declared:
             self._watch(ConsumerGroupInvariants(view, known).handlers())
+        elif "group" in declared:  # a group may become one of the new protocol
+            self._later = ConsumerGroupInvariants(view, known).handlers()
+            self._watch(dict.fromkeys(_FIRST_OF_NEW_PROTOCOL, self._begin_consumer_groups))
         self._watch(RolloutInvariants(spec, view).handlers())
         self._watch(StreamInvariants(spec, view, known, log_of).handlers())
         if log_of is not None:
@@ -71,6 +77,16 @@ class Invariants:
             for name, each in SENTENCES.items()
             if (not each.needs or each.needs in declared) and (log_of is not None or name not in NEED_LOGS)
         )
+
+    def _begin_consumer_groups(self, event: e.Event) -> None:
+        """Judge groups of the new protocol from their first event on, which no scenario may have declared."""
+        if not self._later:
+            return
+        handlers, self._later = self._later, {}
+        self._watch(handlers)
+        new = [name for name, each in SENTENCES.items() if each.needs == "consumer group"]
+        self.in_force = tuple(name for name in SENTENCES if name in self.in_force or name in new)
+        handlers[type(event)](event)
 
     def _watch(self, handlers: Handlers) -> None:
         """Add handlers; they run after the present handlers of the same event."""
