@@ -196,7 +196,7 @@ def test_what_is_not_the_same_in_each_pass_is_a_race() -> None:
     assert races([first, without, late]) == ["a INFO L: three", "a INFO L: two"]
 
 
-def test_a_recording_may_wait_for_what_is_not_simulated_yet() -> None:
+def test_a_recording_may_wait_for_its_trace() -> None:
     """A group that moves to the new protocol and back: its scenario lies beside its logs, and is none of a trace."""
     kept = raw_of("s96-consumer-migration", "4.3.1")
     words = [fact.text for fact in facts_of(read_run(kept)) if fact.actor == "GroupCoordinator g96"]
