@@ -46,6 +46,10 @@ class ActiveFaultsListing(Listing):
         """The faults' numbers, in the order in which they started."""
         return list(self.faults)
 
+    def exceptions(self) -> list[str]:
+        """Every fault needs attention."""
+        return self.row_keys()
+
     def rows(self, key: str) -> tuple[Line]:
         """The line of one fault."""
         fault = self.faults[key]

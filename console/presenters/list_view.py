@@ -1,6 +1,6 @@
 """The interface of a presenter to a panel: rows by key, computed only when they are visible."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from console.presenters.styled_text import EMPTY, MUTED, Line
 
@@ -10,13 +10,15 @@ CONTINUED = "#"
 
 
 class Listing:
-    """Rows of equal height, in an order that does not depend on their values; one listing for each frame.
+    """Rows of equal height; one listing for each frame. Rows that need attention come first, worst first.
 
-    `title` names the panel; `note` is at the right end of the title; `vacant` replaces missing rows.
+    `title` names the panel; `note` is at the right end of the title; `vacant` replaces missing rows. `opens`: what
+    enter opens where no row can be selected.
     """
 
     title = ""
     row_height = 1
+    opens = ""
     vacant: Line = (("nothing here", MUTED),)
 
     def __init__(self, width: int) -> None:
@@ -34,6 +36,15 @@ class Listing:
         """One key for each row, top to bottom."""
         return ()
 
+    def exceptions(self) -> Sequence[str]:
+        """The keys of the rows that need attention; they are the first of `row_keys`."""
+        return ()
+
+    def calm_words(self, keys: Sequence[str]) -> Line:
+        """What a title says of rows that need no attention and have no room; empty: their number only."""
+        del keys
+        return EMPTY
+
     def rows(self, key: str) -> Sequence[Line]:
         """The `row_height` lines of one row."""
         raise NotImplementedError
@@ -41,3 +52,19 @@ class Listing:
     def matches(self, key: str, pattern: str) -> bool:
         """Whether a filter shows a row: its key holds the pattern; `!` in front negates it."""
         return (pattern[1:].lower() not in key.lower()) if pattern[:1] == "!" else (pattern.lower() in key.lower())
+
+
+def worst_first(keys: Sequence[str], rank: Callable[[str], int | None]) -> tuple[list[str], int]:
+    """The keys by rank, 0 first, in their former order among equals; how many have a rank. None: no attention."""
+    ranked = [(worst, place) for place, key in enumerate(keys) if (worst := rank(key)) is not None]
+    first = [place for _, place in sorted(ranked)]
+    chosen = set(first)
+    return [*(keys[place] for place in first), *(k for place, k in enumerate(keys) if place not in chosen)], len(first)
+
+
+def counted_states(states: Sequence[str]) -> str:
+    """`3 ● Stable, 1 ○ Empty`, from glyphs with their states."""
+    numbers: dict[str, int] = {}
+    for state in states:
+        numbers[state] = numbers.get(state, 0) + 1
+    return ", ".join(f"{number} {state}" for state, number in numbers.items())

@@ -1,29 +1,27 @@
 """The overview's tables: groups, brokers, producers."""
 
 import math
-from itertools import pairwise
+from collections.abc import Sequence
 
 from cluster.view.brokers import BrokerView
 from cluster.view.document import group_lag, group_time_lag_us
-from cluster.view.rebalances import RebalanceView
-from cluster.view.state import NEVER, ClusterView, GroupView, ProducerView, Series
+from cluster.view.rebalances import OpenRebalance, RebalanceView
+from cluster.view.state import NEVER, ClusterView, GroupView, Series
 from console.presenters import states
 from console.presenters.active_faults import fault_label
-from console.presenters.awaited_members import awaited_joins, awaited_syncs, silent_ids
+from console.presenters.awaited_members import Awaited, awaited_joins, awaited_syncs, silent_ids
 from console.presenters.consumer_groups.overview import consumer_rebalance, number_column, reconciled
 from console.presenters.coordinator_status import DOWN, FROZEN, UP, coordinator_status, outage_of
 from console.presenters.formatting import (
-    SECOND_US,
     UNKNOWN,
     count,
     countdown,
     duration,
     partition_seconds,
-    rate,
     resampled,
     spark,
 )
-from console.presenters.list_view import BUILDING, Listing
+from console.presenters.list_view import BUILDING, Listing, counted_states, worst_first
 from console.presenters.styled_text import (
     ACCENT,
     ERROR,
@@ -35,6 +33,7 @@ from console.presenters.styled_text import (
     WARN,
     Line,
     Span,
+    length,
     line,
     middle,
 )
@@ -45,12 +44,12 @@ TREND_SECONDS, TREND_HALF, TREND_FLOOR, TREND_LEAST = 60, 30, 15, 10
 GROUP_COLUMNS = (
     TableColumn("group", 10, grow=1, most=20),
     TableColumn("state", 21),
-    TableColumn("gen", 4, right=True),
-    TableColumn("members", 7, right=True, rank=1),
+    TableColumn("gen", 4, rank=1, right=True),
+    TableColumn("members", 7, right=True, rank=2),
     TableColumn("lag", 6, right=True),
-    TableColumn("last minute", 11, rank=3, grow=2, most=30),
-    TableColumn("time lag", 8, right=True, rank=2),
-    TableColumn("rebalance", 28, rank=4, grow=6),
+    TableColumn("last minute", 11, rank=4, grow=2, most=30),
+    TableColumn("time lag", 8, right=True, rank=3),
+    TableColumn("rebalance", 27, grow=6),
 )
 
 SILENT = 13  # `30 (2 silent)`
@@ -113,14 +112,34 @@ class GroupsListing(Listing):
         if not view.brokers:
             self.vacant = BUILDING
         self.layout = layout(group_columns(view), width)
+        self.keys, self.sick = worst_first(list(view.groups), self._rank)
 
     def header(self) -> Line:
         """The columns' titles."""
         return self.layout.header()
 
     def row_keys(self) -> list[str]:
-        """The groups' names, in the scenario's order."""
-        return list(self.view.groups)
+        """The groups' names: those that need attention first, then in the scenario's order."""
+        return self.keys
+
+    def exceptions(self) -> list[str]:
+        """Groups without a coordinator, with an awaited or silent member, or whose lag grew over a minute."""
+        return self.keys[: self.sick]
+
+    def calm_words(self, keys: Sequence[str]) -> Line:
+        """`3 ● Stable`."""
+        groups = [self.view.groups[key] for key in keys]
+        return line((counted_states([f"{states.group(one.state).glyph} {one.state}" for one in groups]), MUTED))
+
+    def _rank(self, key: str) -> int | None:
+        group = self.view.groups[key]
+        if group.members and coordinator_status(self.view, group).state != UP:
+            return 0
+        if group.under_way is not None:
+            return 1
+        if silent_ids(self.view, group):
+            return 2
+        return 3 if lag_trend(group)[1] == WARN else None
 
     def rows(self, key: str) -> tuple[Line]:
         """One group."""
@@ -143,8 +162,10 @@ class GroupsListing(Listing):
 
     def _rebalance(self, group: GroupView) -> Line:
         state = coordinator_status(self.view, group).state
-        if state != UP and (group.under_way is not None or state in {DOWN, FROZEN}):
-            return line(("✖ ", ERROR), outage_of(self.view, group, self.now_us, None).reason)
+        if state != UP and (group.under_way is not None or group.members or state in {DOWN, FROZEN}):
+            words = outage_of(self.view, group, self.now_us, None).reason
+            narrow = len(words) + 2 > self.layout.width_of(7)
+            return line(("✖ ", ERROR), words.removeprefix("coordinator ") if narrow else words)
         if group.consumer is not None and group.consumer.rebalance is not None:
             return consumer_rebalance(self.view, group, self.now_us, self.layout.width_of(7))
         if group.open_rebalance is not None:
@@ -153,12 +174,24 @@ class GroupsListing(Listing):
                 left = countdown(group.open_rebalance.closes_at_us - self.now_us)
                 return line(("↻ ", MOVING), f"first members gather: {left}")
             if missing:
-                more = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
-                return line(("↻ ", MOVING), (missing[0].member, WARN), f"{more}: {missing[0].reason}")
+                return self._awaits(group, group.open_rebalance, missing)
             return line(("↻ ", MOVING), group.open_rebalance.cause)
         if not group.rebalances:
             return line(("none yet", FAINT))
         return rebalance_words(group.rebalances[-1], self.now_us, self.layout.width_of(7))
+
+    def _awaits(self, group: GroupView, barrier: OpenRebalance, missing: list[Awaited]) -> Line:
+        """The first awaited member and why; in a narrow column until when instead."""
+        more = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
+        head = line(("↻ ", MOVING), (missing[0].member, WARN), more)
+        whole = line(*head, f": {missing[0].reason}")
+        if group.state != "PreparingRebalance" or length(whole) <= self.layout.width_of(7):
+            return whole
+        room, left = self.layout.width_of(7), f", within {countdown(barrier.closes_at_us - self.now_us)}"
+        if length(head) + len(left) <= room:
+            return line(*head, left)
+        left = (f" +{len(missing) - 1}" if len(missing) > 1 else "") + left
+        return line(head[0], (middle(missing[0].member, max(1, room - len(left) - 2)), WARN), left)
 
 
 def last_minute(series: Series, width: int) -> str:
@@ -217,6 +250,7 @@ class BrokersListing(Listing):
                 for broker in partition.replicas:
                     if broker not in partition.isr and broker in self.out:
                         self.out[broker] += 1
+        self.keys, self.sick = worst_first([f"broker-{broker}" for broker in sorted(view.brokers)], self._rank)
 
     def header(self) -> Line:
         """The columns' titles."""
@@ -227,8 +261,23 @@ class BrokersListing(Listing):
         return line(("◆", ACCENT), (" controller  ", MUTED), "+n", (" internal partitions", MUTED))
 
     def row_keys(self) -> list[str]:
-        """Broker tokens, by id."""
-        return [f"broker-{broker}" for broker in sorted(self.view.brokers)]
+        """Broker tokens: those that need attention first, then by id."""
+        return self.keys
+
+    def exceptions(self) -> list[str]:
+        """Brokers that do not run well: their state, a fault, or a replica out of sync."""
+        return self.keys[: self.sick]
+
+    def calm_words(self, keys: Sequence[str]) -> Line:
+        """`3 ● up`."""
+        return line((f"{len(keys)} ● {'all up' if len(keys) == len(self.keys) else 'up'}", MUTED))
+
+    def _rank(self, key: str) -> int | None:
+        broker = self.view.brokers[int(key.removeprefix("broker-"))]
+        name = broker_state(broker)
+        if name == "up":
+            return 2 if self.out[broker.broker] or (self.view.faults and fault_label(self.view, key)) else None
+        return 1 if name in {"starting", "stopping"} else 0
 
     def rows(self, key: str) -> tuple[Line]:
         """One broker."""
@@ -268,92 +317,10 @@ def broker_state(broker: BrokerView) -> str:
     return "starting" if broker.starting or broker.fenced else "up"
 
 
-PRODUCER_COLUMNS = (
-    TableColumn("producer", 11, grow=1, most=20),
-    TableColumn("state", 9),
-    TableColumn("acked/s", 7, right=True),
-    TableColumn("last minute", 11, rank=3, grow=1, most=20),
-    TableColumn("acked", 6, right=True, rank=1),
-    TableColumn("failed", 6, right=True, rank=1),
-    TableColumn("retries", 7, right=True, rank=2),
-    TableColumn("last error", 12, rank=4, grow=3),
-)
-
-TRANSACTIONAL_COLUMNS = (
-    *PRODUCER_COLUMNS[:3],
-    *(column._replace(rank=max(column.rank, 1)) for column in PRODUCER_COLUMNS[3:]),
-    TableColumn("transaction", 22),
-)
-
-
-class ProducersListing(Listing):
-    """Every producer instance: its acknowledged rate and its errors."""
-
-    title = "producers"
-    vacant = line(("this scenario declares no producer", MUTED))
-
-    def __init__(self, view: ClusterView, now_us: int, width: int) -> None:
-        super().__init__(width)
-        self.view = view
-        if not view.brokers:
-            self.vacant = BUILDING
-        self.transactions = {one.producer_id: one for one in view.transactions.values() if one.producer_id >= 0}
-        self.now_us = now_us
-        self.layout = layout(TRANSACTIONAL_COLUMNS if self.transactions else PRODUCER_COLUMNS, width)
-
-    def header(self) -> Line:
-        """The columns' titles."""
-        return self.layout.header()
-
-    def row_keys(self) -> list[str]:
-        """The instances' names, in the scenario's order."""
-        return list(self.view.producers)
-
-    def rows(self, key: str) -> tuple[Line]:
-        """One producer."""
-        producer = self.view.producers[key]
-        state = states.producer(producer.state)
-        rates, room = acked_rates(producer, self.now_us), self.layout.width_of(3)
-        second = self.now_us // SECOND_US - len(rates) + 1
-        cells: list[Line | Span | str] = [
-            (middle(key, self.layout.width_of(0)), STRONG),
-            line((f"{state.glyph} {producer.state}", state.tone)),
-            rate(rates[-1]) if rates else ((UNKNOWN, FAINT),),
-            line((spark(resampled(second, rates, room), room), ACCENT)),
-            count(producer.acked),
-            line((count(producer.failed), ERROR if producer.failed else FAINT)),
-            line((count(producer.retries), WARN if producer.retries else FAINT)),
-            line((producer.last_error, WARN)),
-            self._transaction(producer),
-        ]
-        return (self.layout.row(cells[: len(self.layout.columns)]),)
-
-    def _transaction(self, producer: ProducerView) -> Line:
-        """The state of the producer's transactional id and the age of its open transaction; a dash without one."""
-        one = self.transactions.get(producer.producer_id)
-        if one is None or not one.state:
-            return line((UNKNOWN, FAINT))
-        state = states.transaction(one.state)
-        open_for = f" {duration(self.now_us - one.start_us)}" if one.start_us != NEVER else ""
-        return line((f"{state.glyph} {one.state}{open_for}", state.tone))
-
-
-def acked_rates(producer: ProducerView, now_us: int) -> list[int]:
-    """Records acknowledged in each of the last virtual seconds, oldest first.
-
-    Seconds that began after the last event have no sample yet: they count 0 records.
-    """
-    series = producer.acked_series
-    values = series.values
-    quiet = min(now_us // SECOND_US - (series.first_second + len(values) - 1), TREND_SECONDS) if values else 0
-    return [after - before for before, after in pairwise([*values, *[producer.acked] * quiet])]
-
-
 __all__ = [
     "PLAIN",
     "BrokersListing",
     "GroupsListing",
-    "ProducersListing",
     "broker_state",
     "lag_trend",
     "rebalance_words",

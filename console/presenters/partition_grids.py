@@ -7,7 +7,7 @@ from cluster.view.document import read_up_to
 from cluster.view.state import ClusterView, GroupView, PartitionView
 from console.presenters.awaited_members import members_of
 from console.presenters.formatting import LEVELS, rate
-from console.presenters.list_view import BUILDING, CONTINUED, Listing
+from console.presenters.list_view import BUILDING, CONTINUED, Listing, worst_first
 from console.presenters.members import identity
 from console.presenters.styled_text import (
     ACCENT,
@@ -172,6 +172,22 @@ class TopicsListing(Grid):
         self.readers = {
             topic: [view.groups[group] for group in view.topic_readers.get(topic, ())] for topic in self.topics
         }
+        self.health = {topic: topic_health(view, topic, self.up) for topic in self.topics}
+        self.topics, self.sick = worst_first(self.topics, self._rank)
+
+    def exceptions(self) -> list[str]:
+        """Topics with a partition without a live leader, below min.insync.replicas, or under-replicated."""
+        keys = super().row_keys()
+        last = next((key for key in reversed(keys) if key.partition(CONTINUED)[0] in self.topics[: self.sick]), "")
+        return keys[: keys.index(last) + 1] if last else []
+
+    def calm_words(self, keys: Sequence[str]) -> Line:
+        """`2 ● all in sync`."""
+        topics = {key.partition(CONTINUED)[0] for key in keys}
+        return line((f"{len(topics)} ● all in sync", MUTED))
+
+    def _rank(self, topic: str) -> int | None:
+        return {ERROR: 0, WARN: 1}.get(self.health[topic][0][1])
 
     def sizes(self) -> tuple[int, ...]:
         """The possible widths of a cell without an owner."""
@@ -179,7 +195,7 @@ class TopicsListing(Grid):
 
     def note(self) -> Line:
         """The legend."""
-        signs = line(("✖", ERROR), (" no live leader  ", MUTED), ("▽", WARN), (" below min ISR  ", MUTED))
+        signs = line(("✖", ERROR), (" no live leader  ", MUTED), ("▽", ERROR), (" below min ISR  ", MUTED))
         return (*signs, ("lag ", MUTED), *lag_legend()) if self.width >= 72 else signs
 
     def cells(self, names: Sequence[str]) -> Iterable[Span]:
@@ -191,7 +207,7 @@ class TopicsListing(Grid):
             if partition.leader not in up:
                 yield "✖", ERROR
             elif in_sync < len(partition.replicas) and in_sync < view.topics[partition.topic].min_insync_replicas:
-                yield "▽", WARN
+                yield "▽", ERROR
             else:
                 lag = 0
                 for group in self.readers[partition.topic]:
@@ -210,7 +226,7 @@ class TopicsListing(Grid):
         return (
             (" " * gap, PLAIN),
             (f"{appended_rate(self.view, topic):<{RATE}}", PLAIN),
-            *topic_health(self.view, topic, self.up),
+            *self.health[topic],
         )
 
 
@@ -234,6 +250,10 @@ def topic_health(view: ClusterView, topic: str, up: set[int]) -> Line:
     silent = sum(1 for partition in partitions if partition.leader not in up)
     if silent:
         return line((f"✖ {silent} led by a dead broker", ERROR))
+    least = view.topics[topic].min_insync_replicas
+    short = sum(1 for partition in partitions if len(partition.isr) < least)
+    if short:
+        return line((f"▽ {short} below min ISR", ERROR))
     under = sum(1 for partition in partitions if len(partition.isr) < len(partition.replicas))
     if under:
         return line((f"▲ {under} under-replicated", WARN))

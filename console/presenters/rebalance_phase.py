@@ -13,6 +13,7 @@ from console.presenters.awaited_members import (
     silent_ids,
 )
 from console.presenters.consumer_groups import phase as consumer_phase
+from console.presenters.consumer_groups.reconciliation import awaited_of
 from console.presenters.coordinator_status import (
     DOWN,
     FROZEN,
@@ -62,6 +63,7 @@ class PhaseListing(Listing):
         super().__init__(width)
         self.title = group.group
         self._note = group_facts(view, group, width)
+        self.opens = next((member for member, _ in awaited_of(view, group, now_us)), "")
         self._lines = phase_lines(view, group, now_us, width, session_us)
 
     def note(self) -> Line:

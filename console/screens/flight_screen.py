@@ -35,6 +35,7 @@ MIN_WIDTH, MIN_HEIGHT = 60, 16
 TALL = 32  # from this terminal height the strip has a scale and the ticker three lines
 WIDE, WIDEST = 110, 160
 NO_RASTER = "open ownership over time first"
+MOST_EXCEPTIONS = 6  # lines that a panel reserves for rows that need attention
 ListFactory = Callable[[int], Listing]
 
 
@@ -87,8 +88,9 @@ class FlightScreen(Screen[None]):
         return [[PanelSlot(panel.id or "")] for panel in self.board.panels.values()]
 
     def size_hint(self, panel: Panel, listing: Listing) -> SizeHint:
-        """The lines that a panel can use."""
-        return SizeHint(panel.wanted_height(listing))
+        """The lines that a panel can use, and those of its rows that need attention."""
+        exceptions = min(MOST_EXCEPTIONS, len(listing.exceptions()) * listing.row_height)
+        return SizeHint(panel.wanted_height(listing), exceptions=exceptions)
 
     def path(self) -> list[str]:
         """The breadcrumb."""

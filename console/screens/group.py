@@ -103,10 +103,13 @@ class GroupScreen(FlightScreen):
         return CommandTarget("group", self.group)
 
     def opened(self, panel: str, key: str) -> None:
-        """Open the details of a finished rebalance, or the fault menu of a member."""
+        """Open the details of a finished rebalance, the fault menu of a member, or show the awaited member."""
         if panel == "rebalances" and key == NOW:
             self.notify("the details open when the rebalance is over; panel 1 shows its phase", timeout=3)
         elif panel == "rebalances":
             self.app.push_screen(RebalanceDetailsScreen(self.group, key))
+        elif panel == "phase":
+            self.board.panels["members"].selected = key
+            self.board.panels["members"].focus()
         elif panel in {"members", "reconciliation"}:
             self.console_app.action_fault()

@@ -6,8 +6,9 @@ from console.presenters.active_faults import ActiveFaultsListing
 from console.presenters.event_log import EventLogListing
 from console.presenters.fault_menu import CommandTarget
 from console.presenters.list_view import Listing
-from console.presenters.overview import BrokersListing, GroupsListing, ProducersListing
+from console.presenters.overview import BrokersListing, GroupsListing
 from console.presenters.partition_grids import TopicsListing
+from console.presenters.producers.table import ProducersListing
 from console.screens.flight_screen import WIDE, WIDEST, FlightScreen, ListFactory
 from console.widgets.panel import Panel
 from console.widgets.panel_layout import ALL_THERE_IS, Arrangement, PanelSlot, SizeHint

@@ -78,8 +78,9 @@ class Panel(Canvas, can_focus=True):
         if listing is None or not height or not self.size.width:
             return
         header = listing.header()
-        if height - 2 < listing.row_height:
-            header = EMPTY  # with one row's height left, a row is more useful than the header
+        rows_first = max(1, 0 if self.pattern else len(listing.exceptions()))
+        if height - 2 < rows_first * listing.row_height:
+            header = EMPTY  # a row that needs attention, or the only one, is more useful than the header
         above = 1 + (1 if header else 0)
         visible = (height - above) // listing.row_height
         self._scroll(max(1, visible))
@@ -105,6 +106,8 @@ class Panel(Canvas, can_focus=True):
         note = listing.note()
         if self.pattern:
             note = line((f"/{self.pattern}  ", WARN), (f"{len(self._keys)} of {self._all}", PLAIN))
+        elif (calm := self._calm(listing, visible)) != EMPTY:
+            note = calm
         elif self._keys and not visible:
             note = line((f"folded: {len(self._keys)}", MUTED))
         elif len(self._keys) > visible:
@@ -116,6 +119,12 @@ class Panel(Canvas, can_focus=True):
         rule = max(0, room - length(note) - (1 if note else 0))
         tail: Line = ((" ", PLAIN), *note) if note else EMPTY
         return (*left, ("─" * rule, FAINT), *tail, (" ", PLAIN))
+
+    def _calm(self, listing: Listing, visible: int) -> Line:
+        """What the title says of hidden rows that all need no attention, while the panel has no focus."""
+        if self.has_focus or self._top or len(self._keys) <= visible or len(listing.exceptions()) > visible:
+            return EMPTY
+        return listing.calm_words(self._keys[visible:])
 
     # --- selection --------------------------------------------------------------------------------------------------
 
@@ -130,7 +139,10 @@ class Panel(Canvas, can_focus=True):
 
     def _scroll(self, visible: int) -> None:
         last_top = max(0, len(self._keys) - visible)
-        if self.selected in self._keys and not self._wheeled:
+        pinned = not self.has_focus and self._listing is not None and bool(self._listing.exceptions())
+        if pinned and not self._wheeled:
+            self._top = 0  # without the focus a panel shows first what needs attention
+        elif self.selected in self._keys and not self._wheeled:
             place = self._keys.index(self.selected)
             if place < self._top:
                 self._top = place
@@ -168,9 +180,10 @@ class Panel(Canvas, can_focus=True):
             self._draw()
 
     def action_open(self) -> None:
-        """Open the selected row."""
-        if self.selected:
-            self.post_message(self.Opened(self, self.selected))
+        """Open the selected row, or the object of a listing without selectable rows."""
+        key = self.selected or (self._listing.opens if self._listing is not None else "")
+        if key:
+            self.post_message(self.Opened(self, key))
 
     def filter(self, pattern: str) -> None:
         """Show only rows that match; an empty pattern shows all."""

@@ -15,11 +15,15 @@ ALL_THERE_IS = 200
 
 
 class SizeHint(NamedTuple):
-    """A panel's height in lines: `most` shows everything, below `least` it is folded, if it is not `firm`."""
+    """A panel's height in lines: `most` shows everything, below `least` it is folded, if it is not `firm`.
+
+    `exceptions`: the lines of rows that need attention, which it gets before all else.
+    """
 
     most: int
     least: int = 3
     firm: bool = False
+    exceptions: int = 0
 
 
 class PanelSlot(NamedTuple):
@@ -35,11 +39,33 @@ Arrangement = Sequence[Sequence[PanelSlot]]
 def share_heights(size_hints: Sequence[SizeHint], focused: int, height: int) -> list[int]:
     """Divide a board of `height` lines among its rows.
 
-    Each row gets its title line. Firm rows get up to a third of the board. The focused row then gets what it can use,
-    and the other rows follow in order. The least heights of the other rows are reserved while the focused row gets half
-    of the board. The first of them keeps its least height even then, while the focused row gets its own. A row that
-    would get less than its least height stays folded.
+    Each row gets its title line, and then the lines of its exceptions, one in turn. Firm rows get up to a third of the
+    board. The focused row then gets what it can use, and the other rows follow in order. The least heights of the other
+    rows are reserved while the focused row gets half of the board. The first of them keeps its least height even then,
+    while the focused row gets its own. A row that would get less than its least height stays folded.
     """
+    first = _for_exceptions(size_hints, height - len(size_hints))
+    rest = [
+        size_hint._replace(most=size_hint.most - given, least=max(1, size_hint.least - given))
+        for size_hint, given in zip(size_hints, first, strict=True)
+    ]
+    heights = _share_rest(rest, focused, height - sum(first))
+    return [sum(pair) for pair in zip(first, heights, strict=True)]
+
+
+def _for_exceptions(size_hints: Sequence[SizeHint], left: int) -> list[int]:
+    """The lines of exceptions that each row gets: one each in turn, while there are any left."""
+    given = [0] * len(size_hints)
+    wanted = [min(size_hint.exceptions, size_hint.most - 1) for size_hint in size_hints]
+    while left > 0 and any(got < asked for got, asked in zip(given, wanted, strict=True)):
+        for index, asked in enumerate(wanted):
+            if given[index] < asked and left > 0:
+                given[index] += 1
+                left -= 1
+    return given
+
+
+def _share_rest(size_hints: Sequence[SizeHint], focused: int, height: int) -> list[int]:
     heights = [1] * len(size_hints)
     left = height - len(size_hints)
     order = sorted(range(len(size_hints)), key=lambda index: (not size_hints[index].firm, index != focused, index))
@@ -145,7 +171,8 @@ class Board(Widget):
         size_hints = [self.size_hints.get(place.panel, SizeHint(3)) for place in row]
         firm = any(each.firm for each in size_hints)
         most, least = max(each.most for each in size_hints), max(each.least for each in size_hints)
-        return SizeHint(most, least, firm)
+        exceptions = max(each.exceptions for each in size_hints)
+        return SizeHint(most, least, firm, exceptions)
 
     def _holds_focus(self, row: Sequence[PanelSlot]) -> bool:
         return any(self.panels[place.panel].has_focus for place in row)

@@ -15,8 +15,9 @@ from console.presenters import chrome
 from console.presenters.event_log import EventLogListing
 from console.presenters.list_view import Listing
 from console.presenters.members import MembersListing
-from console.presenters.overview import BrokersListing, GroupsListing, ProducersListing
+from console.presenters.overview import BrokersListing, GroupsListing
 from console.presenters.partition_grids import OwnershipListing, TopicsListing
+from console.presenters.producers.table import ProducersListing
 from console.presenters.rebalance_phase import PhaseListing
 from console.presenters.rebalances import RebalancesListing
 from console.presenters.styled_text import Line

@@ -19,10 +19,9 @@ def number_column(groups: Sequence[GroupView]) -> TableColumn:
     """The column of generations; of group epochs where groups speak the new protocol."""
     new = [group for group in groups if group.consumer is not None]
     if not new:
-        return TableColumn("gen", 4, right=True)
-    return TableColumn(
-        "epoch" if len(new) == len(groups) else "gen/epoch", 5 if len(new) == len(groups) else 9, right=True
-    )
+        return TableColumn("gen", 4, rank=1, right=True)
+    title = "epoch" if len(new) == len(groups) else "gen/epoch"
+    return TableColumn(title, len(title), rank=1, right=True)
 
 
 def reconciled(consumer: ConsumerGroupView) -> str:

@@ -16,8 +16,9 @@ from console.presenters.consumer_groups.members_table import ReconciliationListi
 from console.presenters.event_log import EventLogListing
 from console.presenters.exceptions import headline
 from console.presenters.members import MembersListing
-from console.presenters.overview import BrokersListing, GroupsListing, ProducersListing
+from console.presenters.overview import BrokersListing, GroupsListing
 from console.presenters.partition_grids import OwnershipListing, TopicsListing
+from console.presenters.producers.table import ProducersListing
 from console.presenters.raster import comparison
 from console.presenters.raster.axis import axis_for
 from console.presenters.raster.listing import BARRIERS, COST, RasterListing, axis_width, cell_words

@@ -26,6 +26,7 @@ from console.presenters import (
     rebalances,
     transactions,
 )
+from console.presenters.producers import table as producers_table
 from console.presenters.styled_text import MUTED, WARN, Line, line
 
 Patch = pytest.MonkeyPatch
@@ -282,7 +283,7 @@ def rates_are_totals(patch: Patch) -> None:
     def rates(producer: ProducerView, now_us: int) -> list[int]:
         return [producer.acked] if producer.acked_series.values else []
 
-    patch.setattr(overview, "acked_rates", rates)
+    patch.setattr(producers_table, "acked_rates", rates)
 
 
 FALSE_PRESENTERS: dict[FalsePresenter, tuple[str, int]] = {

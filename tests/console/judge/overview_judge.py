@@ -191,7 +191,7 @@ class OverviewJudge:
 
         return (
             (
-                r"✖ coordinator broker-(\d+) (?:is )?(down|frozen|restarted|loading).*",
+                r"✖ (?:coordinator )?broker-(\d+) (?:is )?(down|frozen|restarted|loading).*",
                 lambda m: (int(m[1]), m[2]) == coordinator,
             ),
             ("✖ no coordinator", lambda _: coordinator.state == "no leader"),
@@ -203,6 +203,15 @@ class OverviewJudge:
                 ()
                 if group.new is None
                 else tuple((f"↻ {pattern}", true) for pattern, true in self._new(group).overview())
+            ),
+            (
+                rf"↻ (\S+?)(?: and (\d+) more)?, within {D}",
+                lambda m: (
+                    rebalance is not None
+                    and m[1] in absent.values()
+                    and int(m[2] or 0) == len(absent) - 1
+                    and says(m[3], rebalance.closes_us - self.now_us)
+                ),
             ),
             (r"↻ (\S+?)(?: and (\d+) more)?: (.+)", awaited),
             (r"↻ ([a-z ]+)", lambda m: rebalance is not None and m[1] == rebalance.cause and not absent),
@@ -282,7 +291,9 @@ class OverviewJudge:
         leaderless = sum(one.leader < 0 for one in partitions)
         dead = sum(not cluster.is_led(one) for one in partitions)
         under = sum(len(one.isr) < len(one.replicas) for one in partitions)
-        health = re.search(r"(✖|▲|●) (?:\d+ [a-z -]+|all in sync)$", row.rstrip())
+        least = cluster.topics[name].min_insync_replicas
+        below = sum(len(one.isr) < least for one in partitions)
+        health = re.search(r"(✖|▲|▽|●) (?:\d+ [A-Za-z -]+|all in sync)$", row.rstrip())
         if health is None:
             self.verdict.claim(False, place, f"unknown claim: {row!r}")
             return
@@ -292,7 +303,8 @@ class OverviewJudge:
             (
                 (r"✖ (\d+) without a leader", lambda m: int(m[1]) == leaderless > 0),
                 (r"✖ (\d+) led by a dead broker", lambda m: int(m[1]) == dead > 0 and not leaderless),
-                (r"▲ (\d+) under-replicated", lambda m: int(m[1]) == under > 0 and not dead),
+                (r"▽ (\d+) below min ISR", lambda m: int(m[1]) == below > 0 and not dead),
+                (r"▲ (\d+) under-replicated", lambda m: int(m[1]) == under > 0 and not dead and not below),
                 ("● all in sync", lambda _: not under and not dead),
             ),
         )

@@ -14,8 +14,9 @@ from console.presenters.event_log import EventLogListing
 from console.presenters.fault_menu import CommandTarget, fault_menu_entries
 from console.presenters.help import FaultMenuListing, failure_lines
 from console.presenters.list_view import Listing
-from console.presenters.overview import BrokersListing, GroupsListing, ProducersListing, acked_rates, lag_trend
+from console.presenters.overview import BrokersListing, GroupsListing, lag_trend
 from console.presenters.partition_grids import TopicsListing
+from console.presenters.producers.table import ProducersListing, acked_rates
 from console.presenters.styled_text import MUTED, WARN, length, plain
 from tests.support.console import synthetic
 from tests.support.console.stopped_clock import NAMES
@@ -35,7 +36,8 @@ def test_groups_say_what_they_wait_for() -> None:
     said = text_of(GroupsListing(synthetic.view_at(20.0), us(20.0), 120))
     assert "↻ PreparingRebalance" in said
     assert "3/4" in said
-    assert "billing-3: last poll 5.8 s" in said
+    assert "billing-3, within 4:54" in said
+    assert "billing-3: last poll 5.8 s" in text_of(GroupsListing(synthetic.view_at(20.0), us(20.0), 200))
 
 
 def test_groups_say_what_their_last_rebalance_was() -> None:

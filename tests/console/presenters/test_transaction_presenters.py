@@ -8,7 +8,7 @@ from console.app import FlightdeckApp
 from console.presenters import states
 from console.presenters.fault_menu import CommandTarget, MenuEntry, fault_menu_entries
 from console.presenters.list_view import Listing
-from console.presenters.overview import ProducersListing
+from console.presenters.producers.table import ProducersListing
 from console.presenters.styled_text import FAINT, length, plain
 from console.presenters.transactions import (
     HeldBackListing,

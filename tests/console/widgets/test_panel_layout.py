@@ -89,7 +89,7 @@ def test_a_member_in_one_line_keeps_its_state_and_its_clocks() -> None:
 
 
 SIZE_HINTS = st.lists(
-    st.builds(SizeHint, st.integers(1, 40), st.integers(1, 6), st.just(value=False)), min_size=1, max_size=6
+    st.builds(SizeHint, st.integers(1, 40), st.integers(1, 6), st.just(value=False), st.just(0)), min_size=1, max_size=6
 )
 
 

@@ -1,0 +1,1 @@
+"""Producers: the table of the overview."""
