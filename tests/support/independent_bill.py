@@ -322,7 +322,10 @@ class IndependentBill:
             self._over(self.groups[line["group"]])
 
     def _consumer_group_loaded(self, line: Line, at_us: int) -> None:
+        group = self.groups[line["group"]]
+        cause = None if line["state"] in {"Stable", "Empty", "Dead"} else group.open_cause
         self._group_loaded(line | {"generation": line["group_epoch"]}, at_us)
+        group.open_cause = cause  # members go on giving up and taking over under the next coordinator
 
     def _over(self, group: _Group) -> None:
         if group.open_cause is not None:
@@ -339,7 +342,7 @@ class IndependentBill:
 
     def _group_unloaded(self, line: Line, _: int) -> None:
         group = self.groups[line["group"]]
-        if group.coordinator in {-1, line["broker"]}:
+        if group.coordinator in {-1, line["broker"]} and not group.reconciles:
             group.open_cause = None
 
     def _group_deleted(self, line: Line, _: int) -> None:
