@@ -6,6 +6,7 @@ from typing import Self, cast
 from textual.app import ComposeResult
 from textual.containers import Container
 from textual.screen import Screen
+from textual.widget import Widget
 
 from console.app_interface import AppInterface
 from console.flight import Flight
@@ -70,6 +71,7 @@ class FlightScreen(Screen[None]):
         self.bars["strip"] = Scrubber("strip")
         self.too_small = Canvas(id="too-small")
         self.command_line = CommandInput()
+        self._focused_before: Widget | None = None
 
     # --- a subclass defines -----------------------------------------------------------------------------------------
 
@@ -139,7 +141,13 @@ class FlightScreen(Screen[None]):
     def on_resize(self) -> None:
         """Choose the layout for the new size, or the message that it is too small."""
         size = self.size
-        self.set_class(size.width < MIN_WIDTH or size.height < MIN_HEIGHT, "-too-small")
+        small = size.width < MIN_WIDTH or size.height < MIN_HEIGHT
+        if small and not self.has_class("-too-small"):
+            self._focused_before = self.focused  # a hidden panel loses the focus
+        self.set_class(small, "-too-small")
+        if not small and self.focused is None and self._focused_before is not None:
+            self.set_focus(self._focused_before)
+            self._focused_before = None
         self.set_class(size.height >= TALL, "-tall")
         self.call_after_refresh(self.paint)
 

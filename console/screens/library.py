@@ -32,6 +32,7 @@ class LibraryScreen(FlightScreen):
         self.directory = directory
         self.scenarios: list[ScenarioInfo] = []
         self.recordings: list[RecordingInfo] = []
+        self._asked = ""  # the row that enter has been pressed on while the flight is being recorded
         super().__init__()
 
     @classmethod
@@ -76,7 +77,13 @@ class LibraryScreen(FlightScreen):
         return [self.place]
 
     def opened(self, panel: str, key: str) -> None:
-        """Start the scenario, or play the recording."""
+        """Start the scenario, or play the recording; while the flight is being recorded, the first press only warns."""
+        recording, row = self.console_app.flight.source.recording, f"{panel} {key}"
+        if recording and panel != "lesson" and self._asked != row:
+            self._asked = row
+            words = f"still recording to {recording}; enter again ends the flight here"
+            self.notify(words, severity="warning", timeout=6)
+            return
         if panel == "scenarios":
             self.console_app.start_scenario(key)
         elif panel == "recordings":

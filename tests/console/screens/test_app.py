@@ -383,6 +383,42 @@ def test_a_small_terminal_is_told_what_it_needs_and_goes_on() -> None:
     sit(script)
 
 
+def test_the_focus_is_where_it_was_after_a_terminal_was_too_small() -> None:
+    async def script(seat: Seat) -> None:
+        seat.app.go("billing")
+        await seat.settle()
+        await seat.press("3")
+        before = seat.app.focused_panel()
+        assert before is not None
+        await seat.pilot.resize_terminal(MIN_WIDTH - 10, MIN_HEIGHT - 4)
+        await seat.settle()
+        await seat.pilot.resize_terminal(MIN_WIDTH - 20, MIN_HEIGHT - 5)
+        await seat.settle()
+        await seat.pilot.resize_terminal(80, 24)
+        await seat.settle()
+        assert seat.app.focused_panel() is before
+        await seat.press("j", "enter")
+        assert seat.app.is_running
+
+    sit(script)
+
+
+def test_the_library_asks_before_it_ends_a_flight_that_is_being_recorded() -> None:
+    async def script(seat: Seat) -> None:
+        source = seat.app.flight.source
+        assert isinstance(source, StillFlight)
+        source.recording = "mine.flight"
+        await seat.press("H", "enter")
+        assert seat.app.flight.source is source
+        assert "still recording to mine.flight; enter again ends the flight here" in seat.notices()
+        await seat.press("j", "enter")
+        assert seat.app.flight.source is source, "another row is asked for, too"
+        await seat.press("enter")
+        assert seat.app.flight.source is not source
+
+    sit(script)
+
+
 @pytest.mark.parametrize("size", [(60, 16), (80, 24), (120, 40), (200, 60)])
 def test_every_screen_fits_every_size(size: tuple[int, int]) -> None:
     async def script(seat: Seat) -> None:
