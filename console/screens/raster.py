@@ -49,6 +49,7 @@ class RasterScreen(FlightScreen):
         self._axis = TimeAxis(0, 1, 1, 0)
         self._grids: dict[str, RasterGrid] = {}
         self._partition = ""  # the first one of the selected row
+        self._first: dict[str | None, str] = {}  # panel → its first row, as long as that is selected
         super().__init__()
 
     @classmethod
@@ -133,7 +134,10 @@ class RasterScreen(FlightScreen):
     def _keep_row(self, panel: Panel, grid: RasterGrid) -> str:
         """The selected row; where rows are shared otherwise than before, the one that has its first partition."""
         row = grid.rows.get(panel.selected)
-        if row is None:
+        if panel.selected == self._first.get(panel.id, ""):  # no other row was chosen yet: what matters most is first
+            row = next(iter(grid.rows.values()), None)
+            self._first[panel.id] = row.key if row is not None else ""
+        elif row is None:
             having = (one for one in grid.rows.values() if self._partition in one.partitions)
             row = next(having, next(iter(grid.rows.values()), None))
         if row is None:

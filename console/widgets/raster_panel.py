@@ -35,6 +35,12 @@ class RasterPanel(Panel):
         """Choose another cell of the row."""
         self.post_message(self.Shifted(by))
 
+    def _scroll(self, visible: int) -> None:
+        """With the first row selected, the barriers above it are shown, too."""
+        super()._scroll(visible)
+        if not self._wheeled and self.selected in self._selectable()[:1]:
+            self._top = 0
+
     def on_click(self, event: events.Click) -> None:
         """Choose the cell; the panel itself selects the row."""
         self.post_message(self.Pointed(event.x))

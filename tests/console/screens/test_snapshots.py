@@ -101,7 +101,7 @@ def test_raster(flight: str, size: tuple[int, int], snap_compare: Compare) -> No
         source.names = synthetic_consumer_groups.NAMES
     group = "billing" if flight == "classic" else "fulfilment"
     app = FlightdeckApp(source=source)
-    assert snap_compare(app, terminal_size=size, run_before=looking(group, "O", "shift+left", "j"))
+    assert snap_compare(app, terminal_size=size, run_before=looking(group, "O"))
 
 
 @pytest.mark.parametrize("theme", [LIGHT, CONTRAST, MONO])
