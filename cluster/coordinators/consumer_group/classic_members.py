@@ -266,7 +266,7 @@ def heartbeat(
     renewed = _session(context, group, member, now_us)
     error, emitted = _E.NONE, []
     if _must_rejoin(group, member):
-        reached("migration: a classic member is emitted to rejoin")
+        reached("migration: a classic member has to rejoin")
         error = _E.REBALANCE_IN_PROGRESS
         awaited = _await(context, group, member, CLASSIC_JOIN, now_us)
         emitted = [awaited] if awaited is not None else []

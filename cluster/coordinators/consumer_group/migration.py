@@ -23,7 +23,7 @@ from cluster.coordinators.group.context import ALREADY_ANSWERED, GroupContext
 from cluster.coordinators.group.group import JOIN_BARRIER, REGEX, SESSION, SYNC, ClassicGroup, GroupMember
 from cluster.coordinators.group.join_barrier import prepare_rebalance
 from cluster.coordinators.group.rebalance_causes import Trigger
-from cluster.coordinators.group.states import GroupEvent
+from cluster.coordinators.group.states import GroupEvent, GroupState
 from cluster.coordinators.records import ConsumerGroupEpoch, GroupTombstone, TargetAssignmentMetadata
 from cluster.events import (
     ClassicGroupUpgraded,
@@ -61,7 +61,7 @@ def upgrade(context: GroupContext, classic: ClassicGroup, client_id: str, now_us
         return Refusal(
             _E.UNKNOWN_SERVER_ERROR, "The server experienced an unexpected error when processing the request."
         )
-    reached(f"migration: upgrade of a group in {classic.state.value}")
+    _reach(classic)
     group = _consumer_group_of(context, classic)
     write = GroupWrite(context, group, now_us)
     _write_upgrade(write)
@@ -71,6 +71,15 @@ def upgrade(context: GroupContext, classic: ClassicGroup, client_id: str, now_us
     write.when_appended.append(partial(_replace_classic, context, classic, sessions_us))
     write.when_refused = partial(_go_on_classic, context, classic)
     return write
+
+
+def _reach(classic: ClassicGroup) -> None:
+    if classic.state is GroupState.PREPARING_REBALANCE:
+        reached("migration: upgrade at the join barrier")
+    elif classic.state is GroupState.COMPLETING_REBALANCE:
+        reached("migration: upgrade before the assignment")
+    else:
+        reached("migration: upgrade of a stable group")
 
 
 def _why_not_upgraded(context: GroupContext, classic: ClassicGroup) -> str:
