@@ -137,7 +137,6 @@ def _consumer_group(group: GroupView, consumer: ConsumerGroupView) -> Document:
     named = [(group.members[member_id], one) for member_id, one in consumer.members.items()]
     members = sorted(named, key=lambda pair: pair[0])
     return {
-        "classic_members": [name for name, one in members if one.classic],
         "group_epoch": consumer.group_epoch,
         "assignment_epoch": consumer.assignment_epoch,
         "member_epochs": {name: one.epoch for name, one in members},
@@ -146,6 +145,7 @@ def _consumer_group(group: GroupView, consumer: ConsumerGroupView) -> Document:
         "pending_revocation": {
             name: sorted(one.pending_revocation, key=partition_order) for name, one in members if one.pending_revocation
         },
+        "classic_members": [name for name, one in members if one.classic],
     }
 
 

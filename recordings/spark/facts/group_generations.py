@@ -38,8 +38,10 @@ def group_changes(tables: Tables) -> DataFrame:
     bumped = tables["consumer_group_epoch_bumped"].select(*key, as_before, sf.col("epoch").alias("generation"))
     changed = tables["consumer_group_state_changed"].select(*key, "state", none)
     replayed = tables["consumer_group_loaded"].select(*key, "state", sf.col("group_epoch").alias("generation"))
+    upgraded = tables["classic_group_upgraded"].select(*key, as_before, sf.col("epoch").alias("generation"))
+    downgraded = tables["consumer_group_downgraded"].select(*key, sf.lit(STABLE).alias("state"), "generation")
     rows = declared
-    for other in (started, completed, stable, loaded, deleted, bumped, changed, replayed):
+    for other in (started, completed, stable, loaded, deleted, bumped, changed, replayed, upgraded, downgraded):
         rows = rows.unionByName(other)
     return rows
 
@@ -103,8 +105,11 @@ def _protocols(tables: Tables) -> DataFrame:
     """The protocol of each group from an event on: `GROUP`, `seq`, `at_us`, `what`, `protocol`."""
     key = (*GROUP, "seq", "at_us")
     declared = tables["group_protocol_declared"].select(*key, sf.lit("declared").alias("what"), "protocol")
-    converted = tables["group_protocol_converted"].select(*key, sf.lit("converted").alias("what"), "protocol")
-    return declared.unionByName(converted)
+    turned = sf.lit("converted").alias("what")
+    converted = tables["group_protocol_converted"].select(*key, turned, "protocol")
+    upgraded = tables["classic_group_upgraded"].select(*key, turned, sf.lit(CONSUMER).alias("protocol"))
+    downgraded = tables["consumer_group_downgraded"].select(*key, turned, sf.lit(CLASSIC).alias("protocol"))
+    return declared.unionByName(converted).unionByName(upgraded).unionByName(downgraded)
 
 
 def _rounds(tables: Tables) -> DataFrame:

@@ -232,7 +232,6 @@ def test_the_initial_delay_of_the_next_empty_group_is_the_new_one() -> None:
         ("set orders flush.messages 7", "is only read when the cluster is built"),
         ("set orders partitions 7", "is only read when the flight begins (in flight: add partitions TOPIC to N)"),
         ("set g stagger 7s", "stagger is only read when the flight begins"),
-        ("set g group.protocol consumer", "session.timeout.ms cannot be set when group.protocol=CONSUMER"),
         ("set g members 100000000", "100000000 is above 2000"),
         ("seek g orders-0 to 5", "no member of g holds orders-0 now"),
     ],
