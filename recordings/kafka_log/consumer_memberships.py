@@ -46,7 +46,19 @@ _STATES: Final = tuple(state.value for state in _S if state not in (_S.LEFT, _S.
 def group_protocol_declared(log: KafkaLogState, event: e.GroupProtocolDeclared) -> list[Line]:
     """Its consumers are Kafka's AsyncKafkaConsumer."""
     group = log.group(event.group)
-    group.consumer, group.topic_regex = event.protocol == "consumer", event.topic_regex
+    group.asynchronous = group.consumer = event.protocol == "consumer"
+    group.topic_regex = event.topic_regex
+    return []
+
+
+@WRITER.handles(e.SettingChanged)
+def setting_changed(log: KafkaLogState, event: e.SettingChanged) -> list[Line]:
+    """The next process of these consumers is Kafka's other one."""
+    if event.key == "group.protocol":
+        if event.scope in log.groups:
+            log.group(event.scope).asynchronous = event.value == "consumer"
+        for member in event.processes:
+            log.member(member).starts_asynchronous = event.value == "consumer"
     return []
 
 
@@ -54,6 +66,8 @@ def group_protocol_declared(log: KafkaLogState, event: e.GroupProtocolDeclared) 
 def member_state_changed(log: KafkaLogState, event: e.MemberStateChanged) -> list[Line]:
     """Each transition has a line; the first state of a process has none, as it is no transition."""
     before, member = log.member(event.member).state, event.member
+    if event.state == _S.UNSUBSCRIBED:
+        log.member(member).asynchronous = log.member(member).starts_asynchronous = True
     _count_target(log, event, before)
     if event.state not in _STATES or (event.state == _S.UNSUBSCRIBED and not event.member_id):
         return []
@@ -107,7 +121,7 @@ def member_epoch_changed(log: KafkaLogState, event: e.MemberEpochChanged) -> lis
 def member_stopped(log: KafkaLogState, event: e.MemberStopped) -> list[Line]:
     """close() has waited for the answer to the last heartbeat; after a fatal error it sent none."""
     closed = event.how == "stop" or log.member(event.member).state == _S.FATAL
-    if not closed or event.how == "kill" or not log.group(event.group).consumer:
+    if not closed or event.how == "kill" or not log.member(event.member).asynchronous:
         return []
     return [consumer_line(log, event.member, "Completed leaving the group", ASYNC_CONSUMER)]
 

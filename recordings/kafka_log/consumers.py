@@ -42,6 +42,7 @@ ENCOUNTERED = re.compile(r"encountered (\w+) from (\w+) response")
 def member_declared(log: KafkaLogState, event: e.MemberDeclared) -> list[Line]:
     known = log.member(event.member)
     known.group, known.instance_id, known.topics = event.group, event.instance_id, event.topics
+    known.starts_asynchronous = log.group(event.group).asynchronous
     return []
 
 
@@ -52,6 +53,7 @@ def member_started(log: KafkaLogState, event: e.MemberStarted) -> list[Line]:
     known.owned, known.unpositioned, known.fenced_by_commit, known.listened = {}, {}, False, False
     known.commits_in_hand, known.beat_refused, known.paused = 0, "", {}
     known.ended_commits, known.joined, known.unread = [], False, []
+    known.asynchronous = known.starts_asynchronous and not known.topics  # else its first state says so
     if event.member in log.transactional_ids:
         known.subscribes_later = True  # after initTransactions() has returned
         return []
@@ -60,8 +62,9 @@ def member_started(log: KafkaLogState, event: e.MemberStarted) -> list[Line]:
 
 def subscribed(log: KafkaLogState, member: str) -> list[Line]:
     """The consumer's line on its subscription; none for one that calls assign()."""
-    topics, group = ", ".join(log.member(member).topics), log.group(log.member(member).group)
-    logger = ASYNC_CONSUMER if group.consumer else CONSUMER
+    known = log.member(member)
+    topics, group = ", ".join(known.topics), log.group(known.group)
+    logger = ASYNC_CONSUMER if known.starts_asynchronous else CONSUMER
     if group.topic_regex and not topics:
         return [consumer_line(log, member, f"Subscribing to regular expression {group.topic_regex}", logger)]
     return [consumer_line(log, member, f"Subscribed to topic(s): {topics}", logger)] if topics else []
@@ -296,7 +299,9 @@ def partitions_assigned(log: KafkaLogState, event: e.PartitionsAssigned) -> list
     if event.generation < 0:
         named = ", ".join(event.partitions)
         return [consumer_line(log, event.member, f"Assigned to partition(s): {named}", CONSUMER)]
-    given = log.group(event.group).assignment.get(known.member_id, event.partitions)
+    group = log.group(event.group)
+    leader_gave = group.assignment.get(known.member_id, event.partitions)
+    given = tuple(known.owned) if group.consumer else leader_gave  # in a consumer group the coordinator assigns
     added = f"Adding newly assigned partitions: {tree_set(event.partitions)}"
     lines = [consumer_line(log, event.member, added, INVOKER)]
     if known.state == ConsumerMemberState.RECONCILING:  # the assignor is the broker's
@@ -359,6 +364,6 @@ def partitions_revoked(log: KafkaLogState, event: e.PartitionsRevoked) -> list[L
     )
     lost = [consumer_line(log, event.member, f"Lost previously assigned partitions {names}", INVOKER)]
     lost += _unpauses(log, event, LOST)
-    if known.state == "Fenced" or log.group(known.group).consumer:  # no reason is logged with it
+    if known.state == "Fenced" or known.asynchronous:  # no reason is logged with it
         return lost
     return [consumer_line(log, event.member, message), *lost]

@@ -24,7 +24,7 @@ def coordinator_found(log: KafkaLogState, event: e.CoordinatorFound) -> list[Lin
         # the member does not log responses of requests in flight to the old coordinator
         known.found, known.unheard = event.broker, 0
     known.coordinator = event.broker
-    if log.group(known.group).consumer:
+    if known.asynchronous:
         found = (
             f"Coordinator(key='{known.group}', nodeId={event.broker}, host='broker-{event.broker}', port=9092,"
             " errorCode=0, errorMessage='')"
@@ -41,7 +41,7 @@ def coordinator_lost(log: KafkaLogState, event: e.CoordinatorLost) -> list[Line]
     known.unheard += known.commits_in_hand
     known.commits_in_hand = 0
     where, gone = coordinator_node(event.broker), str(event.disconnected).lower()
-    if log.group(known.group).consumer:
+    if known.asynchronous:
         cause = "null" if event.disconnected else event.cause
         message = f"Group coordinator {where} is unavailable or invalid due to cause: {cause}."
         return [consumer_line(log, event.member, f"{message} Rediscovery will be attempted.", LOOKUPS)]

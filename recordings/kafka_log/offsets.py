@@ -72,7 +72,7 @@ def offset_commit_refused(log: KafkaLogState, event: e.OffsetCommitRefused) -> l
         return []  # a stopped process logs nothing
     if event.error in RETRIABLE and _unheard(known):
         return []
-    if log.group(event.group).consumer:
+    if known.asynchronous:
         return _refused_by_epoch(log, event)
     if event.error == "CommitFailedException":
         message = "Failing OffsetCommit request since the consumer is not part of an active group"
@@ -125,7 +125,7 @@ def auto_commit_failed(log: KafkaLogState, event: e.AutoCommitFailed) -> list[Li
     known, said = log.member(event.member), _exception(log, event)
     lines = []
     offsets = ", ".join(f"{name}={_offset(log, event, name)}" for name in consumed_order(event.offsets))
-    if log.group(event.group).consumer:
+    if known.asynchronous:
         return _auto_commit_of_new_protocol_failed(log, event, offsets)
     if event.error in UNSENT:
         message = "Failing OffsetCommit request since the consumer is not part of an active group"
@@ -205,7 +205,7 @@ def no_offsets(log: KafkaLogState, member: str, partitions: list[str]) -> list[L
     """The newly assigned partitions without a committed offset."""
     for partition in partitions:
         log.member(member).unpositioned.pop(partition, None)
-    logger = COMMITS if log.group(log.member(member).group).consumer else COORDINATOR
+    logger = COMMITS if log.member(member).asynchronous else COORDINATOR
     return [
         consumer_line(log, member, f"Found no committed offset for partition {name}", logger) for name in partitions
     ]

@@ -22,6 +22,7 @@ class GroupLogState(msgspec.Struct):
 
     `logged_join`: the newcomer whose line preceded the rebalance that it started. `absent`: member ids that the barrier
     closed without. `subscriptions`: by generation, the members' subscriptions, until the leader has assigned.
+    `asynchronous`: its members speak the new protocol from their next start on, unless they say otherwise themselves.
     `consumer`: of the new protocol, perhaps with `topic_regex` instead of topics; its members' epochs, rebalance
     timeouts and instance ids are by member id, and `classic` has the ids of those that speak the classic protocol.
     """
@@ -38,6 +39,7 @@ class GroupLogState(msgspec.Struct):
     assignment: dict[str, tuple[str, ...]] = {}
     subscriptions: dict[int, dict[str, Subscription]] = {}
     consumer: bool = False
+    asynchronous: bool = False
     topic_regex: str = ""
     epochs: dict[str, int] = {}
     rebalance_timeouts_ms: dict[str, int] = {}
@@ -79,6 +81,7 @@ class MemberLogState(msgspec.Struct):
     is gone. `ended_commits`: the lines that its next poll() writes of them; that poll() has begun when an event follows
     after it has `joined`. `unread`: the lines of responses that it has not read yet. `beat_refused`: the error of a
     refused heartbeat whose response has not arrived. `join_arrived`: its coordinator has received its JoinGroup.
+    `asynchronous`: its process speaks the new protocol, as an AsyncKafkaConsumer; `starts_asynchronous`: its next one.
     `local_epoch`: of its target under the new protocol. `reconciles`: it has said that it reconciles that target.
     """
 
@@ -111,6 +114,8 @@ class MemberLogState(msgspec.Struct):
     unpositioned: dict[str, None] = {}
     reset_to: dict[str, tuple[int, int | None]] = {}
     subscribes_later: bool = False
+    asynchronous: bool = False
+    starts_asynchronous: bool = False
     local_epoch: int = -1
     reconciles: bool = False
 

@@ -72,6 +72,8 @@ OF_THE_CLUSTER = re.compile(r"__consumer_offsets|__transaction_state|\bwarm\b|wa
 UUID = re.compile(r"([\w.]+(?:-[\w.]+)*?)-([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})")
 MEMBER_STATE = re.compile(r"Member ([\w-]{22}) with epoch -?\d+ transitioned from ")
 """Where a member of the new protocol, which makes its own id, says it first."""
+GIVEN_ID = re.compile(r"need to re-join with the given member-id: ([\w-]{22})(?![\w-])")
+"""Where a classic member says the id that the coordinator of a consumer group gave it."""
 OWN_ID = re.compile(r"(?<![\w-])[\w-]{22}(?![\w-])")
 NODE = re.compile(r"(?:127\.0\.0\.1:\d+|broker-\d+:9092) \(id: (\d+) rack: \w+(?: isFenced: (?:true|false))?\)")
 CLIENT = re.compile(
@@ -135,8 +137,10 @@ class Ids:
         self._producers: dict[str, str] = {}
 
     def read(self, row: Row) -> None:
-        """Name the id that a client's line on its state has."""
-        client, found = CLIENT.match(row.text), MEMBER_STATE.search(row.text)
+        """Name the ids that a line has for the first time."""
+        UUID.sub(self._member, row.text)
+        client = CLIENT.match(row.text)
+        found = MEMBER_STATE.search(row.text) or GIVEN_ID.search(row.text)
         if client and found and found[1] not in self._members:
             self._number(client[1], found[1])
 
