@@ -68,7 +68,7 @@ def join(context: GroupContext, group: ConsumerGroup, request: JoinGroupRequest,
     MEMBER_ID_REQUIRED, UNKNOWN_MEMBER_ID or FENCED_INSTANCE_ID (a static member with an id), NONE.
     """
     unknown = request.member_id == NO_MEMBER
-    member_id = context.new_uuid() if unknown else request.member_id
+    member_id = context.new_consumer_member_id() if unknown else request.member_id
     error, emitted = _join_refusal(context, group, request, member_id)
     if error is _E.NONE and unknown and request.instance_id is None and request.version >= FIRST_VERSION_WITH_KNOWN_ID:
         error = _E.MEMBER_ID_REQUIRED

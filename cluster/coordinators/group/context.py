@@ -1,8 +1,10 @@
 """The state that all rules of one group coordinator share: its settings, its groups, their deadlines."""
 
+from base64 import urlsafe_b64encode
 from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, Final, NamedTuple, TypeVar
+from uuid import UUID
 
 from cluster.config.broker_values import broker_names, broker_number, broker_word
 from cluster.coordinators.consumer_group.consumer_group import ConsumerGroup
@@ -102,6 +104,13 @@ class GroupContext:
         self.revoking_epochs: dict[DeadlineName, int] = {}
         self.regexes_to_resolve: dict[str, tuple[str, ...]] = {}
         self.deadlines = Deadlines()
+
+    def new_consumer_member_id(self) -> str:
+        """Mint the id of a classic member that joins a consumer group, without its client id: `Uuid.randomUuid()`."""
+        member_id = "-"
+        while member_id.startswith("-"):
+            member_id = urlsafe_b64encode(UUID(self.new_uuid()).bytes).decode().rstrip("=")
+        return member_id
 
     def arm(self, member: GroupMember, now_us: int, timeout_us: int | None = None) -> int:
         """Start or restart a member's session, or another timeout in its place. Returns the new deadline (µs)."""

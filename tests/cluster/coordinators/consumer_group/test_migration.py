@@ -6,6 +6,7 @@ validateOnlineDowngrade…, convertToClassicGroup) and `GroupMetadataManagerTest
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 
 import pytest
@@ -350,6 +351,7 @@ def test_a_new_classic_member_gets_an_id_first_and_then_its_share() -> None:
     answer = late.ask()
     assert answer is not None
     assert answer.error is ErrorCode.MEMBER_ID_REQUIRED
+    assert re.fullmatch(r"[\w-]{22}", answer.member_id)  # `Uuid.toString()`, without the client id
     assert late.member_id not in group(desk).members
     late.join()
     assert late.joined.error is ErrorCode.NONE
