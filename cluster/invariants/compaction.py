@@ -45,9 +45,9 @@ class CompactionInvariants:
         return {e.RecordsAppended: self.records_appended, e.LogCompacted: self.log_compacted}
 
     def records_appended(self, event: e.RecordsAppended) -> None:
-        """Note the records, and their keys."""
+        """Note the records, and their keys; a marker, too, takes the place of records that were truncated."""
         name, first = event.partition, event.base_offset
-        if event.marker or event.leader_epoch < self._logs[name].taken:
+        if event.leader_epoch < self._logs[name].taken:
             return
         log = self._log_of(self._view.partitions[name].taken_by, name)
         if log is None or (log.segments is None and self._view.partitions[name].topic not in self._later):
@@ -55,6 +55,8 @@ class CompactionInvariants:
         book = self._books.setdefault(name, [])
         while book and book[-1].offset >= first:  # truncated since
             book.pop()
+        if event.marker:
+            return
         for batch in log.read(first, first + event.count, ALL_BYTES):
             for place in batch.places:
                 empty = place in batch.tombstones

@@ -1,5 +1,7 @@
 """What the swarm draws for groups of the new protocol: static members, patterns, assignors that change."""
 
+import pytest
+
 from cluster.commands import Set, Subscribe, text_of
 from cluster.spec import GroupSpec, ScenarioSpec
 from recordings.scenarios.loader import parse_scenario
@@ -8,6 +10,7 @@ from recordings.swarm.consumer_protocol import EVERY_TOPIC, topics_read
 from recordings.swarm.convergence import commands_of
 from recordings.swarm.faults import STARTED_LAST_MS
 from recordings.swarm.generator import Swarm, draw
+from recordings.swarm.seeds import fly_once
 
 MINUTE_US = 60_000_000
 NEW = ("consumer_protocol", "subscribe", "kill members")
@@ -67,3 +70,9 @@ def test_a_killed_static_member_starts_again_when_its_session_is_over() -> None:
             assert started >= {f"start {name}" for name in expected}
             checked += len(expected)
     assert checked > 10
+
+
+@pytest.mark.parametrize("seed", [1467, 1627])
+def test_a_marker_in_the_place_of_a_truncated_record_is_no_fault_of_the_cleaner(seed: int) -> None:
+    """The new leader's first append is a marker, at the offset of a record that the old leader alone had."""
+    assert fly_once(draw(seed, MINUTE_US, NEW[:1]).spec).invariant == ""
