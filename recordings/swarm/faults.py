@@ -120,6 +120,8 @@ def healing(spec: ScenarioSpec, healed_us: int) -> list[StepSpec]:
             texts += [(after_ms + 100, f"scale {group.name} to {group.members}") for after_ms in STARTED_MS]
             if group.static:
                 texts.append((RESTARTED_MS, f"rolling restart {group.name} every 1ms"))
+            if is_refused_early(group):
+                texts.append((STARTED_LAST_MS, f"scale {group.name} to {group.members}"))
             continue
         if stuck_writers(group):
             for after_ms, way in ((RESTARTED_MS, "kill"), (RESTARTED_MS + 100, "start")):

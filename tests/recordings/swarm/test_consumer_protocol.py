@@ -76,3 +76,11 @@ def test_a_killed_static_member_starts_again_when_its_session_is_over() -> None:
 def test_a_marker_in_the_place_of_a_truncated_record_is_no_fault_of_the_cleaner(seed: int) -> None:
     """The new leader's first append is a marker, at the offset of a record that the old leader alone had."""
     assert fly_once(draw(seed, MINUTE_US, NEW[:1]).spec).invariant == ""
+
+
+def test_pods_of_a_rollout_start_again_when_their_session_is_over() -> None:
+    """No step can name them: the group is scaled. Their leave may have failed, and the coordinator refuses them."""
+    swarm = draw(1818, MINUTE_US, NEW[:1])
+    last_us = swarm.healed_us + STARTED_LAST_MS * 1_000
+    assert "scale g0 to 2" in {text_of(step.command) for step in swarm.spec.steps if step.at_us == last_us}
+    assert fly_once(swarm.spec).invariant == ""
