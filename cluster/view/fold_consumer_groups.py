@@ -172,6 +172,8 @@ def member_assignment_changed(view: ClusterView, event: e.MemberAssignmentChange
     member.assigned, member.pending_revocation = event.assigned, event.pending_revocation
     member.fenced_at_us = event.fenced_at_us
     group.assignment[event.member_id] = event.assigned
+    if group.state == "Stable" and consumer.reconciled:  # a lone member had its next target at once: no other state
+        _close(view, group, event.at_us)
 
 
 def _reconcile(reconciliation: MemberReconciliation, assignment_epoch: int, event: e.MemberAssignmentChanged) -> None:

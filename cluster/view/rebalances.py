@@ -179,6 +179,13 @@ class ConsumerGroupView(msgspec.Struct, gc=False):
     rebalance: OpenRebalance | None = None
     awaited: dict[str, str] = {}
 
+    @property
+    def reconciled(self) -> bool:
+        """Whether every member has its target assignment of the group epoch."""
+        return self.assignment_epoch == self.group_epoch and all(
+            one.state == "STABLE" and one.epoch == self.group_epoch for one in self.members.values()
+        )
+
     def taken(self, member: str, partitions: tuple[str, ...]) -> tuple[str, ...]:
         """The partitions that a member takes over because of a rebalance; the others come back to it."""
         if self.rebalance is not None:

@@ -84,6 +84,8 @@ class _Group:
         self.highest: dict[str, int] = {}
         self.assigned_in: dict[str, int] = {}
         self.share: dict[str, int] = {}  # member → the generation of its partitions
+        self.state = "Empty"
+        self.alone: dict[str, bool] = {}  # member id → whether it has the target of the group epoch
         self.reconciles = False  # a group of the new protocol
         self.round = 0  # counts its rebalances
         self.moved_in: dict[str, int] = {}  # partition → the round that moved it, until it is read
@@ -317,7 +319,14 @@ class IndependentBill:
     def _target_assignment_computed(self, line: Line, _: int) -> None:
         self.groups[line["group"]].barriers += 1
 
+    def _member_assignment_changed(self, line: Line, _: int) -> None:
+        group = self.groups[line["group"]]
+        group.alone[line["member_id"]] = line["state"] == "STABLE" and line["epoch"] == group.generation
+        if len(group.alone) == 1 and all(group.alone.values()) and group.state == "Stable":
+            self._over(group)  # its only member has the next target at once
+
     def _consumer_group_state_changed(self, line: Line, _: int) -> None:
+        self.groups[line["group"]].state = line["state"]
         if line["state"] in {"Stable", "Empty", "Dead"}:
             self._over(self.groups[line["group"]])
 
@@ -325,6 +334,7 @@ class IndependentBill:
         group = self.groups[line["group"]]
         cause = None if line["state"] in {"Stable", "Empty", "Dead"} else group.open_cause
         self._group_loaded(line | {"generation": line["group_epoch"]}, at_us)
+        group.state, group.alone = line["state"], dict.fromkeys(line["members"], False)
         group.open_cause = cause  # members go on giving up and taking over under the next coordinator
 
     def _over(self, group: _Group) -> None:
@@ -356,7 +366,11 @@ class IndependentBill:
         for name in line["partitions"]:
             self.groups[line["group"]].committed.pop(name, None)
 
+    def _member_removed(self, line: Line, _: int) -> None:
+        self.groups[line["group"]].alone.pop(line["member_id"], None)
+
     def _static_member_replaced(self, line: Line, _: int) -> None:
+        self.groups[line["group"]].alone.pop(line["old_member_id"], None)
         if line["goes_on"]:
             group = self.groups[line["group"]]
             group.share[line["member"]] = group.generation

@@ -172,18 +172,23 @@ class AllGroupBooks(GroupBooks):
             given.to_us = -1
         elif given is not None and given.to_us < 0:
             given.to_us = event.at_us
+        if group.state == "Stable" and len(new.members) == 1 and new.done(event.member_id) and one.epoch == new.epoch:
+            self._settled(group, event.at_us)
 
     def _state(self, event: e.ConsumerGroupStateChanged) -> None:
         group, _ = self._new(event.group)
         group.state, group.holder = event.state, event.broker
         if event.state in ENDS and group.under_way is not None:
-            self._over(group, event.at_us)
-            group.missing = {
-                name
-                for member_id, names in group.assignment.items()
-                for name in names
-                if group.members.get(member_id) not in self._holders(group.name, name)
-            }
+            self._settled(group, event.at_us)
+
+    def _settled(self, group: GroupBook, at_us: int) -> None:
+        self._over(group, at_us)
+        group.missing = {
+            name
+            for member_id, names in group.assignment.items()
+            for name in names
+            if group.members.get(member_id) not in self._holders(group.name, name)
+        }
 
     def _away(self, event: e.StaticMemberLeft) -> None:
         group, new = self._new(event.group)

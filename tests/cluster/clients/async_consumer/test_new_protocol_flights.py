@@ -56,6 +56,21 @@ def test_a_view_that_counts_a_static_members_return_as_rebalance_is_caught(monke
     assert any("took_ms" in lie for lie in lies(spec("pause g-3 for 1s", "stop g-2 for 1s", static=True)))
 
 
+def lone_spec() -> ScenarioSpec:
+    text = TEXT.replace("members = 3", "members = 1").replace("STATIC", "false").replace('"70s"', '"20s"')
+    config = text.replace('max.poll.interval.ms" = 5000', 'max.poll.interval.ms" = 5000, "metadata.max.age.ms" = 2000')
+    return parse_scenario(config + '[[at]]\ntime = "5s"\ndo = "add partitions orders to 6"\n', "t.toml").spec
+
+
+def test_a_lone_member_ends_its_rebalance_without_another_state_of_the_group() -> None:
+    assert lies(lone_spec()) == []
+
+
+def test_a_view_that_waits_for_another_state_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ConsumerGroupView, "reconciled", False)
+    assert any("rebalance" in lie for lie in lies(lone_spec()))
+
+
 def regex_spec() -> ScenarioSpec:
     text = TEXT.replace('topics = ["orders"]\nmembers', 'topic_regex = "ord.+"\nmembers').replace("STATIC", "false")
     return parse_scenario(text + '[[at]]\ntime = "30s"\ndo = "add partitions orders to 6"\n', "t.toml").spec
