@@ -4,7 +4,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from cluster.coordinators.consumer_group.consumer_group import ConsumerGroup
+from cluster.coordinators.consumer_group.consumer_group import ConsumerGroup, preferred_assignor
 from cluster.coordinators.consumer_group.states import ConsumerGroupState
 from cluster.coordinators.group.context import GroupContext
 from cluster.coordinators.group.coordinator import GroupCoordinator
@@ -145,6 +145,8 @@ class CoordinatorNotes:
                 self.kinds[name] = "classic"
         for name, group in coordinator.consumer_groups.items():
             self.kinds[name] = "consumer"
+            default = coordinator._context.settings.consumer_assignors[0]
+            self.assignors[name] = preferred_assignor(group.members.values(), default)  # no record has the target's
             if group.state in CLOSED:
                 self._open.pop(name, None)
 
@@ -179,7 +181,9 @@ class CoordinatorNotes:
             self.gone[group.group_id] = None
 
     def computed(self, group: ConsumerGroup, assignor: str) -> None:
-        """The broker has computed a target."""
+        """The broker has computed a target; one of a deposed coordinator is in no log that counts."""
+        if not self._counts(group):
+            return
         self.assignors[group.group_id] = assignor
         self.kinds[group.group_id] = "consumer"
         self.barriers[group.group_id] += 1

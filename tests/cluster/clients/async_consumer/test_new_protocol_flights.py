@@ -4,12 +4,14 @@ import msgspec
 import pytest
 
 from cluster.clients.consumer.consumer import Consumer
+from cluster.coordinators.consumer_group.consumer_group import ConsumerGroup
 from cluster.spec import ScenarioSpec
 from cluster.view import ClusterView
 from cluster.view.rebalances import ConsumerGroupView
 from recordings.flights.runner import Plan, fly
 from recordings.journal.format import Settings
 from recordings.scenarios.loader import parse_scenario
+from tests.support.independent_recorder import IndependentRecorder
 from tests.support.random_flights import lies
 
 TEXT = """
@@ -69,6 +71,30 @@ def test_a_lone_member_ends_its_rebalance_without_another_state_of_the_group() -
 def test_a_view_that_waits_for_another_state_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ConsumerGroupView, "reconciled", False)
     assert any("rebalance" in lie for lie in lies(lone_spec()))
+
+
+RENAMED = ("set g group.remote.assignor range", "stop g-1 for 2s", "stop g-2 for 2s", "move coordinator of g")
+
+
+def renamed_spec() -> ScenarioSpec:
+    return msgspec.structs.replace(spec(*RENAMED, static=True), until_us=42_000_000)
+
+
+def test_a_new_coordinator_has_the_assignor_that_its_members_prefer_now() -> None:
+    """Static members that came back with another one have not made it compute: no record has the last target's."""
+    assert lies(renamed_spec()) == []
+
+
+def test_a_view_that_keeps_the_assignor_of_the_last_target_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("cluster.coordinators.consumer_group.lifecycle.preferred_assignor", lambda *_: "uniform")
+    assert any("assignor" in lie for lie in lies(renamed_spec()))
+
+
+def test_the_target_of_a_deposed_coordinator_is_no_rebalance_of_its_group() -> None:
+    notes = IndependentRecorder().coordinators
+    notes.computed(ConsumerGroup("g"), "uniform")
+    assert not notes.barriers
+    assert not notes.assignors
 
 
 def regex_spec() -> ScenarioSpec:
