@@ -104,9 +104,12 @@ def edges(axis: TimeAxis, barriers: Iterable[Barrier]) -> set[int]:
 
 
 def bracket_row(axis: TimeAxis, barriers: Iterable[Barrier]) -> Line:
-    """Each barrier as a bracket, `╭──╮4`, with the generation after its end; `┃` if it opens and closes in one cell."""
+    """Each barrier as a bracket, `╭──╮4`, with the generation after its end; `┃` if it opens and closes in one cell.
+
+    If several end in one cell, the generation is that of the last one.
+    """
     cells: list[Span] = [(" ", PLAIN)] * axis.width
-    numbers: list[tuple[int, str]] = []
+    numbers: dict[int, str] = {}
     for one in barriers:
         low = axis.column(one.from_us)
         high = axis.column(one.to_us) if one.to_us != NEVER else axis.known
@@ -118,8 +121,8 @@ def bracket_row(axis: TimeAxis, barriers: Iterable[Barrier]) -> Line:
             if 0 <= column < axis.known:
                 cells[column] = ("┃" if low == high or cells[column][0] in "╭╮┃" else sign, MUTED)
         if one.to_us != NEVER:
-            numbers.append((high + 1, str(one.generation)))
-    for start, number in numbers:
+            numbers[high + 1] = str(one.generation)
+    for start, number in numbers.items():
         room = cells[max(0, start) : start + len(number)]
         if start > 0 and len(room) == len(number) and all(text == " " for text, _ in room):
             cells[start : start + len(number)] = [(digit, FAINT) for digit in number]

@@ -3,9 +3,11 @@
 import re
 from pathlib import Path
 
+from cluster.view.ownership.history import Barrier
 from console.app import FlightdeckApp
-from console.presenters.raster.axis import axis_for, scale, short_clock
+from console.presenters.raster.axis import TimeAxis, axis_for, bracket_row, scale, short_clock
 from console.presenters.raster.grid import shared_by
+from console.presenters.styled_text import plain
 from console.screens.flight_screen import NO_RASTER
 from console.screens.raster import RasterScreen
 from console.widgets.raster_panel import RasterPanel
@@ -194,6 +196,19 @@ def test_the_axis_is_round_and_covers_the_flight() -> None:
             assert axis.known <= width
             assert len(scale(axis)) == width
     assert [short_clock(us) for us in (0, 61_250_000, 3_661_990_000)] == ["0:00.0", "1:01.2", "1:01:01.9"]
+
+
+def test_of_barriers_that_end_in_one_cell_the_last_one_gives_the_generation() -> None:
+    """A new coordinator forgets an open barrier, and the next one closes within the same cell."""
+    axis = TimeAxis(0, SECOND_US, 12, 20 * SECOND_US)
+    barriers = [
+        Barrier(2_100_000, 5_200_000, 2),
+        Barrier(5_300_000, 5_800_000, 3),
+        Barrier(8_000_000, 9_000_000, 10),
+        Barrier(9_500_000, 9_600_000, 4),
+    ]
+    assert plain(bracket_row(axis, barriers[:1])) == "  ╭──╮2     "
+    assert plain(bracket_row(axis, barriers)) == "  ╭──┃3 ╭┃4 "
 
 
 def test_rows_are_shared_by_as_few_partitions_as_the_room_allows() -> None:
