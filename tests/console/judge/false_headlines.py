@@ -4,7 +4,8 @@ from collections.abc import Callable
 
 import pytest
 
-from cluster.view.state import ClusterView, GroupView
+from cluster.view.state import ClusterView, GroupView, PartitionView
+from cluster.view.transactions import TransactionView
 from console.presenters import awaited_members, transactions
 from console.presenters.exceptions import cluster_conditions, facts, group_conditions, headline
 from console.presenters.exceptions.facts import ClusterFacts, ConditionWords
@@ -77,6 +78,22 @@ def a_transaction_times_out_early(patch: Patch) -> None:
     patch.setattr(cluster_conditions, "left_of_timeout_us", lambda one, now_us: original(one, now_us) // 2)
 
 
+def an_overdue_transaction_still_has_time(patch: Patch) -> None:
+    """`times out in 0.0 s` after transaction.timeout.ms, until the coordinator's next check."""
+    original = transactions.left_of_timeout_us
+    patch.setattr(cluster_conditions, "left_of_timeout_us", lambda one, now_us: max(1, original(one, now_us)))
+
+
+def a_raised_epoch_ends_the_transaction(patch: Patch) -> None:
+    """A transaction holds back no reader once its epoch is raised, although its abort is not committed."""
+    original = cluster_conditions._holders
+
+    def holders(facts: ClusterFacts) -> list[tuple[PartitionView, int, TransactionView | None]]:
+        return [one for one in original(facts) if one[2] is None or not one[2].fencing]
+
+    patch.setattr(cluster_conditions, "_holders", holders)
+
+
 def the_silent_are_not_named(patch: Patch) -> None:
     """A group with a silent member is calm."""
     patch.setattr(group_conditions, "silent_ids", lambda view, group: [])
@@ -99,7 +116,9 @@ FALSE_HEADLINES = {
     barriers_close_later: ("first-flight", 40),
     another_member_is_awaited: ("eager-vs-cooperative", 45),
     every_partition_is_owned: ("first-flight", 40),
-    a_transaction_times_out_early: ("stuck-last-stable-offset", 80),
+    a_transaction_times_out_early: ("stuck-last-stable-offset", 92),
+    an_overdue_transaction_still_has_time: ("stuck-last-stable-offset", 92),
+    a_raised_epoch_ends_the_transaction: ("stuck-last-stable-offset", 92),
     the_silent_are_not_named: ("static-restart", 60),
     all_groups_are_stable: ("first-flight", 40),
 }

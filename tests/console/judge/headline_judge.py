@@ -115,7 +115,12 @@ class HeadlineJudge:
 
     def _stuck(self) -> dict[str, IdBook]:
         held = {name: one for name, _, one in self._open() if one is not None and self._writes(one, name)}
-        return {name: one for name, one in held.items() if one.state == "Ongoing" and self._half_used(one)}
+        return {name: one for name, one in held.items() if self._open_at_coordinator(one) and self._half_used(one)}
+
+    @staticmethod
+    def _open_at_coordinator(one: IdBook) -> bool:
+        """A raised epoch (PrepareEpochFence) ends nothing: the transaction is open until its abort is committed."""
+        return one.last is not None and one.last.state == "Ongoing"
 
     def _half_used(self, one: IdBook) -> bool:
         assert one.last is not None
