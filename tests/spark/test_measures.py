@@ -1,6 +1,5 @@
 """Percentiles, peaks, areas, incidents, recoveries and storms, against plain Python over the fold's own series."""
 
-from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import cast
@@ -11,8 +10,7 @@ from pyspark.sql import DataFrame, Row, SparkSession
 from recordings.journal.reader import Recording
 from recordings.spark.analyses.incidents import BASELINE_SECONDS, incidents, recoveries
 from recordings.spark.analyses.storms import storms
-from recordings.spark.facts.lag import lag_by_partition
-from recordings.spark.facts.lag_measures import lag_by_group, lag_measures
+from recordings.spark.facts.lag_measures import group_lag, lag_measures
 from recordings.spark.facts.rebalance_costs import rereads
 from recordings.spark.facts.rebalances import attendance, rebalances
 from recordings.spark.facts.time_windows import every_second, last_before
@@ -26,10 +24,10 @@ Points = dict[int, tuple[int, int]]  # second → lag, time lag
 
 
 def series(truth: Folded) -> dict[str, Points]:
-    """Each group's lag and time lag at each second."""
-    groups: dict[str, Points] = defaultdict(dict)
+    """Each group's lag and time lag at each second; 0 while it reads no partition."""
+    groups = {name: dict.fromkeys(range(truth.last_second + 1), (0, 0)) for name in truth.view.groups}
     for (group, _, second), lag in truth.lag.items():
-        total, oldest = groups[group].get(second, (0, 0))
+        total, oldest = groups[group][second]
         groups[group][second] = total + lag.lag, max(oldest, lag.time_lag_us)
     return groups
 
@@ -43,7 +41,7 @@ def percentile(values: Sequence[int], share: float) -> float:
 
 
 def test_the_measures_of_a_group(tables: Tables, truths: Truths) -> None:
-    rows = lag_measures(lag_by_group(lag_by_partition(tables)), ["group"]).collect()
+    rows = lag_measures(group_lag(tables), ["group"]).collect()
     assert len(rows) == sum(len(truth.view.groups) for truth in truths.values())
     for row in rows:
         points = series(truths[row["run_id"]])[row["group"]]
@@ -76,7 +74,7 @@ def test_incidents_are_the_commands_that_did_something(tables: Tables, eventful:
 def test_what_an_incident_did_to_lag(tables: Tables, truths: Truths) -> None:
     found = {
         (row["run_id"], row["incident"], row["group"]): row
-        for row in recoveries(lag_by_group(lag_by_partition(tables)), incidents(tables)).collect()
+        for row in recoveries(group_lag(tables), incidents(tables)).collect()
     }
     happened = incidents(tables).collect()
     assert len(happened) > 20

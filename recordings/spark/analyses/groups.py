@@ -43,7 +43,6 @@ if TYPE_CHECKING:
 
     from recordings.spark.analyses.analysis import FlightRows
 
-NO_LAG = LagMeasures(**dict.fromkeys(LagMeasures.__struct_fields__, 0))
 NOTHING_READ = dict.fromkeys(("processed", *RECORDS), 0)
 COSTS = ("orphaned_partition_us", "stopped_member_us", "reread")
 SHORT_S = 10
@@ -145,7 +144,7 @@ def _group(declared: "Row", rows: "FlightRows", rebalances: list[Rebalance]) -> 
     first = sum(1 for each in over if each.initial and each.rebalance == 1)
     names = declared["topics"] or []  # a pattern may match no topic
     topics = [topic for topic in rows["topics"] if topic["topic"] in names]
-    measures = next(iter(_of(rows["groups"], name)), None)
+    [measures] = _of(rows["groups"], name)
     readers = next(iter(_of(rows["readers"], name)), NOTHING_READ)
     unowned = _of(rows["unowned"], name)
     worst = sorted(_of(rows["partitions"], name), key=lambda row: int(row["rank"]))[:WORST]
@@ -165,7 +164,7 @@ def _group(declared: "Row", rows: "FlightRows", rebalances: list[Rebalance]) -> 
         stopped_partition_us=sum(each.stopped_partition_us + each.after_partition_us for each in mine),
         **{cost: sum(getattr(each, cost) for each in mine) for cost in COSTS},
         unowned_at_end_us=unowned[0]["unowned_us"] if unowned else 0,
-        lag=make(LagMeasures, measures) if measures is not None else NO_LAG,
+        lag=make(LagMeasures, measures),
         series=_series(_of(rows["series"], name)),
         heat=_heat(_of(rows["heat"], name)),
         worst_partitions=[make(PartitionLag, row) for row in worst],

@@ -85,7 +85,7 @@ def _incidents(tables: Tables) -> DataFrame:
 
 
 def recoveries(by_group: DataFrame, happened: DataFrame) -> DataFrame:
-    """What each incident did to each group's lag, from `lag_by_group` and `incidents`.
+    """What each incident did to each group's lag, from `group_lag` and `incidents`.
 
     `run_id`, `incident`, `group`, `baseline` (the highest lag of the ten seconds before), `peak` (the highest until the
     next incident), `peak_second`, `time_lag_peak_us`, `recovered_us` (from the incident to the first second after the

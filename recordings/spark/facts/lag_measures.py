@@ -5,22 +5,40 @@ from collections.abc import Sequence
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as sf
 
-from recordings.spark.facts.lag import lag_by_partition
+from recordings.spark.facts.lag import MEASURES, lag_by_partition
+from recordings.spark.facts.time_windows import checkpoint, last_second
 from recordings.spark.tables import Tables
 
 PERCENTILES = {"p50": 0.5, "p95": 0.95, "p99": 0.99}
 
 
-def lag_by_group(lag: DataFrame) -> DataFrame:
-    """Each group at each second: `run_id`, `group`, `second`, `lag` (the sum), `time_lag_us` (the worst one)."""
-    return lag.groupBy("run_id", "group", "second").agg(
-        sf.sum("lag").alias("lag"), sf.max("time_lag_us").alias("time_lag_us")
-    )
-
-
 def group_lag(tables: Tables) -> DataFrame:
-    """`lag_by_group` of every flight, computed once."""
-    return tables.once("lag_by_group", lambda: lag_by_group(lag_by_partition(tables)))
+    """Each group at each second: `run_id`, `group`, `second`, `lag` (the sum), `time_lag_us` (the worst one).
+
+    Both are 0 at a second at which the group reads no partition.
+    """
+
+    def make() -> DataFrame:
+        rows = lag_by_partition(tables).select("run_id", "group", "second", *MEASURES)
+        return (
+            rows.unionByName(_never_behind(tables))
+            .groupBy("run_id", "group", "second")
+            .agg(sf.sum("lag").alias("lag"), sf.max("time_lag_us").alias("time_lag_us"))
+        )
+
+    return tables.once("group_lag", make)
+
+
+def _never_behind(tables: Tables) -> DataFrame:
+    """A lag of 0 for each group and second: all that there is of a group whose pattern matches no topic."""
+    seconds = sf.explode(sf.sequence(checkpoint("at_us"), last_second()))
+    ends = tables.flights.select("run_id", "virtual_us")
+    return (
+        tables["group_declared"]
+        .join(sf.broadcast(ends), "run_id")
+        .select("run_id", "group", seconds.alias("second"))
+        .withColumns({name: sf.lit(0).cast("bigint") for name in MEASURES})
+    )
 
 
 def lag_measures(series: DataFrame, keys: Sequence[str]) -> DataFrame:

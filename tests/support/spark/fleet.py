@@ -113,7 +113,9 @@ UNREAD = Sortie("unread-loss", _unread, until_us=_short_us("unclean-election"))
 """A log loses acknowledged records of a topic that no group reads."""
 AHEAD = Sortie("ahead-of-the-log", ahead, until_us=None)
 """Groups that a seek sends beyond the end of the log before they have read anything."""
-SINGLE = (AHEAD, REPLACED, TRUNCATED, UNREAD)
+PATTERNS = Sortie("short-patterns", _scenario("regex-subscription"))
+"""Groups that subscribe to regular expressions; that of one matches no topic."""
+SINGLE = (AHEAD, PATTERNS, REPLACED, TRUNCATED, UNREAD)
 
 
 def cleaned() -> list[Sortie]:

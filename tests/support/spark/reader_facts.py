@@ -161,8 +161,7 @@ def _of_tables(base: duckdb.DuckDBPyConnection, run_id: str) -> Facts:
             facts[name, "", -1] += int(row[name])
     lost = rows("SELECT topic, records FROM log_loss WHERE run_id = ?")
     facts |= of_log_losses({row["topic"]: int(row["records"]) for row in lost})
-    columns = '"group", second, sum(lag) AS lag, max(time_lag_us) // 1000 AS age'
-    behind = f"SELECT {columns} FROM lag WHERE run_id = ? GROUP BY ALL"
+    behind = 'SELECT "group", second, lag, time_lag_us // 1000 AS age FROM group_lag WHERE run_id = ?'
     series = {(row["group"], row["second"]): (int(row["lag"]), int(row["age"])) for row in rows(behind)}
     ends = {group: max(second for name, second in series if name == group) for group, _ in series}
     facts |= {("lag at the end", group, -1): series[group, second][0] for group, second in ends.items()}

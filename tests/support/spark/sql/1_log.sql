@@ -10,7 +10,8 @@ FROM (
 )
 GROUP BY ALL;
 
--- Which group reads which partition, and from when on. A topic that a member once subscribed to counts on.
+-- Which group reads which partition, and from when on. A topic that a member once subscribed to counts on, by its name
+-- or because the regular expression of a subscription matched it.
 CREATE TABLE reads AS
 SELECT run_id, "group", partition, greatest(partition.since_us, topics.since_us) AS since_us
 FROM (
@@ -19,6 +20,8 @@ FROM (
         SELECT run_id, "group", at_us, unnest(topics) AS topic FROM group_declared
         UNION ALL
         SELECT run_id, "group", at_us, unnest(topics) AS topic FROM subscription_changed
+        UNION ALL
+        SELECT run_id, "group", at_us, unnest(topics) AS topic FROM topic_regex_resolved
     )
     GROUP BY ALL
 ) AS topics

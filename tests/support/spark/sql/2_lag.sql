@@ -65,3 +65,13 @@ SELECT
             AND entry.at_us <= now_us AND (cut IS NULL OR cut.at_us > now_us)
     ), 0) AS time_lag_us
 FROM behind;
+
+-- The same of each group, at every second: a group that reads no partition is not behind.
+CREATE TABLE group_lag AS
+SELECT run_id, "group", second, coalesce(sum(lag), 0) AS lag, coalesce(max(time_lag_us), 0) AS time_lag_us
+FROM (
+    SELECT run_id, "group", unnest(range((virtual_us + 999999) // 1000000 + 1)) AS second
+    FROM group_declared JOIN flights USING (run_id)
+)
+LEFT JOIN lag USING (run_id, "group", second)
+GROUP BY ALL;
