@@ -285,6 +285,17 @@ class IndependentBill:
     def _group_protocol_declared(self, line: Line, _: int) -> None:
         self.groups[line["group"]].reconciles = line["protocol"] == "consumer"
 
+    def _group_protocol_converted(self, line: Line, at_us: int) -> None:
+        self._group_protocol_declared(line, at_us)
+
+    def _classic_group_upgraded(self, line: Line, at_us: int) -> None:
+        self._group_protocol_converted(line | {"protocol": "consumer"}, at_us)
+        group = self.groups[line["group"]]
+        group.had = {name: set(holders) for name, holders in group.holders.items()}
+
+    def _consumer_group_downgraded(self, line: Line, at_us: int) -> None:
+        self._group_protocol_converted(line | {"protocol": "classic"}, at_us)
+
     def _member_declared(self, line: Line, _: int) -> None:
         self.group_of[line["member"]] = line["group"]
 

@@ -46,6 +46,11 @@ class SteppedFlight(StillFlight):
         return self._waiting[:]
 
 
+def shown(name: str) -> str:
+    """The pattern of a name: a long one is shortened in the middle."""
+    return rf"(?:{re.escape(name)}|{re.escape(name[:2])}\S*…\S*{re.escape(name[-2:])})"
+
+
 def sick(books: Books, now_us: int, session_us: int) -> Iterator[tuple[str, str]]:
     """What is not well by the event log, and the pattern that has to be on the screen."""
     cluster, judge = books.cluster, HeadlineJudge(books, now_us, Verdict(now_us), session_us)
@@ -60,14 +65,12 @@ def sick(books: Books, now_us: int, session_us: int) -> Iterator[tuple[str, str]
             yield topic, rf"{re.escape(topic[:5])}.* [✖▽▲] \d"
     for name, producer in cluster.producers.items():
         if producer.state in {"Fenced", "Dead", "Paused"}:
-            yield name, rf"{re.escape(name)} .*{producer.state}"
+            yield name, rf"{shown(name)} .*{producer.state}"
     for group in books.groups.values():
         if group in judge._out():
-            yield group.name, rf"{re.escape(group.name)} .*✖"
+            yield group.name, rf"{shown(group.name)} .*✖"
         elif group in judge.rebalancing and (absent := judge._absent(group)):
-            names = "|".join(  # a long name is shortened in the middle
-                rf"{re.escape(name)}|{re.escape(name[:2])}\S*…\S*{re.escape(name[-2:])}" for name in absent.values()
-            )
+            names = "|".join(shown(name) for name in absent.values())
             until = " .*within" if group.state == "PreparingRebalance" else ""
             yield group.name, rf"({names}).*{until}"
 
