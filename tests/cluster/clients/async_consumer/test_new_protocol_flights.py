@@ -73,7 +73,7 @@ def test_a_view_that_waits_for_another_state_is_caught(monkeypatch: pytest.Monke
     assert any("rebalance" in lie for lie in lies(lone_spec()))
 
 
-RENAMED = ("set g group.remote.assignor range", "stop g-1 for 2s", "stop g-2 for 2s", "move coordinator of g")
+RENAMED = ("set g group.remote.assignor range", "stop g-1 for 500ms", "stop g-2 for 500ms", "move coordinator of g")
 
 
 def renamed_spec() -> ScenarioSpec:
