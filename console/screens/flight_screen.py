@@ -145,11 +145,15 @@ class FlightScreen(Screen[None]):
         if small and not self.has_class("-too-small"):
             self._focused_before = self.focused  # a hidden panel loses the focus
         self.set_class(small, "-too-small")
-        if not small and self.focused is None and self._focused_before is not None:
-            self.set_focus(self._focused_before)
-            self._focused_before = None
+        if not small:
+            self.call_after_refresh(self._focus_again)  # until then the panel is hidden, and takes no focus
         self.set_class(size.height >= TALL, "-tall")
         self.call_after_refresh(self.paint)
+
+    def _focus_again(self) -> None:
+        if self.focused is None and self._focused_before is not None and not self.has_class("-too-small"):
+            self.set_focus(self._focused_before)
+            self._focused_before = None
 
     def on_screen_resume(self) -> None:
         """Paint again when the screen is back on top."""

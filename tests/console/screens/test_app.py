@@ -390,12 +390,14 @@ def test_the_focus_is_where_it_was_after_a_terminal_was_too_small() -> None:
         await seat.press("3")
         before = seat.app.focused_panel()
         assert before is not None
+        screen = before.screen
         await seat.pilot.resize_terminal(MIN_WIDTH - 10, MIN_HEIGHT - 4)
-        await seat.settle()
+        await seat.wait_for(lambda: screen.has_class("-too-small") and screen.focused is None)
         await seat.pilot.resize_terminal(MIN_WIDTH - 20, MIN_HEIGHT - 5)
         await seat.settle()
         await seat.pilot.resize_terminal(80, 24)
-        await seat.settle()
+        await seat.wait_for(lambda: not screen.has_class("-too-small"))
+        await seat.wait_for(lambda: seat.app.focused_panel() is not None)
         assert seat.app.focused_panel() is before
         await seat.press("j", "enter")
         assert seat.app.is_running

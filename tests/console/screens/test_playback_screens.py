@@ -243,7 +243,7 @@ def test_a_damaged_recording_ends_the_console_with_its_place(tmp_path: Path) -> 
     segment.write_bytes(segment.read_bytes()[:-200])
 
     async def script(seat: Seat) -> None:
-        await seat.pilot.pause()
+        await seat.wait_for(lambda: seat.app.return_code is not None)
 
     console = FlightdeckApp(source=Player(path, playing=False))
     sit(script, app=console)

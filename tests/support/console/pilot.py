@@ -42,6 +42,14 @@ class Seat:
         self.app.paint()
         await self.pilot.pause()
 
+    async def wait_for(self, holds: Callable[[], bool]) -> None:
+        """Until something holds that the app does in its own time: a resize, the end of its source."""
+        for _ in range(500):
+            if holds():
+                return
+            await self.pilot.pause(0.01)
+        raise AssertionError("what was awaited did not come in 5 s")
+
     def text(self) -> str:
         """All that the place shows, top to bottom."""
         screen = self.app.flight_screen()
