@@ -163,19 +163,11 @@ def rereads(tables: Tables) -> DataFrame:
 
 
 def _given(tables: Tables) -> DataFrame:
-    """Each partition that a rebalance gave to a member: `GROUP`, `seq`, `member`, `partition`, `given` (true).
-
-    While a group of the consumer protocol reconciles, a member may take partitions over several times in one epoch.
-    """
+    """Each partition that a rebalance gave to a member: `GROUP`, `seq`, `member`, `partition`, `given` (true)."""
     once = Window.partitionBy(*GROUP, "member").orderBy("seq")
-    assigned = tables["partitions_assigned"].withColumn("last", sf.lag("generation").over(once))
-    opens = (sf.col("what") == "started") & (sf.col("protocol") == CONSUMER)
-    turns = rounds(tables).where(opens | sf.col("ends").isNotNull()).select(*GROUP, "seq", opens.alias("opens"))
-    time = Window.partitionBy(*GROUP).orderBy("seq")
-    again = sf.coalesce(sf.last("opens", ignorenulls=True).over(time), sf.lit(False))
     return (
-        assigned.unionByName(turns, allowMissingColumns=True)
-        .withColumn("again", again)
-        .where("member is not null and (last is null or last != generation or again)")
+        tables["partitions_assigned"]
+        .withColumn("last", sf.lag("generation").over(once))
+        .where("last is null or last != generation")
         .select(*GROUP, "seq", "member", sf.explode("partitions").alias("partition"), sf.lit(True).alias("given"))
     )
