@@ -224,9 +224,10 @@ def of_ranking(ranking: "Ranking") -> str:
     """
     known = (*MEASURES, *SHOWN_OF_GROUPS)
     differing = [next(each for each in known if each.field == field) for field in ranking.fields]
-    beside = _beside(ranking.ways, differing)
-    if max(map(len, beside), default=0) <= WIDEST:
-        return "\n".join([ranking.sentence, *beside])
+    for ranks_above in (False, True):
+        beside = _beside(ranking.ways, differing, ranks_above)
+        if max(map(len, beside), default=0) <= WIDEST:
+            return "\n".join([ranking.sentence, *beside])
     measures = differing[:MEASURES_SHOWN]
     heads = ["", "", *map(_head, measures)]
     rows = [
@@ -246,10 +247,11 @@ def of_ranking(ranking: "Ranking") -> str:
     return "\n".join(lines)
 
 
-def _beside(ways: "Sequence[RankedWay]", measures: Sequence[Measure]) -> list[str]:
-    """A column for each way that is compared, and a line for each other one."""
+def _beside(ways: "Sequence[RankedWay]", measures: Sequence[Measure], ranks_above: bool) -> list[str]:
+    """A column for each way that is compared, and a line for each other one. `ranks_above`: names have their own line."""
     ranked = [way for way in ways if way.rank]
-    rows = [["", *(f"{way.rank}. {way.name}" for way in ranked)]]
+    ranks, names = [f"{way.rank}." for way in ranked], [way.name for way in ranked]
+    rows = [["", *ranks], ["", *names]] if ranks_above else [["", *map(" ".join, zip(ranks, names, strict=True))]]
     rows += [[_head(each), *(amount(each, way.amounts[each.field]) for way in ranked)] for each in measures]
     widths = [max(len(row[place]) for row in rows) for place in range(len(rows[0]))]
     lines = []

@@ -7,9 +7,10 @@ import pytest
 from cluster import events as e
 from cluster.view.rebalances import RebalanceView
 from console.cli.comparison import NEARLY_EQUAL, of_ranking
+from recordings.comparison.bill import Scope
 from recordings.comparison.meter import BillMeter
 from recordings.comparison.ranking import Ranking, rank, rank_groups
-from recordings.comparison.verdict import WEIGHED
+from recordings.comparison.verdict import WEIGHED, of_scope
 from recordings.flights.runner import fly, make_plan
 from recordings.scenarios.loader import parse_scenario
 
@@ -137,6 +138,21 @@ def test_the_table_has_a_column_for_each_group_and_fits_a_terminal() -> None:
     assert len(rows) == len(ranking.fields)
     shown = [row.split("  ")[1] for row in rows]
     assert shown[-2:] == ["moved (partitions)", "converging (s)"]
+
+
+def test_five_ways_keep_all_their_measures_with_the_ranks_above_the_names() -> None:
+    names, measures = ["consumer", "static", "cooperative", "hasty", "eager"], of_scope(Scope.GROUP)[:9]
+    ways = {
+        name: {each.field: 1_000_000 * (1 + place) for each in measures} | {"rebalances": place}
+        for place, name in enumerate(names)
+    }
+    ranking = rank("groups", ways, measures)
+    _, ranks, heads, *rows = of_ranking(ranking).splitlines()
+    assert ranks.split() == ["1.", "2.", "3.", "4.", "5."]
+    assert heads.split() == names
+    assert len(rows) == len(ranking.fields)
+    assert {len(row) for row in (ranks, heads, *rows)} == {len(heads)}
+    assert len(heads) <= 80
 
 
 def test_the_table_says_why_the_smaller_amount_is_not_the_first() -> None:
