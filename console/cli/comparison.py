@@ -248,7 +248,7 @@ def of_ranking(ranking: "Ranking") -> str:
 
 
 def _beside(ways: "Sequence[RankedWay]", measures: Sequence[Measure], ranks_above: bool) -> list[str]:
-    """A column for each way that is compared, and a line for each other one. `ranks_above`: names have their own line."""
+    """A column for each way that is compared, and a line for each other one; `ranks_above` splits the heads in two."""
     ranked = [way for way in ways if way.rank]
     ranks, names = [f"{way.rank}." for way in ranked], [way.name for way in ranked]
     rows = [["", *ranks], ["", *names]] if ranks_above else [["", *map(" ".join, zip(ranks, names, strict=True))]]

@@ -143,7 +143,7 @@ def test_the_table_has_a_column_for_each_group_and_fits_a_terminal() -> None:
 def test_five_ways_keep_all_their_measures_with_the_ranks_above_the_names() -> None:
     names, measures = ["consumer", "static", "cooperative", "hasty", "eager"], of_scope(Scope.GROUP)[:9]
     ways = {
-        name: {each.field: 1_000_000 * (1 + place) for each in measures} | {"rebalances": place}
+        name: {each.field: 1_000 * (1 + place) for each in measures} | {"rebalances": place}
         for place, name in enumerate(names)
     }
     ranking = rank("groups", ways, measures)
