@@ -54,6 +54,32 @@ class Listing:
         return (pattern[1:].lower() not in key.lower()) if pattern[:1] == "!" else (pattern.lower() in key.lower())
 
 
+class WorstFirstListing(Listing):
+    """A listing whose rows stand in the order of `rank`, those without a rank in their former order behind them.
+
+    A subclass calls `order` in its constructor, as soon as it can rank its rows.
+    """
+
+    keys: Sequence[str] = ()
+    sick = 0
+
+    def order(self, keys: Sequence[str]) -> None:
+        """Take the rows' keys, in the scenario's order."""
+        self.keys, self.sick = worst_first(keys, self.rank)
+
+    def rank(self, key: str) -> int | None:
+        """How bad a row is, 0 worst; None if it needs no attention."""
+        raise NotImplementedError
+
+    def row_keys(self) -> Sequence[str]:
+        """Those that need attention first, worst first."""
+        return self.keys
+
+    def exceptions(self) -> Sequence[str]:
+        """The keys with a rank."""
+        return self.keys[: self.sick]
+
+
 def worst_first(keys: Sequence[str], rank: Callable[[str], int | None]) -> tuple[list[str], int]:
     """The keys by rank, 0 first, in their former order among equals; how many have a rank. None: no attention."""
     ranked = [(worst, place) for place, key in enumerate(keys) if (worst := rank(key)) is not None]

@@ -9,7 +9,7 @@ from console.presenters.awaited_members import awaited_ids, heartbeat_due_us, me
 from console.presenters.consumer_groups.reconciliation import awaited_members
 from console.presenters.coordinator_status import is_up
 from console.presenters.formatting import UNKNOWN, bar, count, countdown, duration, ranges, setting
-from console.presenters.list_view import Listing, worst_first
+from console.presenters.list_view import WorstFirstListing
 from console.presenters.styled_text import ERROR, FAINT, HUES, MUTED, OK, PLAIN, WARN, Line, Span, line, middle
 from console.presenters.table import TableColumn, layout
 
@@ -43,7 +43,7 @@ def identity(place: int) -> tuple[str, str]:
     return LETTERS[place % len(LETTERS)], f"hue-{place % HUES}"
 
 
-class MembersListing(Listing):
+class MembersListing(WorstFirstListing):
     """Two lines for each member: the poll loop with its clocks, the heartbeat thread with their limits.
 
     `brief`: only the first line, with the glyph of the member's state before its name.
@@ -61,12 +61,15 @@ class MembersListing(Listing):
         self.places = {member.member: place for place, member in enumerate(self.members)}
         self.ids = {name: member_id for member_id, name in group.members.items()}
         self.awaited, self.answers = _awaited(view, group, now_us), is_up(view, group)
-        names = [member.member for member in self.members]
-        self.keys, self.sick = worst_first(names, lambda name: 0 if name in self.awaited else None)
+        self.order([member.member for member in self.members])
         longest = max((len(member.member) for member in self.members), default=0) + (4 if brief else 2)
         least = NAME_WIDTHS[0] if group.consumer is None else STATE_WIDTH
         self.columns = columns(max(least, min(NAME_WIDTHS[1], longest)), LANE_WIDTH if group.consumer is None else 13)
         self.layout = layout(self.columns, width)
+
+    def rank(self, key: str) -> int | None:
+        """The members that the group waits for."""
+        return 0 if key in self.awaited else None
 
     def note(self) -> Line:
         """The number of members in the group and of running members."""
@@ -81,14 +84,6 @@ class MembersListing(Listing):
         cells: list[Line | Span | str] = [((column.title, MUTED),) for column in self.columns]
         cells[LANE] = ((title.ljust(width - 3) + "now", MUTED),)
         return self.layout.row(cells)
-
-    def row_keys(self) -> list[str]:
-        """The members' names: awaited ones first, then in the scenario's order."""
-        return self.keys
-
-    def exceptions(self) -> list[str]:
-        """The members that the group waits for."""
-        return self.keys[: self.sick]
 
     def rows(self, key: str) -> tuple[Line, ...]:
         """The lines of one member."""

@@ -21,7 +21,7 @@ from console.presenters.formatting import (
     resampled,
     spark,
 )
-from console.presenters.list_view import BUILDING, Listing, counted_states, worst_first
+from console.presenters.list_view import BUILDING, WorstFirstListing, counted_states
 from console.presenters.styled_text import (
     ACCENT,
     ERROR,
@@ -100,7 +100,7 @@ def _slope(values: list[int]) -> tuple[float, float]:
     return slope * (count - 1), math.sqrt(max(0.0, variance))
 
 
-class GroupsListing(Listing):
+class GroupsListing(WorstFirstListing):
     """Every group: its state, its lag and its last rebalance."""
 
     title = "groups"
@@ -112,26 +112,19 @@ class GroupsListing(Listing):
         if not view.brokers:
             self.vacant = BUILDING
         self.layout = layout(group_columns(view), width)
-        self.keys, self.sick = worst_first(list(view.groups), self._rank)
+        self.order(list(view.groups))
 
     def header(self) -> Line:
         """The columns' titles."""
         return self.layout.header()
-
-    def row_keys(self) -> list[str]:
-        """The groups' names: those that need attention first, then in the scenario's order."""
-        return self.keys
-
-    def exceptions(self) -> list[str]:
-        """Groups without a coordinator, with an awaited or silent member, or whose lag grew over a minute."""
-        return self.keys[: self.sick]
 
     def calm_words(self, keys: Sequence[str]) -> Line:
         """`3 ● Stable`."""
         groups = [self.view.groups[key] for key in keys]
         return line((counted_states([f"{states.group(one.state).glyph} {one.state}" for one in groups]), MUTED))
 
-    def _rank(self, key: str) -> int | None:
+    def rank(self, key: str) -> int | None:
+        """Without a coordinator, rebalancing, with a silent member, with a lag that grew over a minute."""
         group = self.view.groups[key]
         if group.members and coordinator_status(self.view, group).state != UP:
             return 0
@@ -230,7 +223,7 @@ BROKER_COLUMNS = (
 )
 
 
-class BrokersListing(Listing):
+class BrokersListing(WorstFirstListing):
     """Every broker: its state, the partitions that it leads, its missing ISRs, the groups that it coordinates."""
 
     title = "brokers"
@@ -250,7 +243,7 @@ class BrokersListing(Listing):
                 for broker in partition.replicas:
                     if broker not in partition.isr and broker in self.out:
                         self.out[broker] += 1
-        self.keys, self.sick = worst_first([f"broker-{broker}" for broker in sorted(view.brokers)], self._rank)
+        self.order([f"broker-{broker}" for broker in sorted(view.brokers)])
 
     def header(self) -> Line:
         """The columns' titles."""
@@ -260,19 +253,12 @@ class BrokersListing(Listing):
         """The legend: the sign beside a name, and the second number of the column `leads`."""
         return line(("◆", ACCENT), (" controller  ", MUTED), "+n", (" internal partitions", MUTED))
 
-    def row_keys(self) -> list[str]:
-        """Broker tokens: those that need attention first, then by id."""
-        return self.keys
-
-    def exceptions(self) -> list[str]:
-        """Brokers that do not run well: their state, a fault, or a replica out of sync."""
-        return self.keys[: self.sick]
-
     def calm_words(self, keys: Sequence[str]) -> Line:
         """`3 ● up`."""
         return line((f"{len(keys)} ● {'all up' if len(keys) == len(self.keys) else 'up'}", MUTED))
 
-    def _rank(self, key: str) -> int | None:
+    def rank(self, key: str) -> int | None:
+        """Not running, starting or shutting down, with a fault or a replica out of sync."""
         broker = self.view.brokers[int(key.removeprefix("broker-"))]
         name = broker_state(broker)
         if name == "up":

@@ -6,7 +6,7 @@ from itertools import pairwise
 from cluster.view.state import NEVER, ClusterView, ProducerView
 from console.presenters import states
 from console.presenters.formatting import SECOND_US, UNKNOWN, count, duration, rate, resampled, spark
-from console.presenters.list_view import BUILDING, Listing, counted_states, worst_first
+from console.presenters.list_view import BUILDING, WorstFirstListing, counted_states
 from console.presenters.styled_text import ACCENT, ERROR, FAINT, MUTED, STRONG, WARN, Line, Span, line, middle
 from console.presenters.table import TableColumn, layout
 
@@ -26,7 +26,7 @@ PRODUCER_COLUMNS = (
 TRANSACTIONAL_COLUMNS = (*PRODUCER_COLUMNS, TableColumn("transaction", 16, rank=1, grow=2, most=22))
 
 
-class ProducersListing(Listing):
+class ProducersListing(WorstFirstListing):
     """Every producer instance: its acknowledged rate and its errors."""
 
     title = "producers"
@@ -40,26 +40,19 @@ class ProducersListing(Listing):
         self.transactions = {one.producer_id: one for one in view.transactions.values() if one.producer_id >= 0}
         self.now_us = now_us
         self.layout = layout(TRANSACTIONAL_COLUMNS if self.transactions else PRODUCER_COLUMNS, width)
-        self.keys, self.sick = worst_first(list(view.producers), self._rank)
+        self.order(list(view.producers))
 
     def header(self) -> Line:
         """The columns' titles."""
         return self.layout.header()
-
-    def row_keys(self) -> list[str]:
-        """The instances' names: those that need attention first, then in the scenario's order."""
-        return self.keys
-
-    def exceptions(self) -> list[str]:
-        """Producers that cannot send: fenced, dead, frozen."""
-        return self.keys[: self.sick]
 
     def calm_words(self, keys: Sequence[str]) -> Line:
         """`3 ● Running`."""
         names = [self.view.producers[key].state for key in keys]
         return line((counted_states([f"{states.producer(name).glyph} {name}" for name in names]), MUTED))
 
-    def _rank(self, key: str) -> int | None:
+    def rank(self, key: str) -> int | None:
+        """Producers that cannot send: fenced, dead, frozen."""
         return {"Fenced": 0, "Dead": 1, "Paused": 2}.get(self.view.producers[key].state)
 
     def rows(self, key: str) -> tuple[Line]:
