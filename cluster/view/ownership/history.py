@@ -65,11 +65,9 @@ class OwnershipHistory(msgspec.Struct, gc=False):
         if runs and runs[-1] == code:
             return
         self.changes += 1
-        if runs and runs[-2] == at_us:
-            runs[-1] = code
-            return
-        runs += (at_us, code)
-        self.length += 1
+        before = len(runs)
+        _add(runs, at_us, code)
+        self.length += (len(runs) - before) // 2
         if self.length > max(LEAST_RUNS, RUNS_EACH * len(self.runs)):
             self._coarsen(at_us)
 
@@ -195,9 +193,10 @@ def coarsened(runs: list[int], cell_us: int, until_us: int) -> list[int]:
 
 
 def _add(runs: list[int], at_us: int, code: int) -> None:
+    """Begin a run. What lasted no time is left out, and the run before it goes on where the state is the same."""
     if runs and runs[-2] == at_us:
-        runs[-1] = code
-    elif not runs or runs[-1] != code:
+        del runs[-2:]
+    if not runs or runs[-1] != code:
         runs += (at_us, code)
 
 

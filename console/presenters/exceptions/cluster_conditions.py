@@ -37,7 +37,7 @@ def without_leader(facts: ClusterFacts) -> ConditionWords | None:
         return longest_first(head)
     broker = facts.view.brokers[brokers[0]]
     if broker.alive:
-        return longest_first(head, f"broker-{broker.broker} starts")
+        return longest_first(head, f"broker-{broker.broker} {'is frozen' if broker.paused else 'starts'}")
     left_us = new_leader_by_us(facts.view, broker.broker, facts.session_us) - facts.now_us
     return longest_first(head, f"broker-{broker.broker} is fenced within {countdown(left_us)}" if left_us > 0 else "")
 

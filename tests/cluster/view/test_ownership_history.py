@@ -126,3 +126,11 @@ def test_a_barrier_ends_where_it_was_open() -> None:
     for at_us, is_open in ((5, True), (6, True), (9, False), (9, False), (12, True)):
         history.open_or_close(at_us, at_us, is_open=is_open)
     assert [(one.from_us, one.to_us, one.generation) for one in history.barriers] == [(5, 9, 9), (12, NEVER, NEVER)]
+
+
+def test_an_owner_of_no_duration_leaves_one_run() -> None:
+    history = OwnershipHistory()
+    for at_us, code in ((5, OWNED), (9, UNOWNED), (20, OWNED), (20, UNOWNED), (30, OWNED)):
+        history.note("orders-0", at_us, code)
+    assert history.runs == {"orders-0": [5, OWNED, 9, UNOWNED, 30, OWNED]}
+    assert history.length == 3

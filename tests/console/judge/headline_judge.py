@@ -214,13 +214,14 @@ class HeadlineJudge:
 
         def true(match: "re.Match[str]") -> bool:
             right = match["who"] in unled and int(match["more"] or 0) == len(unled) - 1
-            starts = match["starts"] is None or self._broker(int(match["starts"])) == "starting"
+            states = {"starts": "starting", "is frozen": "frozen"}
+            starts = match["alive"] is None or self._broker(int(match["alive"])) == states[match["does"]]
             fenced = match["broker"] is None or self._fenced_within(int(match["broker"]), match["left"])
             return right and starts and fenced
 
         return (
             ((rf"(?P<who>\S+?){MORE} (?:has|have) no live leader"
-             rf"(?: · broker-(?:(?P<starts>\d+) starts|(?P<broker>\d+) is fenced within {LEFT}))?"), true),
+             rf"(?: · broker-(?:(?P<alive>\d+) (?P<does>starts|is frozen)|(?P<broker>\d+) is fenced within {LEFT}))?"), true),
         )  # fmt: skip
 
     def _fenced_within(self, broker: int, left: str) -> bool:
@@ -396,6 +397,7 @@ class HeadlineJudge:
         forms = [
             words,
             re.sub(r"^(stalled|processing) (.+)$", r"last poll \2 ago: \1; joins inside poll()", words),
+            re.sub(r"^last poll (.+) ago, (stalled|processing)$", r"last poll \1 ago: \2; joins inside poll()", words),
             words.replace(", notified", ": notified"),
             re.sub(r", (session ends|its session)", r": \1", words),
         ]
