@@ -221,7 +221,8 @@ class HeadlineJudge:
 
         return (
             ((rf"(?P<who>\S+?){MORE} (?:has|have) no live leader"
-             rf"(?: · broker-(?:(?P<alive>\d+) (?P<does>starts|is frozen)|(?P<broker>\d+) is fenced within {LEFT}))?"), true),
+             r"(?: · broker-(?:(?P<alive>\d+) (?P<does>starts|is frozen)"
+             rf"|(?P<broker>\d+) is fenced within {LEFT}))?"), true),
         )  # fmt: skip
 
     def _fenced_within(self, broker: int, left: str) -> bool:
