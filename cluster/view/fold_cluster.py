@@ -285,6 +285,8 @@ def log_truncated(view: ClusterView, event: e.LogTruncated) -> None:
         partition.transactions.endangered(event.at_us)
     if event.broker == partition.taken_by:  # it has no successor: its log is still the partition's
         partition.high_watermark = min(partition.high_watermark, event.offset)
+        if partition.transactions is not None:
+            partition.transactions.fallen_to(partition.high_watermark)
         partition.log_end, partition.bytes, partition.appended = event.offset, event.bytes, event.appended
     broker = f"broker-{event.broker}"
     words = f"{broker} truncated {event.partition} from {event.log_end} to {event.offset}"

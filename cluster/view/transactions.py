@@ -71,8 +71,12 @@ class PartitionTransactions(msgspec.Struct, gc=False):
         self.safe = (0, at_us)
 
     def taken_over(self, log_end: int, high_watermark: int) -> None:
-        """Apply a new leader: markers above its own high watermark are undecided."""
+        """Apply a new leader's log."""
         self.cut(log_end)
+        self.fallen_to(high_watermark)
+
+    def fallen_to(self, high_watermark: int) -> None:
+        """Apply a high watermark that fell: markers above it are undecided."""
         self.index.undecided = {
             marker: ended.first_offset for marker, ended in self.ended.items() if marker >= high_watermark
         }

@@ -85,7 +85,7 @@ class TransactionContext:
             if ends and transaction.written is not record:
                 return
             transaction.make_late(record)
-            later.emit(state_changed(record, self.broker))
+            later.emit(state_changed(transaction.metadata, self.broker))
             if ends:
                 self.write_markers(transaction, later)
             else:  # else its retry ends the next transaction without markers

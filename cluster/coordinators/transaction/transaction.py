@@ -174,8 +174,14 @@ class Transaction:
             self.failed_epoch_fence = False
 
     def make_late(self, written: TransactionMetadata) -> None:
-        """Make a dropped record, committed after all, the metadata, until a pending later one is committed."""
-        self.metadata = written
+        """Make a dropped record, committed after all, the metadata, until a pending later one is committed.
+
+        The epoch that a failed fence has raised meanwhile stays raised: the record is older than the fence.
+        """
+        now = self.metadata
+        older = written.producer_id == now.producer_id and written.epoch < now.epoch
+        fenced = self.failed_epoch_fence and older
+        self.metadata = replace(written, epoch=now.epoch, last_epoch=now.last_epoch) if fenced else written
         if self.awaiting_markers:
             self.pending, self.awaiting_markers = None, False
         if written.state in (_S.PREPARE_COMMIT, _S.PREPARE_ABORT):

@@ -4,6 +4,7 @@ import pytest
 
 from cluster import events as e
 from cluster.view import ledger
+from cluster.view.fold import HANDLERS
 from cluster.view.placements import Run, note_run
 from cluster.view.state import ClusterView, PartitionView
 from tests.support.log_events import appended, crashed, folded, taken
@@ -68,6 +69,27 @@ def test_a_follower_has_the_markers_behind_the_records_that_a_crash_took() -> No
     history = (*REWRITTEN[:-1], marker, crashed(1, 5, 10))
     assert folded(*history, taken(2, 3, 10)) == [(0, 9, "p-1", 100)]
     assert folded(*history, taken(2, 3, 20)) == [(0, 20, "p-1", 0)]
+
+
+def test_a_crash_that_takes_a_marker_holds_readers_back_again() -> None:
+    """Seed 275: the log that is left has records of a transaction, and no marker, whatever a follower has."""
+    view = ClusterView()
+    partition = view.partitions["orders-0"] = PartitionView("orders-0", "orders", 0)
+    first, marker = (
+        e.RecordsAppended(
+            partition="orders-0", base_offset=offset, count=count, bytes=0, producer="", producer_id=7, epoch=0,
+            base_sequence=-1, first_serial=-1, leader_epoch=0, transactional=True, marker=kind,
+        ) for offset, count, kind in ((3, 4, ""), (9, 1, "COMMIT"))
+    )  # fmt: skip
+    high = e.HighWatermarkAdvanced(partition="orders-0", leader_epoch=0, offset=10)
+    for event in (taken(1, 0, 3), first, marker, high):
+        HANDLERS[type(event)](view, event)
+    assert partition.last_stable_offset == partition.high_watermark == 10
+    HANDLERS[e.LogTruncated](view, crashed(1, 8, 10))
+    assert (partition.last_stable_offset, partition.high_watermark) == (3, 8)
+    HANDLERS[e.LeadershipTaken](view, taken(2, 1, 10, 0))
+    HANDLERS[e.HighWatermarkAdvanced](view, e.HighWatermarkAdvanced(partition="orders-0", leader_epoch=1, offset=10))
+    assert partition.last_stable_offset == 10
 
 
 def test_what_no_log_holds_is_forgotten_at_the_next_crash() -> None:

@@ -4,7 +4,7 @@ import re
 
 from console.presenters.styled_text import Line, plain
 from tests.console.judge.grammar import Verdict
-from tests.console.judge.raster_books import RasterBook
+from tests.console.judge.raster_books import RasterBook, Stretch
 from tests.console.judge.spoken import instant, stopped_says
 
 HEIGHTS = " ▁▂▃▄▅▆▇█"
@@ -104,21 +104,21 @@ class RasterJudge:
             self.verdict.claim(not state and match["name"] in names, self.place, f"false claim: {text!r}")
             return
         seen = self.book.seen(match["name"], from_us, to_us)
+        right = match["name"] in names and any(self._told(match, one, from_us, state, owners) for one in seen)
+        self.verdict.claim(right, self.place, f"false claim: {text!r}, {seen}, {state}")
+
+    def _told(self, match: "re.Match[str]", one: Stretch, from_us: int, state: str, owners: set[str]) -> bool:
+        """Whether a cell's words are those of this stretch; several may begin within the tenth of a second told."""
         what = {"unowned, before it": {"unowned"}, "moving away from": {"moving"}, "owned by": {"owned", "several"}}
-        stretches = self.book.stretches.get(match["name"], [])
-        one = next(
-            (one for one in seen if _cut(one.at_us) == instant(match["from"]) and one.state in what[match["what"]]),
-            None,
-        )
-        if one is None or match["name"] not in names:
-            self.verdict.claim(False, self.place, f"false claim: {text!r}, {seen}")
-            return
+        if _cut(one.at_us) != instant(match["from"]) or one.state not in what[match["what"]]:
+            return False
+        stretches = self.book.stretches[match["name"]]
         place = stretches.index(one) + 1
-        end = instant(match["to"]) == _cut(stretches[place].at_us) if match["to"] != "now" else place == len(stretches)
+        last = place == len(stretches)
+        end = last if match["to"] == "now" else not last and instant(match["to"]) == _cut(stretches[place].at_us)
         worst = one.state == state or (state == "several" and one.state == "owned")
         generation = self.book.generation_at(max(one.at_us, from_us)) == int(match["number"])
-        right = end and worst and generation and one.owner == match["who"] and one.owner in owners
-        self.verdict.claim(right, self.place, f"false claim: {text!r}, {one}, {state}")
+        return end and worst and generation and one.owner == match["who"] and one.owner in owners
 
 
 DIFFERENCE = re.compile(

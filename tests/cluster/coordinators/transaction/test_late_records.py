@@ -11,7 +11,8 @@ from cluster.coordinators.records import TransactionMetadata
 from cluster.coordinators.transaction.context import RETRY_COMPLETION_US
 from cluster.events import TransactionStateChanged
 from cluster.protocol.errors import ErrorCode
-from tests.support.transaction_coordinator_driver import EPOCH, ID, SECOND_US, Desk, S
+from cluster.protocol.transaction_messages import AddPartitionsToTxnRequest
+from tests.support.transaction_coordinator_driver import EPOCH, ID, PRODUCER_ID, SECOND_US, Desk, S
 
 NONE, CONCURRENT = ErrorCode.NONE, ErrorCode.CONCURRENT_TRANSACTIONS
 
@@ -178,3 +179,23 @@ def test_an_expiration_that_is_committed_late_takes_the_id_away() -> None:
     assert ID not in desk.coordinator.transactions
     assert isinstance(desk.emitted[-1], TransactionStateChanged)
     assert desk.emitted[-1].state == "Dead"
+
+
+def test_a_late_start_leaves_the_epoch_that_a_failed_fence_has_raised() -> None:
+    """Seed 143: the record of AddPartitionsToTxn was committed behind the fence, and took the raised epoch back."""
+    desk = Desk(1)
+    desk.given(S.ONGOING)
+    adds = AddPartitionsToTxnRequest(ID, PRODUCER_ID, EPOCH, ("payments-0",))
+    added = _timed_out(desk, lambda desk: desk.ask(adds))
+    desk.append_error = ErrorCode.COORDINATOR_NOT_AVAILABLE
+    desk.now_us += SECOND_US
+    desk.run(desk.coordinator.scan_timeouts(desk.now_us))
+    assert desk.metadata.epoch == EPOCH + 1
+    assert added.late is not None
+    desk.append_error = NONE
+    desk.run(added.late())
+    assert (desk.metadata.epoch, desk.metadata.partitions[-1]) == (EPOCH + 1, "payments-0")
+    assert isinstance(desk.emitted[-1], TransactionStateChanged)
+    assert desk.emitted[-1].epoch == EPOCH + 1
+    desk.run(desk.coordinator.scan_timeouts(desk.now_us))
+    assert (desk.state(), desk.metadata.epoch) == (S.PREPARE_ABORT, EPOCH + 1)
