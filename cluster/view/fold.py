@@ -9,6 +9,7 @@ from cluster.view import (
     fold_consumer_groups,
     fold_groups,
     fold_positions,
+    fold_producers,
     fold_rollouts,
     fold_transactions,
 )
@@ -21,6 +22,7 @@ SECOND_US: Final = 1_000_000
 
 _MODULES = (
     fold_cluster,
+    fold_producers,
     fold_groups,
     fold_consumer_groups,
     fold_clients,
