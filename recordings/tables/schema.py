@@ -206,7 +206,7 @@ def unit_of(column: Column) -> str:
 
 DICTIONARY_HEAD = """# Data dictionary
 
-Written by `python -m recordings.tables.schema docs/data-dictionary.md` from the structs in `cluster/events.py`; a test
+Written by `python -m recordings.tables.schema docs/data-dictionary.md` from the structs in `cluster/events/`; a test
 holds the two equal. `flightdeck export` writes each table as Parquet under `tables/<table>/`, one file for each
 flight.
 

@@ -91,7 +91,7 @@ BREACHES: tuple[tuple[Checker, str, str], ...] = (
         "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from cluster.broker.broker import Broker  # !",
     ),
     (layers.check_direction, "cluster/broker/broker.py", "import cluster.simulation  # !"),
-    (layers.check_direction, "cluster/events.py", "from cluster.coordinators.group.group import Group  # !"),
+    (layers.check_direction, "cluster/events/event.py", "from cluster.coordinators.group.group import Group  # !"),
     (layers.check_libraries, "cluster/network/network.py", "import trio  # !"),
     (layers.check_libraries, "recordings/flights/rerun.py", "from trio import run  # !"),
     (layers.check_libraries, "recordings/journal/playback.py", "from textual.app import App  # !"),

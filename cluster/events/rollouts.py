@@ -1,0 +1,54 @@
+"""Rollouts and autoscaled groups."""
+
+from cluster.events.event import Event
+
+
+class RolloutStarted(Event, frozen=True, kw_only=True):
+    """The members of a group, or the brokers, begin to be replaced; the limits are numbers of processes.
+
+    `workload`: `deployment`, `statefulset` or `brokers`; `target`: the group, or `brokers`. `replaced`: who is to be
+    replaced; `ready`: who of them is ready now; `names`: the processes that are there in the end.
+    """
+
+    target: str
+    workload: str
+    max_unavailable: int
+    max_surge: int
+    replaced: tuple[str, ...]
+    ready: tuple[str, ...]
+    names: tuple[str, ...]
+
+
+class RolloutAdvanced(Event, frozen=True, kw_only=True):
+    """A rollout asks processes to stop, and starts others; of one name in both it starts when it has stopped.
+
+    `replicas` and the limits as they are now: a group can be scaled meanwhile. `awaits_isr`: with a replica out of sync
+    it would not have gone on.
+    """
+
+    target: str
+    workload: str
+    stops: tuple[str, ...]
+    starts: tuple[str, ...]
+    replicas: int
+    max_unavailable: int
+    max_surge: int
+    awaits_isr: bool = False
+
+
+class GroupAutoscaled(Event, frozen=True, kw_only=True):
+    """A group's autoscaler gives the command to scale it; `desired`: what its lag asks for, `to`: what it may have."""
+
+    group: str
+    lag: int
+    desired: int
+    members: int
+    to: int
+
+
+class RolloutEnded(Event, frozen=True, kw_only=True):
+    """A rollout is over; `how`: `complete` (all are replaced and ready), `ended` (a command), `superseded`."""
+
+    target: str
+    workload: str
+    how: str
