@@ -21,7 +21,7 @@ from console.presenters.raster.listing import (
     cell_words,
     label_width,
 )
-from console.presenters.raster.picture import WIDTH, Picture, RasterSubject, svg_of, text_of
+from console.presenters.raster.picture import ROWS, WIDTH, Picture, RasterSubject, svg_of, text_of
 from console.presenters.styled_text import MUTED, Line, line
 from console.screens.flight_screen import NO_RASTER, FlightScreen, ListFactory
 from console.themes import PRINT_HUES
@@ -158,11 +158,13 @@ class RasterScreen(FlightScreen):
         return flight.view.groups.get(self.group)
 
     def _room(self, flight: Flight, group: GroupView) -> int:
-        """The rows of partitions: all partitions if they fit, else what the poll loops leave."""
+        """The rows of partitions: all partitions if they fit or are few, else what the poll loops leave."""
+        partitions = sum(len(flight.view.partitions_by_topic.get(topic, ())) for topic in group.topics)
+        if partitions <= ROWS:  # shared rows hide the owners' letters: these scroll
+            return partitions
         if self.other:
             return max(FEWEST, (self.board.size.height - CELL_LINES) // 2 - AROUND)
         height = self.board.size.height - (CELL_LINES if self.board.size.height >= TALL_BOARD else 2) - AROUND
-        partitions = sum(len(flight.view.partitions_by_topic.get(topic, ())) for topic in group.topics)
         if partitions < height:
             return partitions
         members = sum(1 for member in flight.view.members.values() if member.group == group.group)
