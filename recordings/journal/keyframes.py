@@ -13,6 +13,7 @@ before it begins there, and a fold that passes a keyframe compares it with its v
 import hashlib
 from bisect import bisect_right, insort
 from functools import cache
+from itertools import chain
 from pathlib import Path
 from types import ModuleType
 
@@ -199,11 +200,12 @@ def fingerprint() -> str:
 
 
 def fold_files() -> list[Path]:
-    """The files of the fold: cluster/view, the modules that it imports, and those that make old events new."""
-    imported = (events, offset_ranges, rebalance_causes, record_batch, transaction_index, units)
+    """The files of the fold: cluster/view, what it imports, and those that make old events new."""
+    imported = (offset_ranges, rebalance_causes, record_batch, transaction_index, units)
     upgrading = (catalogue, command_kinds, forms, upgrade)
     files = [_source_of(module) for module in (*imported, *upgrading)]
-    return [*files, *sorted(Path(str(view.__file__)).parent.rglob("*.py"))]
+    packages = [sorted(Path(str(package.__file__)).parent.rglob("*.py")) for package in (events, view)]
+    return [*files, *chain.from_iterable(packages)]
 
 
 def _source_of(module: ModuleType) -> Path:
