@@ -20,6 +20,7 @@ from cluster.view import ClusterView, fold
 from console.flight import INVARIANT_BROKEN
 from console.flight_clock import BUILDING, ENDED, FAILED, LIVE, PAUSED, FlightClock
 from console.live_flight import FlightRequest, Setting
+from console.presenters.producers.limits import ProducerConfigs, configs_of
 from console.refused_commands import RefusedCommands
 
 if TYPE_CHECKING:
@@ -73,6 +74,7 @@ class Bridge:
         self.input_error = ""  # why the scenario cannot be flown
         self.notice = ""  # a message to show once
         self.broker_session_us: int | None = None  # until the scenario is loaded
+        self.producer_configs: ProducerConfigs = {}
         self._wake: Callable[[], object] = bool  # a no-op until `start`
         self._thread: threading.Thread | None = None
         self._stopping = False
@@ -264,6 +266,7 @@ class Bridge:
             return None
         self._plan = plan
         self.names, self.broker_session_us = plan.spec.names(), plan.spec.broker_session_us
+        self.producer_configs = configs_of(plan.spec)
         self.title = f"{plan.scenario} · seed {plan.settings.seed}"
         return plan
 

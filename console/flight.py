@@ -12,6 +12,7 @@ from cluster.events import Event
 from cluster.view import ClusterView
 from cluster.view.state import LogEntry
 from console.flight_clock import BUILDING, ENDED, FAILED, PAUSED, FlightClock
+from console.presenters.producers.limits import ProducerConfigs
 from console.refused_commands import RefusedCommands
 
 READ_ONLY = "a recording is read-only"
@@ -45,6 +46,10 @@ class Source(Protocol):
     @property
     def broker_session_us(self) -> int | None:
         """`broker.session.timeout.ms` in µs; None until the scenario is loaded."""
+
+    @property
+    def producer_configs(self) -> ProducerConfigs:
+        """The configuration of each producer instance; empty until the scenario is loaded."""
 
     @property
     def clock(self) -> FlightClock:

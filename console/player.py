@@ -20,6 +20,7 @@ from cluster.view.state import LogEntry
 from console.flight import READ_ONLY
 from console.flight_clock import ENDED, LIVE, PAUSED, FlightClock
 from console.presenters.formatting import clock
+from console.presenters.producers.limits import configs_of
 from console.refused_commands import RefusedCommands
 from recordings.bounded_files import RecordingError
 from recordings.journal.format import Header
@@ -60,6 +61,7 @@ class Player:
         self._spec, unreadable = _spec(header)
         self.names = self._spec.names() if self._spec is not None else Names()
         self.broker_session_us = self._spec.broker_session_us if self._spec is not None else None
+        self.producer_configs = configs_of(self._spec) if self._spec is not None else {}
         self.warnings = [*self.playback.recording.warnings, *([unreadable] if unreadable else [])]
         self.notice = "\n".join(self.warnings)
         self.input_error = ""  # why the recording cannot be read on

@@ -11,7 +11,7 @@ from typing import Any
 from cluster.view.delivery import FATES, fates
 from cluster.view.fold_groups import stopped_partition_us
 from cluster.view.rebalances import ConsumerGroupView
-from cluster.view.state import NEVER, ClusterView, GroupView, MemberView
+from cluster.view.state import NEVER, ClusterView, GroupView, MemberView, ProducerView
 
 Document = dict[str, Any]
 
@@ -223,7 +223,12 @@ def _brokers(view: ClusterView) -> Document:
     }
 
 
-def _producers(view: ClusterView) -> Document:
+def oldest_batch_us(producer: ProducerView) -> int:
+    """When the oldest batch without an outcome was opened; NEVER without one."""
+    return min((batches[0].opened_us for batches in producer.open_batches.values()), default=NEVER)
+
+
+def _producers(view: ClusterView, now_us: int) -> Document:
     return {
         producer.producer: {
             "state": producer.state,
@@ -236,6 +241,8 @@ def _producers(view: ClusterView) -> Document:
             "producer_id": producer.producer_id,
             "epoch": producer.epoch,
             "buffered_bytes": producer.buffered_bytes,
+            "requests_in_flight": len(producer.in_flight),
+            "oldest_batch_ms": _ms(now_us - oldest_us) if (oldest_us := oldest_batch_us(producer)) != NEVER else 0,
         }
         for producer in view.producers.values()
     }
@@ -313,7 +320,7 @@ ROOTS: dict[str, Callable[[ClusterView, int], Any]] = {
     "topics": lambda view, _: _topics(view),
     "partitions": lambda view, _: _partitions(view),
     "brokers": lambda view, _: _brokers(view),
-    "producers": lambda view, _: _producers(view),
+    "producers": _producers,
     "transactions": _transactions,
     "delivery": lambda view, _: _delivery(view),
 }

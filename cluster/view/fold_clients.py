@@ -4,7 +4,7 @@ from typing import Final
 
 from cluster import events as e
 from cluster.config import parse_rate
-from cluster.view import ledger
+from cluster.view import fold_producers, ledger
 from cluster.view.fold_cluster import note, note_of
 from cluster.view.fold_table import FoldTable
 from cluster.view.state import ACTIVITY_US, NEVER, ActivitySpan, ClusterView, GroupView, MemberView, ReaderView
@@ -361,6 +361,7 @@ TIMEOUTS = {
 @FOLD.handles(e.SettingChanged)
 def setting_changed(view: ClusterView, event: e.SettingChanged) -> None:
     note(view, event, "member", event.scope, f"set {event.scope} {event.key} {event.value}")
+    fold_producers.configured(view, event)
     if event.effect != "now":
         return  # a starting process is declared again
     group, topic = view.groups.get(event.scope), view.topics.get(event.scope)

@@ -18,6 +18,8 @@ from cluster.view.transactions import PartitionTransactions, TransactionView
 from cluster.view.votes import AssignorVote
 
 NEVER: Final = -1
+UNSENT: Final = -1  # of a batch: no request has carried it; RETRIES: it waits for the next one
+RETRIES: Final = 0
 ACTIVITY_US: Final = 120_000_000  # the kept history of a member's activity and heartbeats
 
 
@@ -106,10 +108,34 @@ class PartitionView(msgspec.Struct, gc=False):
         return self.transactions.index.last_stable_offset(self.high_watermark, self.log_start)
 
 
+class OpenBatch(msgspec.Struct, gc=False):
+    """A batch without an outcome: neither acknowledged nor failed.
+
+    `request`: the number of the request in flight that carries it; UNSENT before the first one, RETRIES between two.
+    """
+
+    opened_us: int
+    request: int = UNSENT
+
+
+class RequestInFlight(msgspec.Struct, gc=False):
+    """A Produce request without a response; `batches`: how many of its batches have no outcome.
+
+    A request is forgotten with its last batch: of one whose batches have all expired no event says when it ends.
+    """
+
+    broker: int
+    sent_us: int
+    batches: int
+
+
 class ProducerView(msgspec.Struct, gc=False):
     """A producer instance; `sent`, `acked` and `failed` count records, `retries` batches.
 
-    `failures`: error → records that failed for it.
+    `failures`: error → records that failed for it. `waits_since_us`: since then a batch waits and none was
+    acknowledged; NEVER while no batch waits. `open_batches`: partition → its batches, oldest first. `in_flight`: number
+    of the request → the request, oldest first. `settings`: keys that `set` has changed and that its process has read;
+    `next_settings`: all that `set` has changed.
     """
 
     producer: str
@@ -129,6 +155,11 @@ class ProducerView(msgspec.Struct, gc=False):
     buffered_bytes: int = 0
     last_error: str = ""
     acked_series: Series = msgspec.field(default_factory=Series)
+    waits_since_us: int = NEVER
+    open_batches: dict[str, list[OpenBatch]] = {}
+    in_flight: dict[int, RequestInFlight] = {}
+    settings: dict[str, str] = {}
+    next_settings: dict[str, str] = {}
 
 
 class ActivitySpan(msgspec.Struct, gc=False):

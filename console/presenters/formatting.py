@@ -8,6 +8,7 @@ from cluster.view.document import partition_order
 SECOND_US = 1_000_000
 UNKNOWN = "–"
 _STEPS = ((1_000_000_000, "G"), (1_000_000, "M"), (1_000, "k"))
+BYTES = {"GiB": 1 << 30, "MiB": 1 << 20, "KiB": 1 << 10, "B": 1}
 EIGHTHS = " ▏▎▍▌▋▊▉█"
 LEVELS = "▁▂▃▄▅▆▇█"
 
@@ -40,6 +41,13 @@ def duration(us: float) -> str:
     if minutes < 60:
         return f"{minutes}:{seconds:02}"
     return f"{minutes // 60}:{minutes % 60:02}:{seconds:02}"
+
+
+def memory(number: int) -> str:
+    """Bytes in binary units, cut: `0 B`, `16 KiB`, `31.9 MiB`."""
+    unit = next((name for name, size in BYTES.items() if number >= size), "B")
+    tenths = 10 * number // BYTES[unit]
+    return f"{tenths // 10} {unit}" if tenths >= 1_000 or not tenths % 10 else f"{tenths / 10:.1f} {unit}"
 
 
 def partition_seconds(us: int) -> str:

@@ -222,7 +222,8 @@ class FlightScreen(Screen[None]):
         """The worst exception of the cluster; None before there is a cluster."""
         if not flight.view.brokers:
             return None
-        return headline(flight.view, flight.now_us, flight.source.broker_session_us)
+        source = flight.source
+        return headline(flight.view, flight.now_us, source.broker_session_us, source.producer_configs)
 
     def _notice(self) -> Line:
         """The warning in place of the headline: a failure, or a console that lags behind."""

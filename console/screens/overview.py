@@ -37,13 +37,13 @@ class OverviewScreen(FlightScreen):
             "groups": lambda width: GroupsListing(view, now_us, width),
             "topics": lambda width: TopicsListing(view, width),
             "brokers": lambda width: BrokersListing(view, width),
-            "producers": lambda width: ProducersListing(view, now_us, width),
+            "producers": lambda width: ProducersListing(view, now_us, width, flight.source.producer_configs),
             "events": lambda width: EventLogListing(view, width),
             "faults": lambda width: ActiveFaultsListing(view, now_us, width),
         }
 
     def arrangement(self, width: int) -> Arrangement:
-        """Brokers beside producers on wide terminals; events beside faults while a fault is active."""
+        """Brokers beside producers on the widest terminals; events beside faults while a fault is active."""
         last = [PanelSlot("events")]
         if self.board.panels["faults"].display:
             if width < WIDE:
@@ -53,7 +53,7 @@ class OverviewScreen(FlightScreen):
         if width >= WIDEST:
             return [*top, [PanelSlot("brokers", 2), PanelSlot("producers", 3)], last]
         if width >= WIDE:
-            return [*top, [PanelSlot("brokers"), PanelSlot("producers")], last]
+            return [*top, [PanelSlot("brokers")], [PanelSlot("producers")], last]
         return [[PanelSlot(name)] for name in (*KINDS, "events")]
 
     def size_hint(self, panel: Panel, listing: Listing) -> SizeHint:

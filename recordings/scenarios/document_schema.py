@@ -56,7 +56,7 @@ SHAPE: dict[str, Any] = {
     "brokers": ByName("broker", {"up": False, "state": "", "controller": False, "leaders": 0, "coordinator_of": []}),
     "producers": ByName("producer", {
         "state": "", "sent": 0, "acked": 0, "failed": 0, "retries": 0, "requests": 0, "batches": 0, "producer_id": 0,
-        "epoch": 0, "buffered_bytes": 0,
+        "epoch": 0, "buffered_bytes": 0, "requests_in_flight": 0, "oldest_batch_ms": 0,
     }),
     "transactions": ByName("transaction", {
         "state": "", "producer_id": 0, "epoch": 0, "begun": 0, "committed": 0, "aborted": 0, "fenced": 0, "open_ms": 0,

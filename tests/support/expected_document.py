@@ -24,6 +24,7 @@ from tests.support.expected_delivery import FATES, Fates
 from tests.support.expected_transactions import LogFacts, log_facts, transactions
 from tests.support.group_recorder import AnyGroupAsOf, ConsumerGroupAsOf
 from tests.support.independent_recorder import IndependentRecorder
+from tests.support.producer_requests import produce_requests
 from tests.support.unpacked_logs import batches_of
 
 Document = dict[str, Any]
@@ -299,6 +300,9 @@ class Truth:
 
     def _producer(self, producer: Producer) -> Document:
         counters = self.recorder.counters[producer.name]
+        carried = [batches for _, batches in produce_requests(producer)]
+        opened_us = [batch.created_us for batches in carried for batch in batches if not batch.over]
+        opened_us += [batch.created_us for queue in producer.accumulator.queues.values() for batch in queue]
         return {
             "state": producer.state,
             "sent": counters.sent,
@@ -310,6 +314,8 @@ class Truth:
             "producer_id": producer.sender.producer_id,
             "epoch": producer.sender.epoch,
             "buffered_bytes": producer.config.buffer_memory - producer.accumulator.free_bytes,
+            "requests_in_flight": sum(any(not batch.over for batch in batches) for batches in carried),
+            "oldest_batch_ms": (self.simulation.timeline.now_us - min(opened_us)) // 1_000 if opened_us else 0,
         }
 
     # --- what became of every record --------------------------------------------------------------------------------

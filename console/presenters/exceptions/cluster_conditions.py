@@ -1,12 +1,14 @@
 """Conditions of partitions, brokers, transactions and producers. Each finds its words, or nothing."""
 
 from cluster.view.brokers import BrokerView
-from cluster.view.state import PartitionView
+from cluster.view.state import NEVER, PartitionView
 from cluster.view.transactions import TransactionView, is_hanging
 from console.presenters.coordinator_status import new_leader_by_us
 from console.presenters.exceptions.facts import ClusterFacts, ConditionWords, and_more, longest_first
 from console.presenters.formatting import countdown, duration
 from console.presenters.overview import broker_state
+from console.presenters.producers.limits import limits_of
+from console.presenters.producers.table import still_us
 from console.presenters.transactions import ONGOING, left_of_timeout_us
 
 DOWN_STATES = {"down": "is down", "silent": "is down", "frozen": "is frozen"}
@@ -144,6 +146,22 @@ def stuck_transaction(facts: ClusterFacts) -> ConditionWords | None:
         f"{head} by {oldest.transactional_id}, {ending}",
         f"{head}, {ending}",
     ))  # fmt: skip
+
+
+def still_producer(facts: ClusterFacts) -> ConditionWords | None:
+    """The running producer whose batches have waited longest without an acknowledgement."""
+    still = [
+        (still_us(one, facts.now_us, limits_of(facts.view, facts.configs, one)), one)
+        for one in facts.view.producers.values()
+        if one.waits_since_us != NEVER
+    ]
+    waiting = sorted((pair for pair in still if pair[0]), key=lambda pair: -pair[0])
+    if not waiting:
+        return None
+    longest_us, first = waiting[0]
+    stands = "stands" if len(waiting) == 1 else "stand"
+    head = f"{and_more([one.producer for _, one in waiting])} {stands} still: no acknowledgement for"
+    return longest_first(f"{head} {duration(longest_us)}", f"last error {first.last_error}" if first.last_error else "")
 
 
 def fenced_producer(facts: ClusterFacts) -> ConditionWords | None:

@@ -4,6 +4,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 from cluster.view.state import ClusterView, GroupView, PartitionView
+from console.presenters.producers.limits import ProducerConfigs
 
 
 class PartitionHealth(NamedTuple):
@@ -27,8 +28,10 @@ class ConditionWords(NamedTuple):
 class ClusterFacts:
     """A view at an instant; `session_us` is broker.session.timeout.ms in µs, if known."""
 
-    def __init__(self, view: ClusterView, now_us: int, session_us: int | None) -> None:
-        self.view, self.now_us, self.session_us = view, now_us, session_us
+    def __init__(
+        self, view: ClusterView, now_us: int, session_us: int | None, configs: ProducerConfigs | None = None
+    ) -> None:
+        self.view, self.now_us, self.session_us, self.configs = view, now_us, session_us, configs or {}
 
     @cached_property
     def partitions(self) -> PartitionHealth:

@@ -7,6 +7,7 @@ from cluster.view.state import ClusterView
 from console.presenters.exceptions import cluster_conditions as cluster
 from console.presenters.exceptions import group_conditions as group
 from console.presenters.exceptions.facts import ClusterFacts, ConditionWords
+from console.presenters.producers.limits import ProducerConfigs
 from console.presenters.styled_text import EMPTY, ERROR, MOVING, MUTED, OK, WARN, Line, cut, length, line
 
 GLYPH, GAP = 2, 2  # cells of the sign, and between the breadcrumb and the headline
@@ -28,6 +29,7 @@ RANKING = (
     Condition("partitions below min.insync.replicas", ERROR, cluster.below_minimum),
     Condition("hanging transaction", ERROR, cluster.hanging_transaction),
     Condition("group waits for a member that stands still", WARN, group.waits_for_unable),
+    Condition("producer stands still", WARN, cluster.still_producer),
     Condition("transaction holds readers back", WARN, cluster.stuck_transaction),
     Condition("member is silent", WARN, group.silent_member),
     Condition("poll() is late", WARN, group.late_poll),
@@ -49,9 +51,11 @@ class Headline(NamedTuple):
     forms: tuple[str, ...]
 
 
-def headline(view: ClusterView, now_us: int, session_us: int | None) -> Headline:
+def headline(
+    view: ClusterView, now_us: int, session_us: int | None, configs: ProducerConfigs | None = None
+) -> Headline:
     """The first condition of the ranking that holds; the state of a calm cluster without one."""
-    facts = ClusterFacts(view, now_us, session_us)
+    facts = ClusterFacts(view, now_us, session_us, configs)
     for condition in RANKING:
         finding = condition.find(facts)
         if finding is not None:

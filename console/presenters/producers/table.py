@@ -1,29 +1,56 @@
-"""The overview's table of producers: acknowledged rate, errors, transaction."""
+"""The overview's table of producers: acknowledged rate, clocks, errors, transaction."""
 
+import math
+from collections import Counter
 from collections.abc import Sequence
 from itertools import pairwise
 
+from cluster.view.document import oldest_batch_us
 from cluster.view.state import NEVER, ClusterView, ProducerView
 from console.presenters import states
-from console.presenters.formatting import SECOND_US, UNKNOWN, count, duration, rate, resampled, spark
+from console.presenters.formatting import (
+    BYTES,
+    SECOND_US,
+    UNKNOWN,
+    count,
+    duration,
+    memory,
+    rate,
+    resampled,
+    setting,
+    spark,
+)
 from console.presenters.list_view import BUILDING, WorstFirstListing, counted_states
-from console.presenters.styled_text import ACCENT, ERROR, FAINT, MUTED, STRONG, WARN, Line, Span, line, middle
+from console.presenters.producers.limits import ProducerConfigs, ProducerLimits, limits_of
+from console.presenters.styled_text import ACCENT, ERROR, FAINT, MUTED, PLAIN, STRONG, WARN, Line, Span, line, middle
 from console.presenters.table import TableColumn, layout
 
 TREND_SECONDS = 60
+STANDS_STILL_US = 5 * SECOND_US  # a running producer stands still when nothing was acknowledged for so long
 
 PRODUCER_COLUMNS = (
-    TableColumn("producer", 11, grow=1, most=20),
+    TableColumn("producer", 10, grow=1, most=20),
     TableColumn("state", 9),
-    TableColumn("acked/s", 7, right=True),
-    TableColumn("last minute", 11, rank=5, grow=1, most=20),
-    TableColumn("acked", 6, right=True, rank=4),
+    TableColumn("acked/s", 7, rank=1, right=True),
+    TableColumn("in flight", 9, rank=2, right=True),
+    TableColumn("oldest request", 14, rank=3),
+    TableColumn("oldest batch", 13),
+    TableColumn("buffer", 11, rank=5, right=True),
     TableColumn("failed", 6, right=True),
-    TableColumn("retries", 7, right=True, rank=2),
-    TableColumn("last error", 12, rank=3, grow=3),
+    TableColumn("retries", 7, right=True, rank=6),
+    TableColumn("last minute", 11, rank=8, grow=1, most=20),
+    TableColumn("acked", 6, right=True, rank=7),
+    TableColumn("last error", 19, grow=3),
 )
+"""Batches that wait and what failed stay when the table is narrow; trends and totals go first."""
 
-TRANSACTIONAL_COLUMNS = (*PRODUCER_COLUMNS, TableColumn("transaction", 16, rank=1, grow=2, most=22))
+TRANSACTIONAL_COLUMNS = (
+    *PRODUCER_COLUMNS[:-1],
+    PRODUCER_COLUMNS[-1]._replace(width=15),
+    TableColumn("transaction", 16, rank=4, grow=2, most=22),
+)
+TREND, ERRORS = 9, 11
+CLOCKED = ("Running", "Paused")
 
 
 class ProducersListing(WorstFirstListing):
@@ -32,9 +59,10 @@ class ProducersListing(WorstFirstListing):
     title = "producers"
     vacant = line(("this scenario declares no producer", MUTED))
 
-    def __init__(self, view: ClusterView, now_us: int, width: int) -> None:
+    def __init__(self, view: ClusterView, now_us: int, width: int, configs: ProducerConfigs | None = None) -> None:
         super().__init__(width)
         self.view = view
+        self.configs = configs or {}
         if not view.brokers:
             self.vacant = BUILDING
         self.transactions = {one.producer_id: one for one in view.transactions.values() if one.producer_id >= 0}
@@ -52,27 +80,43 @@ class ProducersListing(WorstFirstListing):
         return line((counted_states([f"{states.producer(name).glyph} {name}" for name in names]), MUTED))
 
     def rank(self, key: str) -> int | None:
-        """Producers that cannot send: fenced, dead, frozen."""
-        return {"Fenced": 0, "Dead": 1, "Paused": 2}.get(self.view.producers[key].state)
+        """Producers that are fenced, stand still, or whose process is dead or frozen."""
+        producer = self.view.producers[key]
+        if self._still_us(producer):
+            return 1
+        return {"Fenced": 0, "Dead": 2, "Paused": 3}.get(producer.state)
 
     def rows(self, key: str) -> tuple[Line]:
         """One producer."""
         producer = self.view.producers[key]
         state = states.producer(producer.state)
-        rates, room = acked_rates(producer, self.now_us), self.layout.width_of(3)
+        rates, room = acked_rates(producer, self.now_us), self.layout.width_of(TREND)
         second = self.now_us // SECOND_US - len(rates) + 1
+        still = self._still_us(producer)
+        limits = limits_of(self.view, self.configs, producer)
         cells: list[Line | Span | str] = [
             (middle(key, self.layout.width_of(0)), STRONG),
-            line((f"{state.glyph} {producer.state}", state.tone)),
-            rate(rates[-1]) if rates else ((UNKNOWN, FAINT),),
-            line((spark(resampled(second, rates, room), room), ACCENT)),
-            count(producer.acked),
+            line((f"▲ {producer.state}", WARN) if still else (f"{state.glyph} {producer.state}", state.tone)),
+            line((rate(rates[-1]), WARN if still else PLAIN)) if rates else ((UNKNOWN, FAINT),),
+            *clocks(producer, limits, self.now_us),
             line((count(producer.failed), ERROR if producer.failed else FAINT)),
             line((count(producer.retries), WARN if producer.retries else FAINT)),
-            line((producer.last_error, WARN)),
+            line((spark(resampled(second, rates, room), room), ACCENT)),
+            count(producer.acked),
+            line((self._error(producer, still), WARN)),
             self._transaction(producer),
         ]
         return (self.layout.row(cells[: len(self.layout.columns)]),)
+
+    def _error(self, producer: ProducerView, still_us: int) -> str:
+        """How long nothing was acknowledged, and the last error; the error alone in a narrow column."""
+        waited = f"no ack for {duration(still_us)}" if still_us else ""
+        both = ", ".join(part for part in (waited, producer.last_error) if part)
+        return both if len(both) <= self.layout.width_of(ERRORS) else producer.last_error
+
+    def _still_us(self, producer: ProducerView) -> int:
+        limits = limits_of(self.view, self.configs, producer) if producer.waits_since_us != NEVER else None
+        return still_us(producer, self.now_us, limits)
 
     def _transaction(self, producer: ProducerView) -> Line:
         """The state of the producer's transactional id and the age of its open transaction; a dash without one."""
@@ -82,6 +126,57 @@ class ProducersListing(WorstFirstListing):
         state = states.transaction(one.state)
         open_for = f" {duration(self.now_us - one.start_us)}" if one.start_us != NEVER else ""
         return line((f"{state.glyph} {one.state}{open_for}", state.tone))
+
+
+def still_us(producer: ProducerView, now_us: int, limits: ProducerLimits | None) -> int:
+    """For how long a running producer has had batches and no acknowledgement, in µs; 0 below `STANDS_STILL_US`.
+
+    A batch may wait for linger.ms before it is sent: that time does not count.
+    """
+    if producer.state != "Running" or producer.waits_since_us == NEVER:
+        return 0
+    waited_us = now_us - producer.waits_since_us
+    return waited_us if waited_us >= STANDS_STILL_US + (limits.linger_us if limits is not None else 0) else 0
+
+
+def clocks(producer: ProducerView, limits: ProducerLimits | None, now_us: int) -> tuple[Line, Line, Line, Line]:
+    """Requests in flight, the oldest of them, the oldest batch, the buffer: each beside its limit if that is known.
+
+    A number is amber from half of a timeout on, and where a limit lets the producer send no more.
+    """
+    if producer.state not in CLOCKED:
+        unknown = line((UNKNOWN, FAINT))
+        return unknown, unknown, unknown, unknown
+    requests, opened_us = producer.in_flight, oldest_batch_us(producer)
+    most = max(Counter(one.broker for one in requests.values()).values(), default=0)
+    full = limits is not None and most >= limits.in_flight > 1
+    sent_us = min((one.sent_us for one in requests.values()), default=NEVER)
+    return (
+        line((str(most), WARN if full else PLAIN), (f"/{limits.in_flight}" if limits is not None else "", FAINT)),
+        _clock(sent_us, now_us, limits.request_us if limits is not None else 0),
+        _clock(opened_us, now_us, limits.delivery_us if limits is not None else 0),
+        _buffer(producer.buffered_bytes, limits.buffer_bytes if limits is not None else 0),
+    )
+
+
+def _buffer(held: int, limit: int) -> Line:
+    """`4.1/32 MiB`, in the unit of the limit; amber from half of it on."""
+    if not limit:
+        return line(memory(held))
+    words = memory(limit)
+    used = held / BYTES[words.split()[-1]]
+    return line((f"{math.floor(10 * used) / 10:g}", WARN if 2 * held > limit else PLAIN), (f"/{words}", FAINT))
+
+
+def _clock(since_us: int, now_us: int, limit_us: int) -> Line:
+    """`20 s of 30 s`; a dash while nothing waits."""
+    if since_us == NEVER:
+        return line((UNKNOWN, FAINT))
+    waited_us = now_us - since_us
+    late = 0 < limit_us <= 2 * waited_us
+    return line(
+        (duration(waited_us), WARN if late else PLAIN), (f" of {setting(limit_us // 1_000)}" if limit_us else "", FAINT)
+    )
 
 
 def acked_rates(producer: ProducerView, now_us: int) -> list[int]:

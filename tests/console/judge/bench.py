@@ -18,6 +18,7 @@ from console.presenters.exceptions import headline
 from console.presenters.members import MembersListing
 from console.presenters.overview import BrokersListing, GroupsListing
 from console.presenters.partition_grids import OwnershipListing, TopicsListing
+from console.presenters.producers.limits import configs_of
 from console.presenters.producers.table import ProducersListing
 from console.presenters.raster import comparison
 from console.presenters.raster.axis import axis_for
@@ -45,6 +46,7 @@ from tests.console.judge.members_judge import MembersJudge
 from tests.console.judge.overview_judge import OverviewJudge
 from tests.console.judge.ownership_judge import OwnershipJudge
 from tests.console.judge.phase_judge import PhaseJudge
+from tests.console.judge.producer_books import declared_configs
 from tests.console.judge.raster_judge import RasterJudge, cells_after, judge_difference, names_of, text_after
 from tests.console.judge.spoken import instant
 from tests.console.judge.transactions_judge import TransactionsJudge
@@ -124,7 +126,7 @@ def judge(view: ClusterView, books: Books, now_us: int, spec: ScenarioSpec, widt
     verdict = Verdict(now_us)
     _frame(view, books, now_us, verdict)
     judge_headline(view, books, now_us, spec, verdict)
-    _overview(view, books, now_us, width, verdict)
+    _overview(view, books, now_us, spec, width, verdict)
     _transactions(view, books, now_us, width, verdict)
     for name in books.groups:
         _group(view, books, name, now_us, spec, width, verdict)
@@ -155,13 +157,13 @@ def judge_headline(view: ClusterView, books: Books, now_us: int, spec: ScenarioS
     """Judge the headline in each of its lengths."""
     if not view.brokers:
         return
-    found = headline.headline(view, now_us, spec.broker_session_us)
-    judge_ = HeadlineJudge(books, now_us, verdict, spec.broker_session_us)
+    found = headline.headline(view, now_us, spec.broker_session_us, configs_of(spec))
+    judge_ = HeadlineJudge(books, now_us, verdict, spec)
     for form in found.forms:
         judge_.judge(f"{headline.GLYPHS[found.tone]} {form}")
 
 
-def _overview(view: ClusterView, books: Books, now_us: int, width: int, verdict: Verdict) -> None:
+def _overview(view: ClusterView, books: Books, now_us: int, spec: ScenarioSpec, width: int, verdict: Verdict) -> None:
     judge_ = OverviewJudge(books, now_us, verdict)
     groups = GroupsListing(view, now_us, width)
     for key in groups.row_keys():
@@ -171,9 +173,10 @@ def _overview(view: ClusterView, books: Books, now_us: int, width: int, verdict:
     brokers = BrokersListing(view, width)
     for key in brokers.row_keys():
         judge_.broker(int(key.partition("-")[2]), plain(brokers.header()), plain(brokers.rows(key)[0]))
-    producers = ProducersListing(view, now_us, width)
+    producers = ProducersListing(view, now_us, width, configs_of(spec))
+    declared = declared_configs(spec, books.cluster.producers)
     for key in producers.row_keys():
-        judge_.producer(key, plain(producers.header()), plain(producers.rows(key)[0]))
+        judge_.producer(key, declared[key], plain(producers.header()), plain(producers.rows(key)[0]))
     topics = TopicsListing(view, width)
     for key in topics.row_keys():
         if "#" not in key:

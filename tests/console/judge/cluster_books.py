@@ -2,11 +2,12 @@
 
 from collections import defaultdict
 from collections.abc import Callable
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import msgspec
 
 from cluster import events as e
+from tests.console.judge.producer_books import ProducerBook
 
 
 class BrokerBook(msgspec.Struct):
@@ -38,15 +39,6 @@ class PartitionBook(msgspec.Struct):
     log_end: int = 0
 
 
-class ProducerBook(msgspec.Struct):
-    """Record counts by their outcome."""
-
-    state: str = "Stopped"
-    acked: int = 0
-    failed: int = 0
-    retries: int = 0
-
-
 class ClusterBooks:
     """The cluster without groups and members."""
 
@@ -58,6 +50,7 @@ class ClusterBooks:
         self.topics: dict[str, e.TopicCreated] = {}
         self.partitions: dict[str, PartitionBook] = {}
         self.producers: dict[str, ProducerBook] = {}
+        self.inside: set[str] = set()  # members, which may have producers of their names
         self.faults: dict[int, e.FaultStarted] = {}
         self.faults_since: dict[int, int] = {}
         self.by_ms: defaultdict[int, list[e.Event]] = defaultdict(list)
@@ -164,20 +157,11 @@ class ClusterBooks:
     def _producer_declared(self, event: e.ProducerDeclared) -> None:
         self.producers[event.producer] = ProducerBook()
 
-    def _producer_state_changed(self, event: e.ProducerStateChanged) -> None:
-        self.producers[event.producer].state = event.state
+    def _member_declared(self, event: e.MemberDeclared) -> None:
+        self.inside.add(event.member)
 
-    def _produce_sent(self, event: e.ProduceSent) -> None:
-        self.producers[event.producer].retries += len(event.retried)
-
-    def _batch_acknowledged(self, event: e.BatchAcknowledged) -> None:
-        self.producers[event.producer].acked += event.records
-
-    def _batch_failed(self, event: e.BatchFailed) -> None:
-        self.producers[event.producer].failed += event.records
-
-    def _send_refused(self, event: e.SendRefused) -> None:
-        self.producers[event.producer].failed += event.records
+    def _of_producer(self, event: Any) -> None:  # noqa: ANN401 - an event of a producer
+        self.producers[event.producer].note(event)
 
     def _fault_started(self, event: e.FaultStarted) -> None:
         self.faults[event.fault] = event
@@ -186,6 +170,9 @@ class ClusterBooks:
         del self.faults[event.fault]
 
     def _setting_changed(self, event: e.SettingChanged) -> None:
+        for name in event.processes:
+            if name in self.producers:
+                self.producers[name].set(event, member=name in self.inside)
         if event.effect == "now" and event.key == "min.insync.replicas" and event.scope in self.topics:
             topic = self.topics[event.scope]
             least = min(int(event.value), topic.replication_factor)
@@ -210,11 +197,8 @@ class ClusterBooks:
         e.LogTruncated: _log_truncated,
         e.LogStartAdvanced: _log_start_advanced,
         e.ProducerDeclared: _producer_declared,
-        e.ProducerStateChanged: _producer_state_changed,
-        e.ProduceSent: _produce_sent,
-        e.BatchAcknowledged: _batch_acknowledged,
-        e.BatchFailed: _batch_failed,
-        e.SendRefused: _send_refused,
+        e.MemberDeclared: _member_declared,
+        **dict.fromkeys(ProducerBook.EVENTS, _of_producer),
         e.FaultStarted: _fault_started,
         e.FaultEnded: _fault_ended,
         e.SettingChanged: _setting_changed,

@@ -9,6 +9,7 @@ from cluster.view.transactions import TransactionView
 from console.presenters import awaited_members, transactions
 from console.presenters.exceptions import cluster_conditions, facts, group_conditions, headline
 from console.presenters.exceptions.facts import ClusterFacts, ConditionWords
+from console.presenters.producers import table
 
 Patch = pytest.MonkeyPatch
 
@@ -94,6 +95,12 @@ def a_raised_epoch_ends_the_transaction(patch: Patch) -> None:
     patch.setattr(cluster_conditions, "_holders", holders)
 
 
+def producers_that_stand_still_run(patch: Patch) -> None:
+    """A producer with batches and without an acknowledgement is `Running`."""
+    _ranked(patch, still_producer=lambda facts: None)
+    patch.setattr(table, "still_us", lambda producer, now_us, limits: 0)
+
+
 def the_silent_are_not_named(patch: Patch) -> None:
     """A group with a silent member is calm."""
     patch.setattr(group_conditions, "silent_ids", lambda view, group: [])
@@ -119,6 +126,7 @@ FALSE_HEADLINES = {
     a_transaction_times_out_early: ("stuck-last-stable-offset", 92),
     an_overdue_transaction_still_has_time: ("stuck-last-stable-offset", 92),
     a_raised_epoch_ends_the_transaction: ("stuck-last-stable-offset", 92),
+    producers_that_stand_still_run: ("broker-down", 90),
     the_silent_are_not_named: ("static-restart", 60),
     all_groups_are_stable: ("first-flight", 40),
 }

@@ -2,12 +2,14 @@
 
 import re
 
+from cluster.spec import ScenarioSpec
 from tests.console.judge.books import Books
 from tests.console.judge.cluster_books import PartitionBook
 from tests.console.judge.consumer_group_judge import ConsumerGroupJudge
 from tests.console.judge.grammar import Sentences, Verdict
 from tests.console.judge.group_books import GroupBook
 from tests.console.judge.member_books import MemberBook
+from tests.console.judge.producer_books import declared_configs
 from tests.console.judge.reasons import Reasons
 from tests.console.judge.spoken import DURATION, says
 from tests.console.judge.transaction_books import UNDER_WAY, IdBook
@@ -15,7 +17,7 @@ from tests.console.judge.transaction_books import UNDER_WAY, IdBook
 D = f"({DURATION})"
 LEFT = f"(?P<left>{DURATION})"
 MORE = r"(?: and (?P<more>\d+) more(?: groups?)?)?"
-GLYPHS = "✖✖✖✖✖▲▲▲▲▲▲↻▲▲↻↻●"
+GLYPHS = "✖✖✖✖✖▲▲▲▲▲▲▲↻▲▲↻↻●"
 """The signs of the ranks, gravest first: the judge's own order, which the console's has to be."""
 BUSY_US = 1_000_000
 OUT = {"no leader", "down", "frozen", "restarted"}
@@ -24,8 +26,9 @@ OUT = {"no leader", "down", "frozen", "restarted"}
 class HeadlineJudge:
     """The cluster's conditions at one instant."""
 
-    def __init__(self, books: Books, now_us: int, verdict: Verdict, session_us: int) -> None:
-        self.books, self.now_us, self.verdict, self.session_us = books, now_us, verdict, session_us
+    def __init__(self, books: Books, now_us: int, verdict: Verdict, spec: ScenarioSpec) -> None:
+        self.books, self.now_us, self.verdict, self.session_us = books, now_us, verdict, spec.broker_session_us
+        self.declared = declared_configs(spec, books.cluster.producers)
         self.cluster, groups = books.cluster, books.groups.values()
         self.places = self.cluster.partitions
         self.rebalancing = [one for one in groups if one.under_way is not None and books.coordinator(one).state == "up"]
@@ -50,6 +53,7 @@ class HeadlineJudge:
             bool(self._below()),
             bool(self._hanging()),
             any(self._stands_still(group) for group in self.rebalancing),
+            bool(self._still()),
             bool(self._stuck()),
             bool(self._silent()),
             any(self._late(one) for one in members),
@@ -112,6 +116,18 @@ class HeadlineJudge:
 
     def _hanging(self) -> dict[str, int]:
         return {name: producer_id for name, producer_id, one in self._open() if not self._writes(one, name)}
+
+    def _still(self) -> dict[str, int]:
+        """Running producers with batches and five seconds without an acknowledgement, and how long that is."""
+        waits = {name: self.now_us - one.waiting_us for name, one in self.cluster.producers.items() if one.waits}
+        linger = {name: 1_000 * self.cluster.producers[name].limit(self.declared[name], "linger.ms") for name in waits}
+        return {name: us for name, us in waits.items() if us >= 5_000_000 + linger[name]}
+
+    def _is_still(self, match: "re.Match[str]") -> bool:
+        still, who = self._still(), match["who"]
+        right = who in still and still[who] == max(still.values()) and int(match["more"] or 0) == len(still) - 1
+        errors = {None, self.cluster.producers[who].error} if who in still else set()
+        return right and says(match["left"], still[who]) and match["error"] in errors
 
     def _stuck(self) -> dict[str, IdBook]:
         held = {name: one for name, _, one in self._open() if one is not None and self._writes(one, name)}
@@ -184,6 +200,15 @@ class HeadlineJudge:
                  r"(?: · producer id (?P<id>\d+))?"), self._hangs),
             ),
             waits,
+            (
+                (
+                    (
+                        rf"(?P<who>\S+?){MORE} stands? still: no acknowledgement for {LEFT}"
+                        r"(?: · last error (?P<error>\w+))?"
+                    ),
+                    self._is_still,
+                ),
+            ),
             self._holds_back(),
             (((rf"(?P<who>\S+) of (?P<group>\S+?){MORE} (?:is|are) silent"
               rf"(?: · (?:session ends in (?P<left>{DURATION})|its session is suspended))?"), self._is_silent),),

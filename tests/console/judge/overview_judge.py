@@ -4,12 +4,14 @@ import re
 from itertools import pairwise
 from statistics import median
 
+from cluster.config import Value
 from tests.console.judge.books import Books
 from tests.console.judge.consumer_group_judge import ConsumerGroupJudge
 from tests.console.judge.grammar import Sentences, Verdict
 from tests.console.judge.group_books import GroupBook
+from tests.console.judge.producer_books import ProducerBook
 from tests.console.judge.reasons import Reasons
-from tests.console.judge.spoken import DURATION, counts, says, stopped_says
+from tests.console.judge.spoken import DURATION, bytes_says, counts, says, stopped_says
 
 D = f"({DURATION})"
 LEVELS = "▁▂▃▄▅▆▇█"
@@ -258,12 +260,21 @@ class OverviewJudge:
             mine = [one.name for one in groups if cluster.partitions[one.coordinator_partition].leader == number]
             self.verdict.claim(coordinates.strip() == ", ".join(mine), place, f"coordinates {coordinates!r}")
 
-    def producer(self, name: str, header: str, row: str) -> None:
+    def producer(self, name: str, declared: dict[str, Value], header: str, row: str) -> None:
         """One line of the table of producers."""
         book, place = self.books.cluster.producers[name], f"overview, producer {name}"
-        right = {"acked/s": 7, "failed": 6, "retries": 7}
-        table = Table(header, row, right, ("producer", "state", "last minute", "last error", "transaction"))
+        right = {"acked/s": 7, "failed": 6, "retries": 7, "in flight": 9, "buffer": 11}
+        left = ("producer", "state", "last minute", "last error", "transaction", "oldest request", "oldest batch")
+        table = Table(header, row, right, left)
+        self._clocks(book, declared, place, table)
         self.verdict.read(place, table.cell("state") or "", ((r"\S (\w+)", lambda m: m[1] == book.state),))
+        waited_us = self.now_us - book.waiting_us
+        still = book.waits and waited_us >= 5_000_000 + 1_000 * book.limit(declared, "linger.ms")
+        self.verdict.claim(
+            ("▲" in row) == still, place, f"{'stands still' if still else 'does not stand still'}: {row!r}"
+        )
+        if match := re.search(rf"no ack for {D}", row):
+            self.verdict.claim(still and says(match[1], waited_us), place, match[0])
         for title, truth in (("failed", book.failed), ("retries", book.retries)):
             text = table.cell(title)
             self.verdict.claim(text is None or counts(text, truth), place, f"{title} {text}, not {truth}")
@@ -283,6 +294,45 @@ class OverviewJudge:
             else rate != "–" and counts(rate, samples[1][1] - samples[0][1])
         )
         self.verdict.claim(holds, place, f"acked/s {rate} for {samples}")
+
+    def _clocks(self, book: ProducerBook, declared: dict[str, Value], place: str, table: Table) -> None:
+        """Requests in flight, the oldest request and batch, the buffer, each of its limit."""
+        runs = book.state in {"Running", "Paused"}
+        sent_us = min((one.sent_us for one in book.requests), default=None)
+
+        def age(since_us: int | None, key: str) -> Sentences:
+            limit_us = 1_000 * book.limit(declared, key)
+            return (
+                ("–", lambda _: not runs or since_us is None),
+                (
+                    rf"{D} of {D}",
+                    lambda m: (
+                        runs and since_us is not None and says(m[1], self.now_us - since_us) and says(m[2], limit_us)
+                    ),
+                ),
+            )
+
+        most = book.limit(declared, "max.in.flight.requests.per.connection")
+        memory = book.limit(declared, "buffer.memory")
+        cells: dict[str, Sentences] = {
+            "in flight": (
+                ("–", lambda _: not runs),
+                (r"(\d+)/(\d+)", lambda m: runs and int(m[1]) == book.most_in_flight <= int(m[2]) == most),
+            ),
+            "oldest request": age(sent_us, "request.timeout.ms"),
+            "oldest batch": age(book.oldest_us, "delivery.timeout.ms"),
+            "buffer": (
+                ("–", lambda _: not runs),
+                (
+                    r"(\S+)/((\S+) (\w+))",
+                    lambda m: runs and bytes_says(f"{m[1]} {m[4]}", book.held) and bytes_says(m[2], memory),
+                ),
+            ),
+        }
+        for title, sentences in cells.items():
+            text = (table.cell(title) or "").strip()
+            if text and "…" not in text:
+                self.verdict.read(f"{place}, {title}", text, sentences)
 
     def topic(self, name: str, row: str) -> None:
         """The text after a topic's cells: rate and health."""

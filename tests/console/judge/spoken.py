@@ -48,6 +48,14 @@ def stopped_says(text: str, truth_us: int) -> bool:
     return low <= truth_us / SECOND_US < high
 
 
+def bytes_says(text: str, truth: int) -> bool:
+    """Whether bytes are written as they are, cut: `16 KiB`, `1.5 MiB`."""
+    number, unit = text.split()
+    size = {"B": 1, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}[unit]
+    step = 1 if size == 1 or float(number) >= 100 else 0.1
+    return float(number) * size <= truth < (float(number) + step) * size
+
+
 def instant(text: str) -> int:
     """`00:12:41.350` or `12:41.3` in µs."""
     whole, _, fraction = text.partition(".")

@@ -132,7 +132,7 @@ def test_the_log_names_a_fencing_with_its_error_and_its_cause() -> None:
 
 def test_the_overview_says_a_producers_transaction_where_there_is_one() -> None:
     view = synthetic_transactions.view_at(10.0)
-    rows = rows_of(ProducersListing(view, us(10.0), 60))
+    rows = rows_of(ProducersListing(view, us(10.0), 120))
     assert "▶ Ongoing 7.0 s" in rows["pay-2"]
     assert "● CompleteCommit" in rows["pay-1"]
     plainly = ProducersListing(synthetic.view_at(20.0), us(20.0), 60)

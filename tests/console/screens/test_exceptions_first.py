@@ -9,6 +9,7 @@ from cluster.events import Event
 from cluster.spec import ScenarioSpec
 from console.app import FlightdeckApp
 from console.presenters.active_faults import ActiveFaultsListing
+from console.presenters.producers.limits import configs_of
 from console.widgets.panel_layout import SizeHint, share_heights
 from recordings.scenarios.loader import load
 from tests.console.judge.bench import SECOND_US, flown, instants
@@ -34,6 +35,7 @@ class SteppedFlight(StillFlight):
     def __init__(self, events: Sequence[Event], spec: ScenarioSpec) -> None:
         super().__init__(0.0, events=tuple(events))
         self.names, self.broker_session_us = spec.names(), spec.broker_session_us
+        self.producer_configs = configs_of(spec)
         self._flown, self._waiting, self._at = events, [], 0
 
     def step_to(self, now_us: int) -> list[Event]:
@@ -51,9 +53,9 @@ def shown(name: str) -> str:
     return rf"(?:{re.escape(name)}|{re.escape(name[:2])}\S*…\S*{re.escape(name[-2:])})"
 
 
-def sick(books: Books, now_us: int, session_us: int) -> Iterator[tuple[str, str]]:
+def sick(books: Books, now_us: int, spec: ScenarioSpec) -> Iterator[tuple[str, str]]:
     """What is not well by the event log, and the pattern that has to be on the screen."""
-    cluster, judge = books.cluster, HeadlineJudge(books, now_us, Verdict(now_us), session_us)
+    cluster, judge = books.cluster, HeadlineJudge(books, now_us, Verdict(now_us), spec)
     for fault in cluster.faults.values():
         yield fault.text, re.escape(fault.text[:14])
     for number in cluster.brokers:
@@ -64,6 +66,8 @@ def sick(books: Books, now_us: int, session_us: int) -> Iterator[tuple[str, str]
         if not made.internal and any(one.rpartition("-")[0] == topic for one in bad):
             yield topic, rf"{re.escape(topic[:5])}.* [✖▽▲] \d"
     for name, producer in cluster.producers.items():
+        if name in judge._still():
+            yield name, rf"{re.escape(name)} .*▲ Running"
         if producer.state in {"Fenced", "Dead", "Paused"}:
             yield name, rf"{shown(name)} .*{producer.state}"
     for group in books.groups.values():
@@ -86,7 +90,7 @@ def missing(events: Sequence[Event], spec: ScenarioSpec, most: int) -> list[str]
             seat.app.draw()
             await seat.settle()
             text = seat.text()
-            for name, pattern in sick(books, now_us, spec.broker_session_us):
+            for name, pattern in sick(books, now_us, spec):
                 if not re.search(pattern, text):
                     found.append(f"{now_us / 1e6:.1f} s: {name} ({pattern}) is not in\n{text}")
 

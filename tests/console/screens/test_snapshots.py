@@ -9,7 +9,7 @@ from textual.pilot import Pilot
 from console.app import FlightdeckApp
 from console.screens.overlays import FailureScreen
 from console.themes import CONTRAST, LIGHT, MONO
-from tests.support.console import synthetic_consumer_groups, synthetic_transactions
+from tests.support.console import synthetic_consumer_groups, synthetic_producers, synthetic_transactions
 from tests.support.console.stopped_clock import StillFlight
 
 SIZES = [(80, 24), (120, 40), (200, 60)]
@@ -75,6 +75,13 @@ def test_screens(place: str, seconds: float, size: tuple[int, int], snap_compare
 def test_transactions(place: str, seconds: float, size: tuple[int, int], snap_compare: Compare) -> None:
     app = FlightdeckApp(source=StillFlight(seconds, events=tuple(synthetic_transactions.events(seconds))))
     assert snap_compare(app, terminal_size=size, run_before=looking(place))
+
+
+@pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
+def test_producers_that_wait(size: tuple[int, int], snap_compare: Compare) -> None:
+    source = StillFlight(24.0, events=tuple(synthetic_producers.events(24.0)))
+    source.producer_configs = synthetic_producers.CONFIGS
+    assert snap_compare(FlightdeckApp(source=source), terminal_size=size, run_before=looking("overview"))
 
 
 @pytest.mark.parametrize("size", SIZES[:2], ids=lambda size: f"{size[0]}x{size[1]}")

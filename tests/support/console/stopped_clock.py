@@ -7,6 +7,7 @@ from cluster.commands import Command, Names, text_of
 from cluster.events import Event
 from cluster.view import ClusterView, fold
 from console.flight_clock import FlightClock
+from console.presenters.producers.limits import ProducerConfigs
 from console.refused_commands import RefusedCommands
 from tests.support.console import synthetic
 
@@ -38,6 +39,7 @@ class StillFlight:
         self.title = "first-flight · seed 7"
         self.names = NAMES
         self.broker_session_us: int | None = None
+        self.producer_configs: ProducerConfigs = {}
         self.clock = FlightClock(synthetic.us(seconds), speed, speed, phase, synthetic.us(300))
         self.recording = ""
         self.stopped = True
