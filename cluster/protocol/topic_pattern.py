@@ -1,48 +1,24 @@
 """Regular expressions of subscriptions, matched in linear time: each character is looked at once.
 
-The brokers use RE2/J, which does not backtrack, and so refuses backreferences, look-around, atomic groups and
-possessive quantifiers. Python reads the expression; what it matches is followed as a set of states, as RE2/J does.
-Source: `org.apache.kafka.coordinator.group.Utils.throwIfRegularExpressionIsInvalid`, RE2/J's `Parser`.
+The brokers use RE2/J, which does not backtrack: `Re2Parser` reads what RE2/J reads, and what it matches is followed as
+a set of states. Source: `org.apache.kafka.coordinator.group.Utils.throwIfRegularExpressionIsInvalid` and RE2/J's
+`Machine`.
 """
 
-import re
-import warnings
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
-MOST_REPEATS: Final = 1_000  # RE2/J's
-MOST_STATES: Final = 2_000  # of an expression with its counted repetitions written out
+from cluster.protocol.re2_classes import WORD
+from cluster.protocol.re2_syntax import ENDLESS, NodeKind, PatternNode, PlaceKind, Re2Parser, TopicPatternError
+
+MOST_STATES: Final = 5_000  # of an expression with its counted repetitions written out
+MOST_REMEMBERED: Final = 1_000_000  # states in the sets that an expression remembers, before it forgets them
 DEEPEST: Final = 100
 
-PERL: Final = "invalid or unsupported Perl syntax"
-_FOREIGN: Final = {  # of Python's tree
-    "ASSERT": PERL,
-    "ASSERT_NOT": PERL,
-    "ATOMIC_GROUP": PERL,
-    "GROUPREF": "invalid escape sequence",
-    "GROUPREF_EXISTS": PERL,
-    "POSSESSIVE_REPEAT": "invalid nested repetition operator",
-}
-_WORDS: Final = (  # Python's message → RE2/J's
-    ("missing ), unterminated subpattern", "missing closing )"),
-    ("unbalanced parenthesis", "unexpected )"),
-    ("nothing to repeat", "missing argument to repetition operator"),
-    ("multiple repeat", "invalid nested repetition operator"),
-    ("unterminated character set", "missing closing ]"),
-    ("bad character range", "invalid character class range"),
-    ("bad escape (end of pattern)", "trailing backslash at end of expression"),
-    ("bad escape", "invalid escape sequence"),
-    ("invalid group reference", "invalid escape sequence"),
-    ("unknown extension", PERL),
-    ("min repeat greater than max", "invalid repeat count"),
-)
-_ONLY_PYTHON: Final = re.compile(r"\\\\|\\[ZNuU]|(?<!\\)\(\?#|(?<!\\)\{,\d")
-_WORD: Final = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_")
 
-
-class TopicPatternError(ValueError):
-    """An expression that the brokers refuse; the text is RE2/J's description."""
+class TopicPatternLimitError(TopicPatternError):
+    """An expression that RE2/J accepts and Flightdeck does not follow."""
 
 
 @lru_cache(maxsize=64)
@@ -65,15 +41,14 @@ def valid_instead(regex: str, topics: Sequence[str]) -> str | None:
 
 
 class PatternState(NamedTuple):
-    """A state: it takes a character that `accepts` lists, or stands for `nexts` where `where` holds ("": everywhere).
+    """A state: it takes a character of `mask`, or stands for `nexts` where `place` holds (None: everywhere).
 
-    Without `accepts` and `nexts` it is the end.
+    Without `mask` and `nexts` it is the end, or a class without characters.
     """
 
-    accepts: tuple[Any, ...] | None
-    ignore_case: bool
+    mask: int
     nexts: tuple[int, ...]
-    where: str = ""
+    place: PlaceKind | None = None
 
 
 class TopicPattern:
@@ -81,10 +56,10 @@ class TopicPattern:
 
     def __init__(self, regex: str) -> None:
         self.regex = regex
-        self._states: list[PatternState] = [PatternState(None, False, ())]
-        tree = _parsed(regex)
-        self._start = self._sequence(tree, 0, tree.state.flags, 0)
+        self._states: list[PatternState] = [PatternState(0, ())]
+        self._start = self._node(Re2Parser(regex).parse(), 0, 0)
         self._known: dict[tuple[frozenset[int], str, str], frozenset[int]] = {}
+        self._remembered = 0
 
     def matches(self, name: str) -> bool:
         """Whether the expression matches the whole name."""
@@ -93,20 +68,24 @@ class TopicPattern:
             key = at, before, character
             found = self._known.get(key)
             if found is None:
-                found = self._known[key] = self._after(at, before, character)
+                found = self._after(at, before, character)
+                self._remember(key, found)
             if not found:
                 return False
             at, before = found, character
         return 0 in self._reached(at, before, "")
 
+    def _remember(self, key: tuple[frozenset[int], str, str], found: frozenset[int]) -> None:
+        self._remembered += len(found)
+        if self._remembered > MOST_REMEMBERED:
+            self._known.clear()
+            self._remembered = len(found)
+        self._known[key] = found
+
     def _after(self, at: frozenset[int], before: str, character: str) -> frozenset[int]:
-        states = self._states
-        found = set()
-        for place in sorted(self._reached(at, before, character)):
-            state = states[place]
-            if state.accepts is not None and _accepts(state, character):
-                found.add(state.nexts[0])
-        return frozenset(found)
+        bit = 1 << ord(character)
+        states = [self._states[place] for place in sorted(self._reached(at, before, character))]
+        return frozenset(state.nexts[0] for state in states if state.mask & bit)
 
     def _reached(self, at: Iterable[int], before: str, after: str) -> set[int]:
         """The states that these stand for, between two characters."""
@@ -118,7 +97,7 @@ class TopicPattern:
                 continue
             found.add(place)
             state = self._states[place]
-            if state.accepts is None and _holds(state.where, before, after):
+            if not state.mask and _holds(state.place, before, after):
                 left += state.nexts
         return found
 
@@ -126,105 +105,53 @@ class TopicPattern:
 
     def _add(self, state: PatternState) -> int:
         if len(self._states) >= MOST_STATES:
-            raise TopicPatternError("expression too large")
+            raise TopicPatternLimitError(f"it follows at most {MOST_STATES:,} states")
         self._states.append(state)
         return len(self._states) - 1
 
-    def _sequence(self, tree: Sequence[tuple[Any, Any]], then: int, flags: int, depth: int) -> int:
+    def _node(self, node: PatternNode, then: int, depth: int) -> int:
         if depth > DEEPEST:
-            raise TopicPatternError("expression nests too deeply")
-        for operator, argument in reversed(tree):
-            then = self._part(str(operator), argument, then, flags, depth + 1)
-        return then
+            raise TopicPatternLimitError(f"it follows at most {DEEPEST} levels of groups")
+        if node.kind is NodeKind.SEQUENCE:
+            for part in reversed(node.parts):
+                then = self._node(part, then, depth + 1)
+            return then
+        if node.kind is NodeKind.CHOICE:
+            return self._add(PatternState(0, tuple([self._node(part, then, depth + 1) for part in node.parts])))
+        if node.kind is NodeKind.REPEAT:
+            return self._repeat(node, then, depth + 1)
+        if node.kind is NodeKind.PLACE:
+            return self._add(PatternState(0, (then,), node.place))
+        return self._add(PatternState(node.mask, (then,) if node.mask else ()))
 
-    def _part(self, name: str, argument: Any, then: int, flags: int, depth: int) -> int:  # noqa: ANN401 - Python's tree
-        if name in _FOREIGN:
-            raise TopicPatternError(_FOREIGN[name])
-        if name == "SUBPATTERN":
-            _, added, removed, tree = argument
-            return self._sequence(tree, then, (flags | added) & ~removed, depth)
-        if name == "BRANCH":
-            return self._add(
-                PatternState(None, False, tuple(self._sequence(one, then, flags, depth) for one in argument[1]))
-            )
-        if name in {"MAX_REPEAT", "MIN_REPEAT"}:
-            return self._repeat(argument, then, flags, depth)
-        if name == "AT":
-            return self._add(PatternState(None, False, (then,), str(argument)))
-        accepts = tuple(argument) if name == "IN" else ((name, argument),)
-        return self._add(PatternState(accepts, bool(flags & re.IGNORECASE), (then,)))
-
-    def _repeat(self, argument: tuple[int, Any, Any], then: int, flags: int, depth: int) -> int:
-        least, most, tree = argument
-        endless = str(most) == "MAXREPEAT"
-        if least > MOST_REPEATS or (not endless and most > MOST_REPEATS):
-            raise TopicPatternError("invalid repeat count")
-        if endless:
-            again = self._add(PatternState(None, False, ()))
-            self._states[again] = PatternState(None, False, (self._sequence(tree, again, flags, depth), then))
+    def _repeat(self, node: PatternNode, then: int, depth: int) -> int:
+        part = node.parts[0]
+        if node.most == ENDLESS:
+            again = self._add(PatternState(0, ()))
+            self._states[again] = PatternState(0, (self._node(part, again, depth), then))
             then = again
         else:
             end = then
-            for _ in range(most - least):
-                then = self._add(PatternState(None, False, (self._sequence(tree, then, flags, depth), end)))
-        for _ in range(least):
-            then = self._sequence(tree, then, flags, depth)
+            for _ in range(node.most - node.least):
+                then = self._add(PatternState(0, (self._node(part, then, depth), end)))
+        for _ in range(node.least):
+            before = self._node(part, then, depth)
+            if before == then:  # an empty part, which may be repeated 1,000 times at each level
+                break
+            then = before
         return then
 
 
-_PARSER: Any = vars(re)["_parser"]  # has no public name and no types
-
-
-def _parsed(regex: str) -> Any:  # noqa: ANN401 - Python's tree of an expression has no public type
-    for found in _ONLY_PYTHON.finditer(regex):
-        if found.group() != r"\\":
-            raise TopicPatternError(PERL if found.group().startswith("(?") else "invalid escape sequence")
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("error", FutureWarning)  # syntax that another version of Python reads otherwise
-            tree = _PARSER.parse(regex, re.ASCII)
-    except RecursionError:
-        raise TopicPatternError("expression nests too deeply") from None
-    except FutureWarning:
-        raise TopicPatternError("invalid character class range") from None
-    except (re.error, OverflowError, ValueError) as error:
-        said = getattr(error, "msg", str(error))
-        raise TopicPatternError(next((ours for known, ours in _WORDS if said.startswith(known)), said)) from None
-    if tree.state.flags & (re.VERBOSE | re.LOCALE):
-        raise TopicPatternError(PERL)
-    return tree
-
-
-def _accepts(state: PatternState, character: str) -> bool:
-    forms = {character, character.lower(), character.upper()} if state.ignore_case else {character}
-    items = state.accepts or ()
-    negated = bool(items) and str(items[0][0]) == "NEGATE"
-    hit = any(_is(str(operator), argument, form) for operator, argument in items[negated:] for form in forms)
-    return hit is not negated
-
-
-def _is(operator: str, argument: Any, character: str) -> bool:  # noqa: ANN401 - Python's tree
-    if operator == "ANY":
-        return character != "\n"
-    if operator == "RANGE":
-        return bool(argument[0] <= ord(character) <= argument[1])
-    if operator == "CATEGORY":
-        return _category(str(argument), character)
-    return (ord(character) == argument) is (operator == "LITERAL")
-
-
-def _category(name: str, character: str) -> bool:
-    kind = name.removeprefix("CATEGORY_").removeprefix("NOT_")
-    known = {"DIGIT": character in "0123456789", "SPACE": character in " \t\n\r\f", "WORD": character in _WORD}
-    return known[kind] is not ("_NOT_" in name)
-
-
-def _holds(where: str, before: str, after: str) -> bool:
-    if not where:
+def _holds(place: PlaceKind | None, before: str, after: str) -> bool:
+    if place is None:
         return True
-    if where in {"AT_BEGINNING", "AT_BEGINNING_STRING"}:
+    if place is PlaceKind.BEGINNING:
         return not before
-    if where in {"AT_END", "AT_END_STRING"}:
+    if place is PlaceKind.END:
         return not after
-    at_edge = (before in _WORD) is not (after in _WORD)
-    return at_edge is (where == "AT_BOUNDARY")
+    at_edge = _is_word(before) is not _is_word(after)
+    return at_edge is (place is PlaceKind.BOUNDARY)
+
+
+def _is_word(character: str) -> bool:
+    return bool(character) and bool(WORD >> ord(character) & 1)

@@ -12,8 +12,9 @@ import msgspec
 from cluster.commands import AddPartitions, CommandError, Scale, Set, check
 from cluster.config import DEFAULT_ASSIGNORS, LONG_MAX, cross_errors, defaults, format_duration, nearest
 from cluster.events import EVENT_KINDS
+from cluster.protocol.re2_syntax import TopicPatternError
 from cluster.protocol.record_batch import RECORD_BATCH_OVERHEAD_BYTES, RECORD_OVERHEAD_BYTES
-from cluster.protocol.topic_pattern import TopicPatternError, topic_pattern, valid_instead
+from cluster.protocol.topic_pattern import TopicPatternLimitError, topic_pattern, valid_instead
 from cluster.spec import (
     LONGEST_FLIGHT_US,
     MOST_BATCHES,
@@ -235,6 +236,8 @@ def _topic_regex(spec: ScenarioSpec, group: GroupSpec, place: Place) -> Iterator
         yield Problem(place, f"{reason} defined in config group.protocol")
     try:
         topic_pattern(group.topic_regex)
+    except TopicPatternLimitError as error:
+        yield Problem(place, f"topic_regex: Kafka accepts {group.topic_regex!r}, Flightdeck does not: {error}")
     except TopicPatternError as error:
         reason = f"topic_regex: {group.topic_regex!r} is not a valid regular expression of RE2/J: {error}"
         yield Problem(place, reason, valid_instead(group.topic_regex, [topic.name for topic in spec.topics]))

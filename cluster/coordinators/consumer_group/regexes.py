@@ -19,8 +19,9 @@ from cluster.coordinators.group.group import REGEX
 from cluster.coordinators.records import ConsumerGroupTombstone, RegularExpression
 from cluster.events import TopicRegexResolved
 from cluster.protocol.errors import ErrorCode
+from cluster.protocol.re2_syntax import TopicPatternError
 from cluster.protocol.rebalance_causes import RebalanceCause
-from cluster.protocol.topic_pattern import TopicPatternError, topic_pattern
+from cluster.protocol.topic_pattern import topic_pattern
 from cluster.reach import reached
 
 RESOLUTION_US: Final = 1_000
