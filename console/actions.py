@@ -77,10 +77,11 @@ SECTIONS = (TIME, PLACES, ACTING, LISTS, RASTER, CONSOLE)
 ACTIONS: tuple[Action, ...] = (
     Action("time.pause", "space", "space", "pause", "pause or resume virtual time", TIME, "pause", _steerable, True),
     Action("time.step", "full_stop", ".", "step", "one turn, then pause", TIME, "step", _steerable, True),
-    Action("time.slower", "less_than_sign", "<", "slower", "the next lower speed", TIME, "slower", _steerable, True),
+    Action("time.slower", "less_than_sign", "<", "slower", "the next lower speed", TIME, "speed(-1)", _steerable, True),
     Action(
-        "time.faster", "greater_than_sign", ">", "faster", "the next higher speed", TIME, "faster", _steerable, True
+        "time.faster", "greater_than_sign", ">", "faster", "the next higher speed", TIME, "speed(1)", _steerable, True
     ),
+    Action("time.reverse", "b", "b", "backwards", "play backwards, or forwards again", TIME, "speed(0)", _recorded),
     Action("time.back", "left_square_bracket", "[", "event back", "one event back", TIME, "events(-1)", _recorded),
     Action("time.on", "right_square_bracket", "]", "event on", "one event forward", TIME, "events(1)", _recorded),
     Action(

@@ -19,7 +19,7 @@ from console.bridge import Bridge
 from console.command_line import Go, completed, completions, read, usage_of
 from console.control_commands import execute
 from console.flight import ONLY_RECORDED, Flight, Source
-from console.flight_clock import PLAYBACK_SPEEDS, SPEEDS, faster, slower
+from console.flight_clock import PLAYBACK_SPEEDS, SPEEDS, next_speed
 from console.live_flight import Setting
 from console.presenters.chrome import instant_under
 from console.presenters.fault_menu import CommandTarget, fault_menu_entries
@@ -361,16 +361,10 @@ class FlightdeckApp(App[None]):
         """Advance by one turn."""
         self.warn(self.flight.why_not_controllable() or self.flight.source.step(None))
 
-    def action_slower(self) -> None:
-        """Set the next lower speed."""
-        self._set_speed(slower(self.flight.clock.speed, self._speeds()))
-
-    def action_faster(self) -> None:
-        """Set the next higher speed."""
-        self._set_speed(faster(self.flight.clock.speed, self._speeds()))
-
-    def _speeds(self) -> Sequence[float]:
-        return SPEEDS if self.flight.seekable is None else PLAYBACK_SPEEDS
+    def action_speed(self, by: int) -> None:
+        """Set the next lower (-1) or higher (1) speed, or play a recording the other way (0)."""
+        speeds = SPEEDS if self.flight.seekable is None else PLAYBACK_SPEEDS
+        self._set_speed(next_speed(self.flight.clock.speed, by, speeds))
 
     def action_go_to_time(self) -> None:
         """Open the command line for an instant."""

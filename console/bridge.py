@@ -142,6 +142,8 @@ class Bridge:
 
     def set_speed(self, speed: float) -> str:
         """Set the speed; returns the reason of a refusal."""
+        if speed < 0:
+            return "a live flight runs forwards; only a recording plays backwards"
         return self._control(lambda simulation: simulation.timeline.set_speed(speed))
 
     def pause(self, paused: bool) -> str:

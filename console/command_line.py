@@ -65,7 +65,7 @@ class Go(NamedTuple):
 Control = Speed | Time | Step | Until | Record | Go | Instant
 
 USAGES: dict[str, tuple[str, str]] = {
-    "speed": ("speed X | flat out", "virtual seconds for each real second: 0.5, 1, 20"),
+    "speed": ("speed X | flat out", "virtual seconds for each real second: 0.5, 20; a recording's -4 is backwards"),
     "pause": ("pause", "pause virtual time; commands still work"),
     "resume": ("resume", "resume virtual time"),
     "step": ("step [EVENT-KIND]", "one turn, or up to the next event of a kind"),
@@ -128,8 +128,8 @@ def _factor(rest: str, column: int) -> float:
         factor = float(rest.removeprefix("×").removeprefix("x"))
     except ValueError:
         raise CommandError(f"a speed is a number or `{FLAT_OUT}`: {USAGES['speed'][0]}", column) from None
-    if not 0.01 <= factor <= 10_000:
-        raise CommandError("a speed is from 0.01 to 10000; `pause` stops time", column)
+    if not 0.01 <= abs(factor) <= 10_000:
+        raise CommandError("a speed is from 0.01 to 10000, backwards from -0.01; `pause` stops time", column)
     return factor
 
 

@@ -15,7 +15,7 @@ BUILDING, LIVE, PAUSED, ENDED, FAILED = "building", "live", "paused", "ended", "
 class FlightClock(NamedTuple):
     """Virtual time and speed. `actual_speed` is the measured speed, 0 while time is paused.
 
-    `recorded`: the clock is a recording's, which can move back.
+    `recorded`: the clock is a recording's, which can move back: its speeds are below zero then.
     """
 
     now_us: int = 0
@@ -31,11 +31,13 @@ class FlightClock(NamedTuple):
         return self.phase in {ENDED, FAILED}
 
 
-def slower(speed: float, speeds: Sequence[float] = SPEEDS) -> float:
-    """The next lower speed."""
-    return max((step for step in speeds if step < speed), default=speeds[0])
-
-
-def faster(speed: float, speeds: Sequence[float] = SPEEDS) -> float:
-    """The next higher speed."""
-    return min((step for step in speeds if step > speed), default=speeds[-1])
+def next_speed(speed: float, by: int, speeds: Sequence[float] = SPEEDS) -> float:
+    """The next lower (-1) or higher (1) speed in the direction of `speed`, or the other direction (0)."""
+    if not by:
+        return -speed
+    amount = abs(speed)
+    if by < 0:
+        found = max((step for step in speeds if step < amount), default=speeds[0])
+    else:
+        found = min((step for step in speeds if step > amount), default=speeds[-1])
+    return math.copysign(found, speed)

@@ -34,7 +34,8 @@ SEARCH_EVENTS = 64  # between two readings of the wall clock
 SCAN_EVENTS = 1_000
 JOIN_SECONDS = 2.0
 GRACE_SECONDS = 1.0  # while playing, a landmark passed within this time is not the previous one
-AT_THE_END = "the recording ends here: { and [ move back, :go 0s to its beginning"
+AT_THE_END = "the recording ends here: { and [ move back, b plays backwards, :go 0s to its beginning"
+AT_THE_BEGINNING = "the recording begins here: b plays forwards"
 
 
 class Player:
@@ -149,17 +150,26 @@ class Player:
         return READ_ONLY
 
     def set_speed(self, speed: float) -> str:
-        """Set the speed; returns a notice if it is outside the range of recordings."""
+        """Set the speed, backwards below zero; returns a notice if it is outside the range of recordings.
+
+        At the end, turning backwards plays; so does turning forwards at the beginning.
+        """
+        turned = (speed < 0) != (self.playback.speed < 0)
+        if turned and (self.playback.at_end if speed < 0 else self.playback.at_us <= 0):
+            self.playback.playing = True
         self.playback.speed = speed
         if speed not in {math.inf, self.playback.speed}:
-            return f"a recording is played at ×{SLOWEST:g} to ×{FASTEST:,.0f}"
+            return f"a recording is played at ×{SLOWEST:g} to ×{FASTEST:,.0f}, backwards too"
         return ""
 
     def pause(self, paused: bool) -> str:
         """Pause or resume; returns the reason of a refusal."""
         self._search_condition = None
-        if not paused and self.playback.at_end and not self.busy:
-            return AT_THE_END
+        if not paused and not self.busy:
+            if self.playback.speed < 0 and self.playback.at_us <= 0:
+                return AT_THE_BEGINNING
+            if self.playback.speed > 0 and self.playback.at_end:
+                return AT_THE_END
         self.playback.playing = not paused
         return ""
 
@@ -221,7 +231,7 @@ class Player:
         if by > 0:
             index = bisect_right(landmarks, here, key=_instant)
         else:
-            grace = GRACE_SECONDS * self.playback.speed * 1_000_000 if self.playback.playing else 0
+            grace = GRACE_SECONDS * max(0.0, self.playback.speed) * 1_000_000 if self.playback.playing else 0
             index = bisect_left(landmarks, here - grace, key=_instant) - 1
         if not 0 <= index < len(landmarks):
             return f"there is no rebalance or fault {'after' if by > 0 else 'before'} this"
@@ -266,7 +276,7 @@ class Player:
         if not self.playback.playing:
             self._measured, self._reached = (self._advanced, self.playback.at_us), 0.0
         elif self._advanced - since >= 1.0:
-            self._reached = (self.playback.at_us - from_us) / 1e6 / (self._advanced - since)
+            self._reached = abs(self.playback.at_us - from_us) / 1e6 / (self._advanced - since)
             self._measured = (self._advanced, self.playback.at_us)
 
     # --- on the scanning thread --------------------------------------------------------------------------------------

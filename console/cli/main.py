@@ -39,6 +39,7 @@ from console.cli.options import (
     Until,
     duration_of,
     leave_of,
+    playback_speed_of,
     settings_of,
     speed_of,
     whole_number,
@@ -177,8 +178,10 @@ def play(
         bool, Parameter(help="Without a screen: verify the recording, run the script.", negative="")
     ] = False,
     salvage: Salvage = False,
+    speed: Annotated[str | None, Parameter(help="0.01 to 1000, or -4: backwards from the end.")] = None,
 ) -> int:
     """Open the console on a recording: forwards, backwards, at any speed."""
+    pace = playback_speed_of(speed)
     from console.cli.play import Reporter, play_headless, play_on_screen
     from console.player import Player
 
@@ -189,7 +192,7 @@ def play(
         Player(recording, salvage=salvage)  # an unreadable recording is reported first
         needed = "a terminal that can show screens (TERM)" if is_dumb_terminal() else "a terminal"
         raise UsageError(f"the console needs {needed}; --headless plays a recording without one")
-    return play_on_screen(recording, script, reporter, salvage=salvage)
+    return play_on_screen(recording, script, reporter, salvage=salvage, speed=pace)
 
 
 @app.command

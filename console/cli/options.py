@@ -85,17 +85,31 @@ def duration_of(option: str, text: str | None) -> int | None:
         raise UsageError(f"{option}: {error}") from None
 
 
+def playback_speed_of(text: str | None) -> float:
+    """The speed of a recording's playback, backwards below zero; 1 without a text. Raises UsageError."""
+    from recordings.journal.playback import FASTEST, SLOWEST
+
+    speed = 1.0 if text is None else _number_of_speed(text)
+    if not SLOWEST <= abs(speed) <= FASTEST:
+        raise UsageError(f"--speed: a recording is played at {SLOWEST:g} to {FASTEST:g}, or backwards at -4")
+    return speed
+
+
 def speed_of(text: str | None) -> float:
     """Virtual seconds per second; as fast as possible without a text. Raises UsageError."""
     if text is None:
         return float("inf")
+    speed = _number_of_speed(text)
+    if not speed > 0:
+        raise UsageError("--speed: a speed is above zero; only `play` runs backwards")
+    return speed
+
+
+def _number_of_speed(text: str) -> float:
     try:
-        speed = float(text.strip("x×"))
+        return float(text.strip("x×"))
     except ValueError:
         raise UsageError(f"--speed: {text!r} is not a number of virtual seconds per second: write it like 20") from None
-    if not speed > 0:
-        raise UsageError("--speed: a speed is above zero")
-    return speed
 
 
 def settings_of(texts: list[str] | None) -> list[tuple[str | None, str, str]]:

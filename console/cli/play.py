@@ -47,12 +47,17 @@ def play_headless(path: Path, script: Path | None, reporter: Reporter, *, salvag
     return NOT_HELD if runner.failures else app.return_code or HELD
 
 
-def play_on_screen(path: Path, script: Path | None, reporter: Reporter, *, salvage: bool) -> int:
-    """Open the console on a recording, with a script if given. Returns the exit code.
+def play_on_screen(path: Path, script: Path | None, reporter: Reporter, *, salvage: bool, speed: float) -> int:
+    """Open the console on a recording, with a script if given; backwards (`speed` < 0) from its end.
+
+    Returns the exit code.
 
     Raises RecordingError and ScenarioErrors.
     """
     player = Player(path, salvage=salvage, playing=script is None)
+    player.playback.speed = speed
+    if speed < 0:
+        player.seek(player.playback.end_us)
     runner = None
     if script is not None:
         runner = ScriptRunner(load_script(script), str(script), player, script.parent, watched=True)

@@ -76,6 +76,7 @@ def time_words(at: FlightClock, *, short: bool = False) -> Line:
         return line(("building the cluster …", MUTED))
     now = (clock(at.now_us, 1 if at.phase == LIVE else 3).ljust(0 if short else 12), STRONG)
     glyph, word, tone = PHASES[at.phase]
+    glyph = "◀" if at.phase == LIVE and at.speed < 0 else glyph
     word = RECORDED if at.recorded else word
     sign = (f"  {glyph}" if short else f"  {glyph} {word}", tone)
     if at.over:
@@ -92,7 +93,7 @@ def _reached_speed(at: FlightClock, *, short: bool) -> Span:
     if at.speed == math.inf:
         return f" {speed(reached)}", MUTED
     words = f" ({speed(reached)})" if short else f" (actual {speed(reached)})"
-    return (words, WARN) if reached < at.speed * SLOWED_DOWN else ("", MUTED)
+    return (words, WARN) if reached < abs(at.speed) * SLOWED_DOWN else ("", MUTED)
 
 
 def health(view: ClusterView, detail: int, *, recording: bool = False) -> Line:

@@ -91,7 +91,9 @@ def rate(per_second: float) -> str:
 
 
 def speed(factor: float) -> str:
-    """A speed in the header's form: `×20`, `×0.1`, `flat out`."""
+    """A speed in the header's form: `×20`, `×0.1`, `flat out`; `×-4` is backwards."""
+    if factor < 0:
+        return f"×-{speed(-factor)[1:]}"
     if factor == math.inf:
         return "flat out"
     if factor >= 10:

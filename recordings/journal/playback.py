@@ -71,20 +71,24 @@ class Playback:
 
     @property
     def speed(self) -> float:
-        """Virtual seconds per wall second; a value is clamped to 0.01 to 1,000."""
+        """Virtual seconds per wall second, backwards below zero; its amount is clamped to 0.01 to 1,000."""
         return self._speed
 
     @speed.setter
     def speed(self, speed: float) -> None:
-        self._speed = min(max(speed, SLOWEST), FASTEST)
+        self._speed = math.copysign(min(max(abs(speed), SLOWEST), FASTEST), speed)
 
     def tick(self, elapsed_s: float, budget_s: float = math.inf) -> None:
         """While playing, let `elapsed_s` seconds of wall time pass, and play the events that became due.
 
         Stops when `budget_s` of wall time is used up; late events are played in later ticks, not in a burst. At the end
-        it stops playing.
+        it stops playing. Backwards it jumps to the instant before, and stops at the beginning.
         """
         if not self.playing:
+            return
+        if self._speed < 0:
+            self.seek_us(self.at_us + round(elapsed_s * self._speed * MICROSECONDS))
+            self.playing = self.at_us > 0
             return
         target_us = min(self.at_us + round(elapsed_s * self._speed * MICROSECONDS), self.end_us)
         deadline = time.perf_counter() + budget_s

@@ -10,7 +10,7 @@ from cluster.commands import Kill
 from cluster.view import ClusterView, fold
 from console.flight import READ_ONLY, Flight, SeekableSource
 from console.flight_clock import ENDED, LIVE, PAUSED, FlightClock
-from console.player import AT_THE_END, Player
+from console.player import AT_THE_BEGINNING, AT_THE_END, Player
 from console.presenters import chrome
 from console.presenters.event_log import EventLogListing
 from console.presenters.list_view import Listing
@@ -105,6 +105,42 @@ def test_it_plays_at_its_speed_and_stands_at_the_end() -> None:
     assert flight.why_not_controllable() is None
     assert one.pause(False) == AT_THE_END
     assert one.move(1) == AT_THE_END
+
+
+def test_playing_backwards_draws_what_live_draws_and_stands_at_the_beginning() -> None:
+    wall = Wall()
+    one = player(wall, playing=True)
+    flight = frames(one)
+    one.seek(8 * SECOND_US)
+    flight.advance(0.02)
+    assert one.set_speed(-2.0) == ""
+    for _ in range(5):
+        wall.now += 0.7
+        flight.advance(0.02)
+        assert drawn(flight.view, flight.now_us) == drawn(live(flight.now_us), flight.now_us)
+    assert flight.now_us == pytest.approx(1 * SECOND_US, abs=1_000)
+    assert (flight.clock.phase, flight.clock.speed) == (LIVE, -2.0)
+    wall.now += 0.7
+    flight.advance(0.02)
+    assert (flight.now_us, flight.clock.phase) == (0, PAUSED)
+    assert one.pause(False) == AT_THE_BEGINNING
+    assert one.set_speed(1.0) == ""  # it turns round, and plays
+    wall.now += 0.5
+    flight.advance(0.02)
+    assert flight.now_us == SECOND_US // 2
+
+
+def test_turning_backwards_at_the_end_plays() -> None:
+    wall = Wall()
+    one = player(wall)
+    flight = frames(one)
+    one.seek(END_US)
+    flight.advance(0.02)
+    assert flight.clock.phase == ENDED
+    one.set_speed(-1.0)
+    wall.now += 2.0
+    flight.advance(0.02)
+    assert (flight.now_us, flight.clock.phase) == (END_US - 2 * SECOND_US, LIVE)
 
 
 def test_time_that_a_pause_or_a_jump_takes_is_not_played() -> None:

@@ -249,6 +249,8 @@ MISTAKES: list[tuple[tuple[str, ...], str]] = [
     (("run", "first-flight", "--until", "-5s"), "--until: '-5s' is negative"),
     (("run", "first-flight", "--until=-5s"), "--until: '-5s' is negative"),
     (("run", "first-flight", "--speed", "-2"), "--speed: a speed is above zero"),
+    (("play", "a.flight", "--speed", "0"), "--speed: a recording is played at 0.01 to 1000, or backwards at -4"),
+    (("play", "a.flight", "--speed", "nan"), "--speed: a recording is played at 0.01 to 1000"),
     (("run", ""), "'': no scenario has an empty name (did you mean first-flight?)"),
     (("show", " "), "' ': no scenario has an empty name"),
     (("run", "first-flight", "--until", "5x"), "--until: '5x': unknown unit"),

@@ -8,7 +8,7 @@ from cluster.commands import parse
 from cluster.commands import text_of as text_of_command
 from cluster.config import UNBUILT
 from cluster.view import ClusterView
-from console.flight_clock import FlightClock, faster, slower
+from console.flight_clock import PLAYBACK_SPEEDS, FlightClock, next_speed
 from console.presenters import chrome, formatting
 from console.presenters.event_log import EventLogListing
 from console.presenters.fault_menu import CommandTarget, fault_menu_entries
@@ -188,6 +188,7 @@ def test_the_header_says_what_is_wrong_in_signs_and_numbers() -> None:
         (at(761.35, speed=20.0, reached=3.1), "▶ LIVE  ×20 (actual ×3.1)"),
         (at(761.35, speed=math.inf, reached=812.0), "▶ LIVE  flat out ×812"),
         (at(761.35, "paused", speed=20.0), "00:12:41.350  ‖ PAUSED  ×20"),
+        (at(761.35, speed=-4.0, reached=4.0)._replace(recorded=True), "◀ PLAYBACK  ×-4"),
         (at(600, "ended"), "00:10:00.000  ■ ENDED"),
         (at(600, "failed"), "✖ FAILED"),
         (at(0, "building"), "building the cluster …"),
@@ -220,8 +221,9 @@ def test_a_view_before_anything_happened_can_be_shown() -> None:
 
 
 def test_speeds_go_up_and_down_in_steps() -> None:
-    assert [faster(1.0), faster(100.0), faster(math.inf)] == [2.0, math.inf, math.inf]
-    assert [slower(1.0), slower(math.inf), slower(0.1), slower(3.0)] == [0.5, 100.0, 0.1, 2.0]
+    assert [next_speed(each, 1) for each in (1.0, 100.0, math.inf)] == [2.0, math.inf, math.inf]
+    assert [next_speed(each, -1) for each in (1.0, math.inf, 0.1, 3.0)] == [0.5, 100.0, 0.1, 2.0]
+    assert [next_speed(-1.0, by, PLAYBACK_SPEEDS) for by in (-1, 0, 1)] == [-0.5, 1.0, -2.0]
 
 
 TARGETS = [
