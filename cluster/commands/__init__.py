@@ -35,6 +35,7 @@ from cluster.commands.catalogue import (
     Start,
     Stop,
     Subscribe,
+    Unsubscribe,
 )
 from cluster.commands.cluster_names import Names
 from cluster.commands.command_kinds import kind_of, label_of, targets_of, undo_of
@@ -85,6 +86,7 @@ __all__ = [
     "Start",
     "Stop",
     "Subscribe",
+    "Unsubscribe",
     "check",
     "complete",
     "is_built",

@@ -227,6 +227,12 @@ class Subscribe(msgspec.Struct, frozen=True, tag="subscribe"):
     for_us: int | None = None
 
 
+class Unsubscribe(msgspec.Struct, frozen=True, tag="unsubscribe"):
+    """A member's application calls unsubscribe(), and does not poll() before it subscribes again."""
+
+    member: str
+
+
 class Set(msgspec.Struct, frozen=True, tag="set"):
     """Change a configuration key or scenario field of a scope (`--set` in flight); `value` is its text."""
 
@@ -326,6 +332,6 @@ Command = (
     | EndRollout | Cut | Heal | Hold | Release | SlowLink | LoseResponses | AddPartitions | Subscribe | Set | Seek
     | AbandonTransaction | AbortHangingTransaction | Elect | Isolate | FailOverController | MoveCoordinator | SlowDisk
     | FillDisk | DeleteRecords | Nemesis | Mark | SlowDependency | PausePartitions | ResumePartitions | FailDependency
-    | RestoreDependency
+    | RestoreDependency | Unsubscribe
 )  # fmt: skip
 """Any command."""

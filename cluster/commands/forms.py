@@ -47,6 +47,7 @@ from cluster.commands.catalogue import (
     Start,
     Stop,
     Subscribe,
+    Unsubscribe,
 )
 from cluster.commands.grammar import Form, MenuRow, RandomFault
 
@@ -139,6 +140,8 @@ COMMANDS: tuple[Form, ...] = (
          random=(RandomFault(25, "add partitions", "add partitions {topic} to {5..6}"),)),
     Form(Subscribe, f"subscribe <member:member> to <topics:topics> {_FOR}", "change a member's subscription",
          random=(RandomFault(27, "subscribe", "subscribe {member} to {topics}"),)),
+    Form(Unsubscribe, "unsubscribe <member:member>", "unsubscribe(): the member leaves until it subscribes again",
+         undo="restart {0}"),
     Form(Set, f"set <scope:scope> <key:key> <value:value> {_FOR}", "change a configuration key or scenario field"),
     Form(Seek, "seek <group:group> <partition:partition> to <to:offset>", "move a group's position",
          random=(RandomFault(28, "seek", "seek {group} {partition} to {0..90}"),)),

@@ -91,7 +91,7 @@ class ApplicationFailed(Event, frozen=True, kw_only=True):
 
 
 class SubscriptionChanged(Event, frozen=True, kw_only=True):
-    """A member wants exactly these topics from its next poll() on, or from its next start."""
+    """A member wants exactly these topics from its next poll() on, or from its next start; none: unsubscribe()."""
 
     group: str
     member: str

@@ -19,6 +19,8 @@ LEAVING: Final = "consumer pro-actively leaving the group"
 POLL_TIMEOUT: Final = "consumer poll timeout has expired."
 CLOSED: Final = "the consumer is being closed"
 
+UNSUBSCRIBED: Final = "the consumer unsubscribed from all topics"
+
 NOT_PROVIDED: Final = "not provided"
 """The text that a coordinator logs for a client without a reason."""
 

@@ -1,4 +1,4 @@
-"""Commands on groups: scale, rolling restart, subscribe, seek, and settings of any scope.
+"""Commands on groups: scale, rolling restart, subscribe, unsubscribe, seek, and settings of any scope.
 
 `set GROUP members N` scales as well, which is why `set` is here.
 """
@@ -27,6 +27,7 @@ class GroupCommands:
             c.Scale: self._scale,
             c.RollingRestart: self._rolling_restart,
             c.Subscribe: self._subscribe,
+            c.Unsubscribe: self._unsubscribe,
             c.Set: self._set,
             c.Seek: self._seek,
         }
@@ -97,6 +98,18 @@ class GroupCommands:
         if command.for_us is not None:
             self._active.start(key, command, command.for_us, lambda: process.subscribe(before))
         process.subscribe(command.topics)
+
+    def _unsubscribe(self, command: c.Unsubscribe) -> None:
+        member = self._processes.running_member(command.member)
+        if member.user_assigned or member.topic_regex:
+            how = "has called assign()" if member.user_assigned else "subscribes to a regular expression"
+            raise CommandRefusedError(f"{command.member} {how}: Flightdeck can unsubscribe members with topics only")
+        if not member.topics:
+            raise CommandRefusedError(f"{command.member} subscribes to no topic already")
+        if member.membership.fenced:
+            raise CommandRefusedError(f"{command.member} is fenced: its poll() has thrown FencedInstanceIdException")
+        self._active.forget(("subscribe", command.member))
+        member.unsubscribe_soon()
 
     def _seek(self, command: c.Seek) -> None:
         name = f"{command.topic}-{command.partition}"

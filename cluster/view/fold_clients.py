@@ -151,7 +151,13 @@ def application_failed(view: ClusterView, event: e.ApplicationFailed) -> None:
 def subscription_changed(view: ClusterView, event: e.SubscriptionChanged) -> None:
     view.members[event.member].topics = event.topics
     view.reads(view.groups[event.group], event.topics)
-    note_of(view, event, "member", event.member, f" subscribes to {', '.join(event.topics)}")
+    note_of(
+        view,
+        event,
+        "member",
+        event.member,
+        f" subscribes to {', '.join(event.topics)}" if event.topics else " unsubscribes",
+    )
 
 
 @FOLD.handles(e.CoordinatorFound)

@@ -347,6 +347,18 @@ def subscribe(model: ImpactModel, command: c.Subscribe) -> None:
             model.note(f"{command.member} revokes {len(lost)} of its partitions")
 
 
+def unsubscribe(model: ImpactModel, command: c.Unsubscribe) -> None:
+    """A dynamic member of a classic group, and any member of the new protocol, leaves; its partitions move."""
+    member = model.view.members.get(command.member)
+    if member is None or not member.alive:
+        model.refuse(f"{command.member} is not running")
+    elif not member.topics:
+        model.refuse(f"{command.member} subscribes to no topic")
+    else:
+        model.group_rebalances(member.group)
+        model.note(f"{command.member} gives up its partitions and leaves until `subscribe` or a restart")
+
+
 def abandon(model: ImpactModel, command: c.AbandonTransaction) -> None:
     """A transaction stays open until its timeout; readers of committed data wait at its first offset."""
     if model.refused_as_down(command.producer):
@@ -379,6 +391,7 @@ PREDICTORS: Predictors = dict((
     predictor(c.RollingRestartBrokers, rolling_restart_brokers),
     predictor(c.EndRollout, end_rollout),
     predictor(c.Subscribe, subscribe),
+    predictor(c.Unsubscribe, unsubscribe),
     predictor(c.AbandonTransaction, abandon),
     predictor(c.FillDisk, fill_disk),
 ))  # fmt: skip

@@ -3,6 +3,7 @@
 # ruff: noqa: D103 - a renderer is named for its kind of event, whose docstring says what happened
 
 import re
+from typing import Final
 
 from cluster import events as e
 from cluster.protocol import reasons
@@ -60,14 +61,21 @@ def member_started(log: KafkaLogState, event: e.MemberStarted) -> list[Line]:
     return subscribed(log, event.member)
 
 
+_UNSUBSCRIBED: Final = "Unsubscribed all topics or patterns and assigned partitions"
+
+
 def subscribed(log: KafkaLogState, member: str) -> list[Line]:
     """The consumer's line on its subscription; none for one that calls assign()."""
     known = log.member(member)
     topics, group = ", ".join(known.topics), log.group(known.group)
-    logger = ASYNC_CONSUMER if known.starts_asynchronous else CONSUMER
+    logger = _logger(log, member)
     if group.topic_regex and not topics:
         return [consumer_line(log, member, f"Subscribing to regular expression {group.topic_regex}", logger)]
     return [consumer_line(log, member, f"Subscribed to topic(s): {topics}", logger)] if topics else []
+
+
+def _logger(log: KafkaLogState, member: str) -> str:
+    return ASYNC_CONSUMER if log.member(member).starts_asynchronous else CONSUMER
 
 
 @WRITER.handles(e.MemberStopped)
@@ -244,7 +252,8 @@ def _left(log: KafkaLogState, event: e.MemberStateChanged, known: MemberLogState
     slow = "poll" in event.reason
     lines = [consumer_line(log, member, POLL_TIMEOUT, level="WARN")] if slow else []
     if not known.instance_id and member_id and known.coordinator >= 0:
-        due = reasons.POLL_TIMEOUT if slow else reasons.CLOSED
+        unsubscribes = event.reason == reasons.UNSUBSCRIBED
+        due = reasons.POLL_TIMEOUT if slow else reasons.UNSUBSCRIBED if unsubscribes else reasons.CLOSED
         coordinator = coordinator_node(known.coordinator)
         message = f"Member {member_id} sending LeaveGroup request to coordinator {coordinator} due to {due}"
         lines.append(consumer_line(log, member, message))
@@ -285,6 +294,8 @@ def application_failed(log: KafkaLogState, event: e.ApplicationFailed) -> list[L
 @WRITER.handles(e.SubscriptionChanged)
 def subscription_changed(log: KafkaLogState, event: e.SubscriptionChanged) -> list[Line]:
     log.member(event.member).topics = event.topics
+    if not event.topics:
+        return [consumer_line(log, event.member, _UNSUBSCRIBED, _logger(log, event.member))]
     return subscribed(log, event.member)
 
 

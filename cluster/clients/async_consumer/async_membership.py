@@ -251,6 +251,27 @@ class AsyncMembership(GroupMembership):
 
     # --- leaving ------------------------------------------------------------------------------------------------------
 
+    async def unsubscribe(self) -> None:
+        """unsubscribe(): onPartitionsRevoked or onPartitionsLost; the last heartbeat says -1, or -2 if static.
+
+        Source: `AsyncKafkaConsumer.unsubscribe`, `AbstractMembershipManager.leaveGroup`.
+        """
+        consumer, manager = self._consumer, self.manager
+        until_us = consumer.timeline.now_us + consumer.config.default_api_timeout_ms * MS
+        if consumer.owned and consumer.generation > 0:
+            await self._listener.partitions_revoked(consumer.owned)
+        if consumer.owned:
+            consumer.give_up(consumer.owned, lost=consumer.generation <= 0)
+        self._lost = False
+        manager.leave()
+        if self._committed is not None:
+            self._committed = None
+            manager.aborted()
+        self._network.run_once()
+        consumer.group_metadata = ConsumerGroupMetadata(consumer.group, -1, "", consumer.instance_id)
+        await consumer.await_pending_requests(until_us)
+        manager.subscription_updated = True  # by the subscribe() after which poll() is called again
+
     async def close(self) -> None:
         """close(): commit, onPartitionsRevoked or onPartitionsLost, leave with the last heartbeat."""
         consumer = self._consumer

@@ -59,6 +59,8 @@ class Consumer(ConsumerHost):
         self._failure: str | None = None
         self._stalled_until_us: int | None = None
         self._seeks: dict[str, int] = {}
+        self._unsubscribes = False  # before the next poll()
+        self._topics_before: tuple[str, ...] = ()  # unsubscribe(): what the next process subscribes to
         self._pauses: dict[str, bool] = {}  # to pause (True) or resume between two calls of poll()
         self._work: Iterator[int | Wait] | None = None  # on the records of the last poll()
         self.ready = self.reports_readiness = False
@@ -91,12 +93,14 @@ class Consumer(ConsumerHost):
         self.reset_state()
         self.membership.reset()
         self._closing, self._failure, self._stalled_until_us = False, None, None
-        self._seeks, self._pauses = {}, {}
+        self._seeks, self._pauses, self._unsubscribes = {}, {}, False
         self._polling = self._waiter = self.timeline.continuation(self._poll, "records")
         self._work, self.ready = None, False
         if self.application.workers is not None:
             self.application.workers.begin(self)
         self.emit(e.MemberStarted(group=self.group, member=self.name))
+        if self._topics_before:
+            self._subscribe(self._topics_before)
         self.membership.process_started()
         self.timeline.start(nursery, self._run, name=self.name)
         if self.application.output_producer is not None:
@@ -321,6 +325,8 @@ class Consumer(ConsumerHost):
             await self._run_stall()
         elif self._closing or self._failure is not None:
             await self._close()
+        elif self._unsubscribes:
+            await self._unsubscribe()
         elif self._seeks:
             self.seek_back(self._seeks)
             self._seeks = {}
@@ -365,10 +371,31 @@ class Consumer(ConsumerHost):
 
     def subscribe(self, topics: tuple[str, ...]) -> None:
         """subscribe(): the next poll() joins with these topics; a dead member uses them when it starts again."""
-        self.topics = topics
-        self.emit(e.SubscriptionChanged(group=self.group, member=self.name, topics=topics))
+        self._subscribe(topics)
         self.membership.metadata_changed()
         self.mark_metadata_stale()
+        self.wake()
+
+    def _subscribe(self, topics: tuple[str, ...]) -> None:
+        self.topics, self._topics_before = topics, ()
+        self.emit(e.SubscriptionChanged(group=self.group, member=self.name, topics=topics))
+
+    def unsubscribe_soon(self) -> None:
+        """Let the application call unsubscribe() between two calls of poll(), when it has processed its records."""
+        self._unsubscribes = True
+        self.request_attention()
+
+    async def _unsubscribe(self) -> None:
+        """unsubscribe(); poll() would throw from now on, so it is not called until there is a subscription."""
+        self._unsubscribes, before = False, self.topics
+        await self.membership.unsubscribe()
+        self._subscribe(())
+        self._topics_before = before
+        while not self.topics and not self._closing:
+            self._waiter = waiter = self.timeline.waiter("a subscription")
+            await self.park(waiter)
+        self._waiter = self._polling
+        self.schedule_auto_commit()
 
     # --- stalls -------------------------------------------------------------------------------------------------------
 

@@ -233,6 +233,27 @@ class ConsumerCoordinator(GroupMembership):
 
     # --- leaving ------------------------------------------------------------------------------------------------------
 
+    async def unsubscribe(self) -> None:
+        """unsubscribe(): onPartitionsRevoked, or onPartitionsLost in a rebalance; then LeaveGroup, if not static.
+
+        Source: `ClassicKafkaConsumer.unsubscribe`, `ConsumerCoordinator.onLeavePrepare`.
+        """
+        consumer = self._consumer
+        if consumer.owned:
+            lost = not consumer.stable
+            if not lost:
+                await self._listener.partitions_revoked(consumer.owned)
+            consumer.give_up(consumer.owned, lost=lost)
+        self._send_leave(reasons.UNSUBSCRIBED)
+        self.reset_generation(reasons.LEAVING, member_id=True, state=MemberState.LEFT, reason=reasons.UNSUBSCRIBED)
+
+    def _send_leave(self, reason: str) -> None:
+        """Send LeaveGroup, unless the member is static, in no group, or knows no coordinator."""
+        consumer = self._consumer
+        if consumer.coordinator >= 0 and consumer.member_id and consumer.instance_id is None:
+            leaving = m.LeavingMember(consumer.member_id, None, reason)
+            consumer.send_to_coordinator(m.LeaveGroupRequest(consumer.group, (leaving,)), _ignore)
+
     async def close(self) -> None:
         """close(): commit, give up the partitions, send LeaveGroup, wait for all responses.
 
@@ -268,10 +289,7 @@ class ConsumerCoordinator(GroupMembership):
 
     def leave_for_slow_poll(self) -> None:
         """Leave the group: max.poll.interval.ms passed without poll(), and others must get the partitions."""
-        consumer = self._consumer
-        if consumer.coordinator >= 0 and consumer.member_id and consumer.instance_id is None:
-            leaving = m.LeavingMember(consumer.member_id, None, reasons.POLL_TIMEOUT)
-            consumer.send_to_coordinator(m.LeaveGroupRequest(consumer.group, (leaving,)), _ignore)
+        self._send_leave(reasons.POLL_TIMEOUT)
         why = "max.poll.interval.ms passed without poll()"
         self.reset_generation(reasons.LEAVING, member_id=True, state=MemberState.LEFT, reason=why)
 

@@ -93,6 +93,10 @@ class GroupMembership(ABC):
         """React to new metadata, or to a changed subscription."""
 
     @abstractmethod
+    async def unsubscribe(self) -> None:
+        """unsubscribe(): give up the partitions without a commit, and leave the group."""
+
+    @abstractmethod
     async def close(self) -> None:
         """close(): commit, give up the partitions, leave the group, wait for the last responses."""
 

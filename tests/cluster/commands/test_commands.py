@@ -77,6 +77,7 @@ EVERY_FORM: dict[str, Command] = {
     ),
     "add partitions orders to 24": commands.AddPartitions("orders", 24),
     "subscribe billing-1 to orders,payments": commands.Subscribe("billing-1", ("orders", "payments")),
+    "unsubscribe billing-1": commands.Unsubscribe("billing-1"),
     "set billing session.timeout.ms 10000": commands.Set("billing", "session.timeout.ms", "10000"),
     "set billing assignors range,sticky for 1m": commands.Set("billing", "assignors", "range,sticky", 60_000_000),
     "seek billing orders-3 to 0": commands.Seek("billing", "orders", 3, 0),
@@ -99,7 +100,7 @@ EVERY_FORM: dict[str, Command] = {
 BUILT = {
     commands.Kill, commands.Stop, commands.Start, commands.Restart, commands.Pause, commands.Resume,
     commands.PauseHeartbeats, commands.Stall, commands.SlowMember, commands.Scale, commands.Cut, commands.SlowLink,
-    commands.Heal, commands.Mark, commands.RollingRestart, commands.Subscribe,
+    commands.Heal, commands.Mark, commands.RollingRestart, commands.Subscribe, commands.Unsubscribe,
     commands.Hold, commands.Release, commands.Isolate, commands.LoseResponses, commands.SlowDisk, commands.FillDisk,
     commands.Crash, commands.Elect, commands.FailOverController, commands.MoveCoordinator,
     commands.Set, commands.Seek,

@@ -240,6 +240,10 @@ SAYINGS: tuple[tuple[str, Callable[[Match, e.Event], bool]], ...] = (
         lambda m, one: isinstance(one, e.SubscriptionChanged) and (one.member, ", ".join(one.topics)) == (m[1], m[2]),
     ),
     (
+        r"(\S+) unsubscribes",
+        lambda m, one: isinstance(one, e.SubscriptionChanged) and (one.member, one.topics) == (m[1], ()),
+    ),
+    (
         r"(\S+) has (\d+) partitions",
         lambda m, one: isinstance(one, e.PartitionsAdded) and (one.topic, one.partitions) == (m[1], int(m[2])),
     ),
