@@ -131,35 +131,10 @@ PROBES: dict[str, str] = {
 _AFTER_ITS_SUCCESSOR: Final = (
     "a replaced coordinator's marker would have to come after its successor's next transaction began"
 )
-_ONE_PROTOCOL: Final = "no group of the swarm changes its protocol"
-_NOT_STATIC: Final = "a static member that is killed and comes back within its session ends for good"
 
 NOT_ASKED: dict[str, str] = {
-    "migration: no upgrade": _ONE_PROTOCOL,
-    "migration: the classic group has no generation yet": _ONE_PROTOCOL,
-    "migration: upgrade at the join barrier": _ONE_PROTOCOL,
-    "migration: upgrade before the assignment": _ONE_PROTOCOL,
-    "migration: upgrade of a stable group": _ONE_PROTOCOL,
-    "migration: the upgrade is not written": _ONE_PROTOCOL,
-    "migration: no downgrade": _ONE_PROTOCOL,
-    "migration: downgrade": _ONE_PROTOCOL,
-    "migration: downgrade for a static member": _ONE_PROTOCOL,
-    "migration: a member speaks the other protocol": _ONE_PROTOCOL,
-    "migration: a classic member may not join": _ONE_PROTOCOL,
-    "migration: classic protocols differ": _ONE_PROTOCOL,
-    "migration: a classic member moves towards its target": _ONE_PROTOCOL,
-    "migration: a classic member syncs too late": _ONE_PROTOCOL,
-    "migration: a classic member has to rejoin": _ONE_PROTOCOL,
-    "migration: a classic member of another generation": _ONE_PROTOCOL,
-    "migration: a classic member did not join": _ONE_PROTOCOL,
-    "migration: it did not sync": _ONE_PROTOCOL,
-    "consumer group: a regular expression matches other topics": "the swarm's groups name their topics",
-    "consumer group: takes the place of an empty classic group": _ONE_PROTOCOL,
+    "migration: classic protocols differ": "as join: protocols differ",
     "consumer group: full": "a crashed member of the new protocol would not come back, so none is refused",
-    "consumer group: static member leaves for a while": _NOT_STATIC,
-    "consumer group: static member is back": _NOT_STATIC,
-    "consumer group: instance id not released": _NOT_STATIC,
-    "consumer group: instance id fenced": _NOT_STATIC,
     "join: protocols differ": "all members of a group in a scenario have one list of assignors",
     "offsets: expired": "offsets.retention.minutes is at least one, and a flight of the swarm lasts a minute",
     "offsets: the group expired": "as offsets: expired",

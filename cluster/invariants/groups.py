@@ -18,7 +18,8 @@ class GroupInvariants:
         self._view, self._logs, self._transactions = view, logs, transactions
         self._generations: dict[str, tuple[int, int]] = {}  # the last generation, and the coordinator's leader epoch
         self._committed: dict[str, dict[str, None]] = {}  # group → partitions with a committed offset
-        self._beats: dict[str, tuple[int, str]] = {}  # member id → its last answered heartbeat, and its member
+        self._unknown: dict[str, dict[str, set[str]]] = {}  # group → member → what it reads, and was not assigned
+        self._beats: dict[str, tuple[int, str, int]] = {}  # member id → its last answered heartbeat, and its member
         self._paused: dict[str, dict[str, None]] = {}  # member → the partitions that it has paused
         self._moved_by_operator: dict[str, None] = {}  # groups whose offsets an operator moved: any offset is legal
 
@@ -26,6 +27,7 @@ class GroupInvariants:
         """Event class → the method that judges it."""
         return {
             e.JoinBarrierCompleted: self.join_barrier_completed,
+            e.ClassicGroupUpgraded: self.group_upgraded,
             e.ConsumerGroupDowngraded: self.group_downgraded,
             e.GroupProtocolConverted: self.group_converted,
             e.GroupLoaded: self.group_loaded,
@@ -57,6 +59,16 @@ class GroupInvariants:
             broken("G3", event, f"{event.group}: generation {event.generation} after {before}")
         self._generations[event.group] = event.generation, epoch
 
+    def group_upgraded(self, event: e.ClassicGroupUpgraded) -> None:
+        """Note what members still read that their group does not know, because its last assignment was broken off.
+
+        Kafka then forgets all assignments (`GroupMetadataManager.resetAndPropagateAssignmentWithError`), and
+        `ConsumerGroup.fromClassicGroup` takes over none.
+        """
+        if not any(event.assigned.values()):
+            members = self._view.members
+            self._unknown[event.group] = {name: set(members[name].owned) for name in event.members.values()}
+
     def group_downgraded(self, event: e.ConsumerGroupDowngraded) -> None:
         """Note where the generations of a group go on that was a consumer group: at its group epoch."""
         self._generations[event.group] = event.generation, self._epoch(event.group)
@@ -87,6 +99,9 @@ class GroupInvariants:
             broken("G10", event, f"{event.group}: {found}")
         for name in missing:  # its other offsets may not be committed yet
             del known[name]
+        if isinstance(event, e.ConsumerGroupLoaded):  # members begin a session of the broker's, classic ones too: E5
+            for member_id in event.members:
+                self._beats.pop(member_id, None)
 
     def group_deleted(self, event: e.GroupDeleted) -> None:
         """Forget a deleted group."""
@@ -147,23 +162,25 @@ class GroupInvariants:
 
     def heartbeat_answered(self, event: e.HeartbeatAnswered) -> None:
         """Note the restart of a session. In the new protocol an answer may wait for records; the session does not."""
-        if event.session_deadline_us >= 0:
-            known, since_us = self._view.members.get(event.member), event.at_us
-            if known is not None and self._view.groups[event.group].consumer is not None:
-                since_us = event.session_deadline_us - known.session_timeout_ms * 1_000
-            self._beats[event.member_id] = since_us, event.member
+        if event.session_deadline_us < 0:
+            return
+        known = self._view.members.get(event.member)
+        _, _, session_ms = self._beats.get(event.member_id, (0, "", 0))
+        if known is not None and known.member_id == event.member_id:  # else its process has a successor
+            session_ms = known.session_timeout_ms
+        since_us = event.at_us
+        if self._view.groups[event.group].consumer is not None:
+            since_us = event.session_deadline_us - session_ms * 1_000
+        self._beats[event.member_id] = since_us, event.member, session_ms
 
     def member_removed(self, event: e.MemberRemoved) -> None:
         """G9."""
-        at_us, member = self._beats.pop(event.member_id, (None, ""))
-        known = self._view.members.get(member)
-        if event.reason != RebalanceCause.SESSION_EXPIRED or at_us is None or known is None:
+        at_us, member, session_ms = self._beats.pop(event.member_id, (None, "", 0))
+        if event.reason != RebalanceCause.SESSION_EXPIRED or at_us is None:
             return
         lasted_ms = (event.at_us - at_us) // 1_000
-        if lasted_ms < known.session_timeout_ms:
-            found = (
-                f"{member} expired {lasted_ms} ms after a heartbeat, its session lasts {known.session_timeout_ms} ms"
-            )
+        if lasted_ms < session_ms:
+            found = f"{member} expired {lasted_ms} ms after a heartbeat, its session lasts {session_ms} ms"
             broken("G9", event, f"{event.group}: {found}")
 
     # --- the clients --------------------------------------------------------------------------------------------------
@@ -175,7 +192,8 @@ class GroupInvariants:
             return
         for name in event.partitions:
             for holder in group.other_holders.get(name, ()):
-                if _current(group, members[holder]):
+                unknown = self._unknown.get(event.group, {}).get(holder, ())
+                if _current(group, members[holder]) and name not in unknown:
                     found = f"{name} is held by {holder} and {event.member}"
                     broken("G2", event, f"{event.group}: {found}, both members in generation {group.generation}")
 
@@ -187,6 +205,8 @@ class GroupInvariants:
         """Forget the partitions; one that is revoked and assigned again is not paused."""
         for name in event.partitions if self._paused else ():
             self._paused.get(event.member, {}).pop(name, None)
+        for name in event.partitions if event.group in self._unknown else ():
+            self._unknown[event.group].get(event.member, set()).discard(name)
 
     def rebalance_listener_returned(self, event: e.RebalanceListenerReturned) -> None:
         """G17."""

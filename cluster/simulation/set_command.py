@@ -265,7 +265,10 @@ def _set_members(
     members = [each for each in cluster.consumers.values() if each.group == group.name and each.name in names]
     for member in members:
         member.configure(group)
-    return tuple(member.name for member in members), NOW if _in_flight(keys_at(group, key)[0], key) else AT_NEXT_START
+    now = [member.name for member in members if member.takes_now(key)]
+    if _in_flight(keys_at(group, key)[0], key) and (now or not members):
+        return tuple(now), NOW
+    return tuple(member.name for member in members), AT_NEXT_START
 
 
 def _set_producer(cluster: RunningCluster, after: ScenarioSpec, spec: Any, key: str) -> tuple[tuple[str, ...], str]:  # noqa: ANN401

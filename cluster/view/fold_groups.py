@@ -341,6 +341,8 @@ def group_loaded(view: ClusterView, event: e.GroupLoaded) -> None:
     group.open_rebalance = group.vote = None
     if event.members:  # else it may be the offsets of a consumer group
         group.consumer = None
+    elif group.consumer is not None:  # a lossy election took the records of its members
+        group.consumer.members, group.consumer.rebalance = {}, None
     load_offsets(view, event, group)
 
 

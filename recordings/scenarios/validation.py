@@ -31,6 +31,7 @@ from cluster.spec import (
     ProducerSpec,
     ScenarioSpec,
     why_not,
+    write_over,
 )
 from recordings.scenarios import custom_assignors
 from recordings.scenarios.application_rules import check_application, check_listener, refused_keys
@@ -130,9 +131,7 @@ def _loads(spec: ScenarioSpec) -> Iterator[Problem]:
         reserve = max(batch, RECORD_BATCH_OVERHEAD_BYTES + RECORD_OVERHEAD_BYTES + producer.size_bytes)
         waiting = min(memory // reserve, rate * min(spec.until_us, LONGEST_FLIGHT_US) / 1_000_000)
         if waiting > MOST_BATCHES:
-            reason = (
-                f"buffer.memory: {waiting:,.0f} batches of {reserve} bytes can wait in it: at most {MOST_BATCHES:,}"
-            )
+            reason = f"buffer.memory: {waiting:,.0f} batches of {reserve} bytes can wait: at most {MOST_BATCHES:,}"
             yield Problem(("producer", index, "config", "buffer.memory"), reason, str(MOST_BATCHES * reserve))
 
 
@@ -315,8 +314,8 @@ def _member(group: GroupSpec, own: MemberSpec, members: tuple[str, ...], place: 
 
 
 def _steps(spec: ScenarioSpec) -> Iterator[Problem]:
-    names = spec.names()
-    for index, step in enumerate(spec.steps):
+    names, deployed = spec.names(), spec  # a step is read with the group protocols of those before it
+    for index, step in sorted(enumerate(spec.steps), key=lambda one: one[1].at_us):
         if step.at_us > spec.until_us:
             yield Problem(("at", index, "time"), "time: it is after the end of the flight (`until`)")
         try:
@@ -325,9 +324,11 @@ def _steps(spec: ScenarioSpec) -> Iterator[Problem]:
             yield Problem(("at", index, "do"), f"do: {error.message}", error.suggestion)
             continue
         if isinstance(step.command, Set):
-            reason = why_not(spec, step.command.scope, step.command.key, step.command.value)
-            if reason is not None:
+            setting = step.command.scope, step.command.key, step.command.value
+            if (reason := why_not(deployed, *setting)) is not None:
                 yield Problem(("at", index, "do"), f"do: {reason}")
+            elif setting[1] == "group.protocol" and step.command.for_us is None:
+                deployed = write_over(deployed, *setting)
 
 
 def _expectation(

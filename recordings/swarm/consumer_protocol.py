@@ -19,19 +19,24 @@ EVERY_TOPIC: Final = "t[0-9]+"  # of producers: applications write to `out`, `si
 
 def consumer_protocol(spec: ScenarioSpec, stream: Random) -> ScenarioSpec:
     """Groups speak the new protocol, with sessions as short as the drawn one."""
+    keys = quick_sessions(stream)
+    if stream.random() < 0.2:
+        keys["group.consumer.assignors"] = ("range", "uniform")
+    steps: list[StepSpec] = []
+    groups = tuple(_drawn(spec, group, steps, stream) for group in spec.groups)
+    return msgspec.structs.replace(spec, config=spec.config | keys, groups=groups, steps=(*spec.steps, *steps))
+
+
+def quick_sessions(stream: Random) -> dict[str, Value]:
+    """Brokers' keys that end the sessions of the new protocol as early as those of classic groups."""
     session_ms, beat_ms = stream.choice((6_000, 10_000)), stream.choice((500, 1_000, 3_000))
-    keys: dict[str, Value] = {
+    return {
         "group.consumer.session.timeout.ms": session_ms,
         "group.consumer.min.session.timeout.ms": session_ms,
         "group.consumer.heartbeat.interval.ms": beat_ms,
         "group.consumer.min.heartbeat.interval.ms": beat_ms,
         "group.consumer.assignment.interval.ms": stream.choice((0, 1_000)),
     }
-    if stream.random() < 0.2:
-        keys["group.consumer.assignors"] = ("range", "uniform")
-    steps: list[StepSpec] = []
-    groups = tuple(_drawn(spec, group, steps, stream) for group in spec.groups)
-    return msgspec.structs.replace(spec, config=spec.config | keys, groups=groups, steps=(*spec.steps, *steps))
 
 
 def _drawn(spec: ScenarioSpec, group: GroupSpec, steps: list[StepSpec], stream: Random) -> GroupSpec:
@@ -52,7 +57,7 @@ def _drawn(spec: ScenarioSpec, group: GroupSpec, steps: list[StepSpec], stream: 
     if changes < 0.3:  # a changed key holds for the next process
         steps.append(step(at_us, f"set {group.name} group.remote.assignor {to}"))
         steps.append(step(at_us + SECOND_US, f"rolling restart {group.name} every 2s down 1s"))
-    by_pattern = pattern < 0.25 and not group.subscriptions and not group.application.topics_written
+    by_pattern = pattern < 0.25 and not group.subscriptions
     return msgspec.structs.replace(
         group,
         config=config,

@@ -5,8 +5,7 @@ legally destroy: a commit as old as its host's crash, a record acknowledged with
 position that an operator moved. Each exception below names the Kafka rule that makes it legal.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
-from typing import TypeVar
+from collections.abc import Iterator
 
 from cluster.assignors import assignor_named, protocols_of
 from cluster.commands import (
@@ -24,12 +23,19 @@ from cluster.commands import (
     Subscribe,
     targets_of,
 )
-from cluster.config import Value
 from cluster.spec import GroupSpec, ProducerSpec, ScenarioSpec, TopicSpec
 from recordings.swarm.consumer_protocol import topics_read
-from recordings.swarm.faults import renamed
-
-C = TypeVar("C")
+from recordings.swarm.faults import POLICY, migrating, renamed
+from recordings.swarm.pace import reads_too_slowly, writes_too_slowly
+from recordings.swarm.parts import (
+    commands_of,
+    counts_of,
+    is_transactional,
+    number,
+    producers_of,
+    topics_counted,
+    transaction_version,
+)
 
 AUDIT = "audit"
 ABORTED_WITHIN_MS = 4_000
@@ -93,7 +99,7 @@ def _decided_partitions(spec: ScenarioSpec) -> Iterator[tuple[str, str]]:
         if not _unclean(spec, topic):
             end = "high_watermark" if _is_written_for_ever(spec, topic.name) else "log_end"
             yield from ((f"{topic.name}-{number}", end) for number in range(topic.partitions))
-    count = _number(spec.broker_config(spec.brokers[0]), "offsets.topic.num.partitions")
+    count = number(spec.broker_config(spec.brokers[0]), "offsets.topic.num.partitions")
     yield from ((f"__consumer_offsets-{number}", "high_watermark") for number in range(count))
 
 
@@ -111,19 +117,18 @@ def _group(spec: ScenarioSpec, group: GroupSpec) -> Iterator[str]:
 
     Where a transaction may hang (a crash or an unclean election took its state or its marker), readers stop.
     """
-    where, counts = f'groups["{group.name}"]', _counts(group)
+    where, counts = f'groups["{group.name}"]', counts_of(group)
     if _lossless(spec, group):
         yield f"{counts}.lost == 0"
     if not settles(spec, group):
         return
-    state = "Assigned" if group.assign else "STABLE" if group.speaks_new_protocol else "Stable"
     empty = f'{where}.state in ["Empty", "Dead"] && {where}.members == 0'
     yield empty if group.assign else f'{where}.state == "Stable" && {where}.members == {group.members}'
     restless = is_restless(spec, group)
     hangs = is_transactional(spec, group) and (_may_crash_away(spec) or may_be_cut(spec, group))
     hangs = hangs or (group.application.commit == "transaction" and _may_crash_away(spec))  # its own commits
     for name in () if group.name in renamed(spec) else group.instances():
-        yield f'members["{name}"].alive && members["{name}"].state == "{state}"'
+        yield is_steady(spec, group, name)
         if not (hangs or restless):
             yield f'members["{name}"].lag == 0'
     if hangs or restless:
@@ -133,20 +138,32 @@ def _group(spec: ScenarioSpec, group: GroupSpec) -> Iterator[str]:
     if commits_all(spec, group) and not unread:
         yield f"{counts}.unread == 0"
         behind_markers = group.application.commit == "auto" or not is_transactional(spec, group)
-        if behind_markers and repeats_commits(group, undisturbed=not spec.steps):
+        if behind_markers and repeats_commits(spec, group, undisturbed=not spec.steps):
             yield f"{where}.lag == 0"
+
+
+def is_steady(spec: ScenarioSpec, group: GroupSpec, member: str) -> str:
+    """The claim that a member runs, and is done with joining; after a migration in the words of either protocol."""
+    state = f'== "{"Assigned" if group.assign else "STABLE" if group.speaks_new_protocol else "Stable"}"'
+    if group.name in migrating(spec):
+        state = 'in ["Stable", "STABLE"]'
+    return f'members["{member}"].alive && members["{member}"].state {state}'
 
 
 def settles(spec: ScenarioSpec, group: GroupSpec) -> bool:
     """Whether the group must become Stable with all live members.
 
-    Not a group with an autoscaler, nor one whose members fail on a record, and not a full one: it refuses a member that
-    returns before its session has expired. Not a group with one `group.instance.id` for all: each member that starts
-    fences the others, which may be stopped before they start again. Nor one whose transactional ids expire while it
-    joins (`_ids_expire_while_joining`). Nor one that writes to several topics in transactions when hosts crash: such a
-    host closes no connection, and each topic's leader may wait request.timeout.ms (30 s) for it (seed 1048).
+    Not a group with an autoscaler, nor one whose members fail on a record or at writing, and not a full one: it
+    refuses a member that returns before its session has expired. Not a group with one `group.instance.id` for all: each
+    member that starts fences the others, which may be stopped before they start again. Nor one whose transactional ids
+    expire while it joins (`_ids_expire_while_joining`). Nor one that writes to several topics in transactions when
+    hosts crash: such a host closes no connection, and each topic's leader may wait request.timeout.ms (30 s) for it
+    (seed 1048). Nor one of classic members alone that may not be downgraded: a heartbeat of theirs computes no target
+    (`GroupMetadataManager.classicGroupHeartbeatToConsumerGroup`), so what an expired member had has no owner.
     """
-    if _chokes(group) or _ids_expire_while_joining(spec, group) or group.autoscaler is not None:
+    if migrating(spec).get(group.name) == "classic" and spec.config[POLICY] == "upgrade":
+        return False
+    if _chokes(spec, group) or _ids_expire_while_joining(spec, group) or group.autoscaler is not None:
         return False
     if group.application.commit == "transaction" and len(group.application.written) > 1 and commands_of(spec, Crash):
         return False
@@ -162,15 +179,17 @@ def _ids_expire_while_joining(spec: ScenarioSpec, group: GroupSpec) -> bool:
     if group.application.commit != "transaction":
         return False
     brokers, members = spec.broker_config(spec.brokers[0]), group.consumer_config(group.instances()[0])
-    delay_ms = _number(brokers, "group.initial.rebalance.delay.ms")
-    barrier_ms = min(delay_ms * group.members, max(delay_ms, _number(members, "max.poll.interval.ms")))
-    working_ms = _number(members, "max.poll.records") * group.application.per_record_us // 1_000
-    return barrier_ms + working_ms + REQUESTS_MS >= _number(brokers, "transactional.id.expiration.ms")
+    delay_ms = number(brokers, "group.initial.rebalance.delay.ms")
+    barrier_ms = min(delay_ms * group.members, max(delay_ms, number(members, "max.poll.interval.ms")))
+    working_ms = number(members, "max.poll.records") * group.application.per_record_us // 1_000
+    return barrier_ms + working_ms + REQUESTS_MS >= number(brokers, "transactional.id.expiration.ms")
 
 
 def is_restless(spec: ScenarioSpec, group: GroupSpec) -> bool:
-    """Whether it may lag at the end: a producer writes for ever, or brokers return one batch per fetch."""
-    return spec.buggify or any(_is_written_for_ever(spec, topic) for topic in topics_read(spec, group))
+    """Whether it may lag at the end: it reads slowly, a producer writes for ever, or a fetch returns one batch."""
+    if spec.buggify or reads_too_slowly(spec, group):
+        return True
+    return any(_is_written_for_ever(spec, topic) for topic in topics_read(spec, group))
 
 
 def commits_all(spec: ScenarioSpec, group: GroupSpec) -> bool:
@@ -179,7 +198,7 @@ def commits_all(spec: ScenarioSpec, group: GroupSpec) -> bool:
     return learns and not _reads_elsewhere(spec, group) and _commits_last(spec, group)
 
 
-def repeats_commits(group: GroupSpec, *, undisturbed: bool) -> bool:
+def repeats_commits(spec: ScenarioSpec, group: GroupSpec, *, undisturbed: bool) -> bool:
     """Whether a failed commit is made good, also for a partition that gets no more records.
 
     commitAsync is not retried. commitSync in a rebalance throws RebalanceInProgressException, and the application polls
@@ -187,19 +206,19 @@ def repeats_commits(group: GroupSpec, *, undisturbed: bool) -> bool:
     position in what it retains, and commits it with its next records only.
     """
     commit = group.application.commit
-    return undisturbed or not (commit == "async" or (commit == "after-each-poll" and _is_cooperative(group)))
+    return undisturbed or not (commit == "async" or (commit == "after-each-poll" and _is_cooperative(spec, group)))
 
 
-def _is_cooperative(group: GroupSpec) -> bool:
+def _is_cooperative(spec: ScenarioSpec, group: GroupSpec) -> bool:
     """Whether its members keep their partitions in a rebalance: all of their assignors support it."""
-    if group.speaks_new_protocol:
+    if group.speaks_new_protocol or group.name in migrating(spec):
         return True
     return all("COOPERATIVE" in protocols_of(assignor_named(name)) for name in group.every_assignor())
 
 
-def _chokes(group: GroupSpec) -> bool:
-    """Its members fail on a record again and again, and no member passes it."""
-    return group.application.crashes
+def _chokes(spec: ScenarioSpec, group: GroupSpec) -> bool:
+    """Its members fail again and again: on a record, which no member passes, or because they cannot write so fast."""
+    return group.application.crashes or writes_too_slowly(spec, group)
 
 
 def _reads_elsewhere(spec: ScenarioSpec, group: GroupSpec) -> bool:
@@ -211,15 +230,19 @@ def _reads_elsewhere(spec: ScenarioSpec, group: GroupSpec) -> bool:
 
 
 def _is_written_for_ever(spec: ScenarioSpec, topic: str) -> bool:
-    """Whether a group that writes to the topic fails on a record, and writes the records before it again and again."""
-    return any(_chokes(group) and topic in group.application.topics_written for group in spec.groups)
+    """Whether a group that writes to the topic fails, and writes the records before it again and again."""
+    return any(_chokes(spec, group) and topic in group.application.topics_written for group in spec.groups)
 
 
 def _learns_of_partitions(spec: ScenarioSpec, group: GroupSpec) -> bool:
     """A static leader that was away when partitions were added does not learn of them (KIP-814); a broker does."""
-    if group.speaks_new_protocol:
+    if _is_assigned_by_brokers(spec, group):
         return True
     return not (group.static and any(command.topic in group.topics for command in commands_of(spec, AddPartitions)))
+
+
+def _is_assigned_by_brokers(spec: ScenarioSpec, group: GroupSpec) -> bool:
+    return group.speaks_new_protocol and group.name not in migrating(spec)
 
 
 def _learns_of_subscriptions(spec: ScenarioSpec, group: GroupSpec) -> bool:
@@ -229,7 +252,7 @@ def _learns_of_subscriptions(spec: ScenarioSpec, group: GroupSpec) -> bool:
     group returns its former share without a rebalance: partitions of a topic that is new to it stay unassigned. In the
     new protocol the coordinator computes a target for any other subscription.
     """
-    if group.speaks_new_protocol:
+    if _is_assigned_by_brokers(spec, group):
         return True
     names = group.instances()
     changed = any(command.member in names for command in commands_of(spec, Subscribe))
@@ -267,21 +290,23 @@ def _lossless(spec: ScenarioSpec, group: GroupSpec) -> bool:
         return False
     if any(command.group == name for command in commands_of(spec, Seek)):
         return False
-    deleted = any(command.topic in _topics(spec, group) for command in commands_of(spec, DeleteRecords))
+    deleted = any(command.topic in topics_counted(spec, group) for command in commands_of(spec, DeleteRecords))
     # the group resets to the end, and skips the records that are left
     if deleted and group.config.get("auto.offset.reset") != "earliest":
         return False
-    if _version(spec) == 1 and is_transactional(spec, group):  # a late EndTxn ends another transaction (KIP-890)
+    if transaction_version(spec) == 1 and is_transactional(
+        spec, group
+    ):  # a late EndTxn ends another transaction (KIP-890)
         return False
     return not (may_be_cut(spec, group) or _may_crash_away(spec))
 
 
 def may_be_cut(spec: ScenarioSpec, group: GroupSpec) -> bool:
     """Whether configuration allows logs of the group's topics to lose acknowledged or read records."""
-    topics = _topics(spec, group)
+    topics = topics_counted(spec, group)
     if any(_unclean(spec, topic) for topic in spec.topics if topic.name in topics):
         return True
-    configs = [each.config for each in _producers(spec, group)]
+    configs = [each.config for each in producers_of(spec, group)]
     configs += [each.application.producer for each in spec.groups if topics & set(each.application.topics_written)]
     return any(str(config.get("acks", "all")) in ("0", "1") for config in configs)
 
@@ -319,73 +344,34 @@ def _exactly_once(spec: ScenarioSpec) -> Iterator[str]:
     moved = any(command.group == writer.name for command in commands_of(spec, Seek))
     if not safe or moved:
         return
-    counts = _counts(audit)
-    once = all(each.producer_config()["enable.idempotence"] for each in _producers(spec, writer))
-    if writer.application.commit == "transaction" and once and _version(spec) >= 2:
+    counts = counts_of(audit)
+    once = all(each.producer_config()["enable.idempotence"] for each in producers_of(spec, writer))
+    if writer.application.commit == "transaction" and once and transaction_version(spec) >= 2:
         yield f"{counts}.duplicated == 0"
     # A member that fails on a record leaves the output of its last poll out.
     # A record that went to the dead-letter topic has no output.
-    works_on = not (_chokes(writer) or writer.application.dead_letter or _ids_expire_while_joining(spec, writer))
+    works_on = not (_chokes(spec, writer) or writer.application.dead_letter or _ids_expire_while_joining(spec, writer))
     if not works_on:
         return
-    read, written = (f"{by}.delivered + {by}.delivered_unacknowledged" for by in (counts, _counts(writer)))
+    read, written = (f"{by}.delivered + {by}.delivered_unacknowledged" for by in (counts, counts_of(writer)))
     copies = next(output.records for output in writer.application.written if output.topic in audit.topics)
     written = written if copies == 1 else f"{copies} * ({written})"
     if _returns_to_what_failed(spec, writer):
         if writer.application.commit in ("transaction", "after-each-poll"):
             yield f"{read} == {written}"
-    elif writer.application.commit == "transaction" and _version(spec) >= 2:  # in version 1 a late EndTxn may commit
+    elif (
+        writer.application.commit == "transaction" and transaction_version(spec) >= 2
+    ):  # in version 1 a late EndTxn may commit
         yield f"{read} <= {written}"
 
 
 def _returns_to_what_failed(spec: ScenarioSpec, writer: GroupSpec) -> bool:
     """Whether a poll whose transaction or write failed is read again.
 
-    Not in a topic that the group left since, and not records that were deleted meanwhile (seed 40312).
+    Not in a topic that the group left since, and not records that were deleted (seed 40312) or compacted meanwhile: a
+    member was killed with its transaction open, and 13 of its records had newer ones of their keys (seed 1799).
     """
-    deleted = any(command.topic in _topics(spec, writer) for command in commands_of(spec, DeleteRecords))
+    deleted = any(command.topic in topics_counted(spec, writer) for command in commands_of(spec, DeleteRecords))
+    read = [topic for topic in spec.topics if topic.name in topics_counted(spec, writer)]
+    deleted = deleted or any("compact" in str(topic.config.get("cleanup.policy", "")) for topic in read)
     return _learns_of_subscriptions(spec, writer) and not (deleted or _reads_elsewhere(spec, writer))
-
-
-# --- parts of a scenario ----------------------------------------------------------------------------------------------
-
-
-def commands_of(spec: ScenarioSpec, kind: type[C]) -> list[C]:
-    """The commands of this kind in the steps."""
-    return [step.command for step in spec.steps if isinstance(step.command, kind)]
-
-
-def _counts(group: GroupSpec) -> str:
-    return f'delivery.by_group["{group.name}"]'
-
-
-def _topics(spec: ScenarioSpec, group: GroupSpec) -> set[str]:
-    """The topics that the group's counts cover: every topic that a member subscribes to, or once did."""
-    subscribed = [command for command in commands_of(spec, Subscribe) if command.member in group.instances()]
-    own = {topic for name in group.instances() for topic in group.topics_of(name)}
-    return {*topics_read(spec, group), *own, *(topic for command in subscribed for topic in command.topics)}
-
-
-def _producers(spec: ScenarioSpec, group: GroupSpec) -> Iterable[ProducerSpec]:
-    topics = _topics(spec, group)
-    return [each for each in spec.producers if any(topic in topics for topic in each.topics)]
-
-
-def is_transactional(spec: ScenarioSpec, group: GroupSpec) -> bool:
-    """Whether a producer or a group writes to its topics in transactions."""
-    if any(each.transactions is not None for each in _producers(spec, group)):
-        return True
-    return any(
-        each.application.commit == "transaction" and bool(_topics(spec, group) & set(each.application.topics_written))
-        for each in spec.groups
-    )
-
-
-def _version(spec: ScenarioSpec) -> int:
-    return _number(spec.broker_config(spec.brokers[0]), "transaction.version")
-
-
-def _number(config: Mapping[str, Value], key: str) -> int:
-    value = config[key]
-    assert isinstance(value, int)
-    return value

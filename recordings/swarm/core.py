@@ -34,6 +34,7 @@ from recordings.swarm.faults import (
     ended_faults,
     ended_rollouts,
     is_refused_early,
+    is_restarted,
     renamed,
     step,
 )
@@ -200,7 +201,7 @@ def _started(spec: ScenarioSpec, core: Core) -> Iterator[tuple[int, str]]:
         inside = core.members_of(group)
         if group.name in scaled:
             yield 3_000, f"scale {group.name} to {len(inside)}"
-        if group.static:
+        if is_restarted(spec, group):
             yield from ((RESTARTED_MS, f"restart {name}") for name in inside)
-        if is_refused_early(group):
+        if is_refused_early(spec, group):
             yield from ((STARTED_LAST_MS, f"start {name}") for name in inside)

@@ -18,15 +18,15 @@ from cluster.config import resolve
 from cluster.spec import GroupSpec, ProducerSpec, ScenarioSpec
 from recordings.swarm.consumer_protocol import topics_read
 from recordings.swarm.convergence import (
-    commands_of,
     commits_all,
     is_restless,
-    is_transactional,
+    is_steady,
     may_be_cut,
     repeats_commits,
     settles,
 )
 from recordings.swarm.core import FRESH_RATE, Core, is_fresh
+from recordings.swarm.parts import commands_of, is_transactional
 from recordings.swarm.placement import TRANSACTIONS, Placement
 
 PATIENCE_MS = 5_000  # a rejoin takes several requests, and the flight ends 38 s after the healing
@@ -126,12 +126,11 @@ def _of_group(spec: ScenarioSpec, core: Core, group: GroupSpec) -> Iterator[str]
     yield f'{where}.state == "Stable" && {where}.members == {len(inside)}'
     hangs = is_transactional(spec, group) and bool(commands_of(spec, Crash) or may_be_cut(spec, group))
     reads = not (hangs or is_restless(spec, group) or _is_written_late(spec, group))
-    stable = "STABLE" if group.speaks_new_protocol else "Stable"
     for name in inside:
-        yield f'members["{name}"].alive && members["{name}"].state == "{stable}"'
+        yield is_steady(spec, group, name)
         if reads:
             yield f'members["{name}"].lag == 0'
-    committed = commits_all(spec, group) and repeats_commits(group, undisturbed=False)  # the rest breaks
+    committed = commits_all(spec, group) and repeats_commits(spec, group, undisturbed=False)  # the rest breaks
     if reads and committed and not is_transactional(spec, group):
         yield f"{where}.lag == 0"
 

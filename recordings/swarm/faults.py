@@ -12,6 +12,7 @@ from cluster.commands import (
     PausePartitions,
     RollingRestartBrokers,
     Rollout,
+    Set,
     SlowDependency,
     SlowDisk,
     SlowMember,
@@ -31,6 +32,7 @@ STARTED_MS = (200, 8_000, 16_000)  # repeated: a clean stop that a fault delayed
 # A static member of the new protocol that was killed is refused (UNRELEASED_INSTANCE_ID) until its session has expired,
 # which begins anew on each coordinator, and the last broker returns at 16 s.
 STARTED_LAST_MS = 28_000
+POLICY = "group.consumer.migration.policy"
 QUICKENED_MS = (100, *(each + 200 for each in STARTED_MS))  # `slow` is refused for a member that does not run
 
 
@@ -118,17 +120,17 @@ def healing(spec: ScenarioSpec, healed_us: int) -> list[StepSpec]:
         if group.name in new_names:
             texts += [(100, f"resume {name}") for name in group.instances()]  # frozen while it closes
             texts += [(after_ms + 100, f"scale {group.name} to {group.members}") for after_ms in STARTED_MS]
-            if group.static:
+            if is_restarted(spec, group):
                 texts.append((RESTARTED_MS, f"rolling restart {group.name} every 1ms"))
-            if is_refused_early(group):
+            if is_refused_early(spec, group):
                 texts.append((STARTED_LAST_MS, f"scale {group.name} to {group.members}"))
             continue
         if stuck_writers(group):
             for after_ms, way in ((RESTARTED_MS, "kill"), (RESTARTED_MS + 100, "start")):
                 texts += [(after_ms, f"{way} {name}") for name in group.instances()]
-        elif group.static:
+        elif is_restarted(spec, group):
             texts += [(RESTARTED_MS, f"restart {name}") for name in group.instances()]
-        if is_refused_early(group):
+        if is_refused_early(spec, group):
             texts += [(STARTED_LAST_MS, f"start {name}") for name in group.instances()]
         if SlowMember in commands:
             texts += [(each, f"slow {name} to {usual}us") for each in QUICKENED_MS for name in group.instances()]
@@ -141,9 +143,26 @@ def healing(spec: ScenarioSpec, healed_us: int) -> list[StepSpec]:
     ]
 
 
-def is_refused_early(group: GroupSpec) -> bool:
-    """Whether the coordinator refuses a member that returns before its session has expired."""
-    return group.static and group.speaks_new_protocol
+def migrating(spec: ScenarioSpec) -> dict[str, str]:
+    """The groups whose members get another `group.protocol`, and the last one that they get."""
+    commands = (planned.command for planned in sorted(spec.steps, key=lambda planned: planned.at_us))
+    return {each.scope: each.value for each in commands if isinstance(each, Set) and each.key == "group.protocol"}
+
+
+def _is_parted(spec: ScenarioSpec, group: GroupSpec) -> bool:
+    """Whether it migrates, and may not have members of both protocols for ever."""
+    return group.name in migrating(spec) and spec.config[POLICY] != "bidirectional"
+
+
+def is_restarted(spec: ScenarioSpec, group: GroupSpec) -> bool:
+    """Whether the operator restarts the members of the healed group: one may be fenced, or refused, for good."""
+    return group.static or _is_parted(spec, group)
+
+
+def is_refused_early(spec: ScenarioSpec, group: GroupSpec) -> bool:
+    """Whether the coordinator refuses a member that returns before a session has expired: its own, or another's."""
+    speaks_new = group.speaks_new_protocol or group.name in migrating(spec)
+    return (group.static and speaks_new) or _is_parted(spec, group)
 
 
 def stuck_writers(group: GroupSpec) -> bool:

@@ -34,7 +34,7 @@ from cluster.spec import (
     TopicSpec,
     TransactionsSpec,
 )
-from recordings.swarm.convergence import commands_of, converged, timely
+from recordings.swarm.convergence import converged, timely
 from recordings.swarm.core import (
     CORE,
     Core,
@@ -47,6 +47,7 @@ from recordings.swarm.core import (
 )
 from recordings.swarm.core_liveness import CoreJudgement, judged
 from recordings.swarm.faults import FAULTS_BEGIN_US, fault_steps, healing
+from recordings.swarm.parts import commands_of
 from recordings.swarm.rare_features import RARE
 
 SECOND_US = 1_000_000

@@ -28,6 +28,7 @@ from cluster.spec import (
     TopicSpec,
 )
 from recordings.swarm.consumer_protocol import consumer_protocol
+from recordings.swarm.migrating import migrating_groups
 
 UNTOUCHED = ("out", "audit")
 """The exactly-once flight's output and its reader: the claims of every seed rest on them."""
@@ -366,4 +367,5 @@ RARE: dict[str, Callable[[ScenarioSpec, Random], ScenarioSpec]] = {
     "listeners": listeners,
     "compacted": compacted,
     "consumer_protocol": consumer_protocol,
+    "migrating_groups": migrating_groups,
 }

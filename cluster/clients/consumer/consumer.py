@@ -22,7 +22,7 @@ from cluster.clients.consumer.consumer_host import MS, ConsumerHost
 from cluster.clients.consumer.group_membership import GroupMembership
 from cluster.clients.consumer.metadata_refresh import MetadataRefresh
 from cluster.clients.process import Wait
-from cluster.config import ConsumerConfig, in_flight_keys
+from cluster.config import FORBIDDEN_WITH, ConsumerConfig, in_flight_keys
 from cluster.protocol.errors import ErrorCode
 from cluster.protocol.record_batch import Slice
 from cluster.spec import GroupSpec
@@ -133,11 +133,19 @@ class Consumer(ConsumerHost):
         """Take a changed spec: keys that change in flight hold at once, all others when the process starts again."""
         declared = self.declared = declared.of(self.name)
         values = declared.consumer_config(self.name)
-        self._values |= {key: values[key] for key in in_flight_keys("consumer")}
+        self._values |= {key: values[key] for key in in_flight_keys("consumer") if self.takes_now(key)}
         self.read_config()
         self.application.configure(declared.application)
         self.heartbeats.wake()
         self._declare_assignors(ConsumerConfig.of(values).partition_assignment_strategy)
+
+    def takes_now(self, key: str) -> bool:
+        """Whether a changed key holds for this process: not the timeouts of classic members across a migration.
+
+        A deploy of the other `group.protocol` brings or drops them, for the processes that it starts.
+        """
+        declared = self.declared.consumer_config(self.name)["group.protocol"]
+        return declared == self._values["group.protocol"] or key not in FORBIDDEN_WITH["consumer"]
 
     def _reload_spec(self) -> None:
         """Read the declared spec and all of its configuration, as a new process does."""

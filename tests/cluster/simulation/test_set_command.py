@@ -42,6 +42,21 @@ def test_a_heartbeat_interval_changes_at_once() -> None:
     assert {after - before for before, after in pairwise(beats)} == {3 * SECOND_US}
 
 
+def test_a_deploy_of_the_other_protocol_leaves_running_members_their_timeouts() -> None:
+    """A classic member heartbeats as it did; its successor of the new protocol takes no key of classic members."""
+    steps = ((10, "set g group.protocol consumer"), (20, "restart g-1"), (25, "set g group.protocol classic"))
+    late = ((26, "set g session.timeout.ms 9000"), (26, "set g heartbeat.interval.ms 700"), (35, "restart g-1"))
+    flight = flown(spec(*steps, *late, until_s=50))
+    effects = [(one.key, one.effect) for one in flight.all(e.SettingChanged, 26 * SECOND_US)]
+    assert effects == [("session.timeout.ms", "at the next start"), ("heartbeat.interval.ms", "at the next start")]
+    beats = [beat.at_us for beat in flight.all(e.HeartbeatAnswered) if beat.at_us < 20 * SECOND_US]
+    assert len({after - before for before, after in pairwise(beats[1:])}) == 1
+    declared = [one.session_timeout_ms for one in flight.all(e.MemberDeclared)]
+    assert declared == [6_000, 45_000, 9_000]
+    beats = [beat.at_us for beat in flight.all(e.HeartbeatAnswered, 42 * SECOND_US)]
+    assert {after - before for before, after in pairwise(beats)} == {700 * MS}
+
+
 def test_processing_time_changes_at_once_and_is_put_back() -> None:
     flight = flown(spec((10, "set g per_record 100ms for 5s"), until_s=25))
     assert [(one.value, one.before) for one in flight.all(e.SettingChanged)] == [("100ms", "0s"), ("0s", "100ms")]

@@ -384,6 +384,14 @@ def test_a_step_that_is_not_built_is_refused(monkeypatch: pytest.MonkeyPatch) ->
     assert_error(errors, 14, "do: not built yet: nemesis")
 
 
+def test_a_set_is_read_with_the_group_protocol_of_earlier_steps() -> None:
+    deployed = f"{MINIMAL}{NEW}"
+    session = '[[at]]\ntime = "3s"\ndo = "set billing session.timeout.ms 9000"\n'
+    classic = '[[at]]\ntime = "2s"\ndo = "set billing group.protocol classic"\n'
+    assert "session.timeout.ms cannot be set when group.protocol=CONSUMER" in errors_of(deployed + session)[0]
+    parse_scenario(deployed + session + classic, "f.toml")
+
+
 def test_every_unbuilt_thing_has_words() -> None:
     assert all(words for words in UNBUILT.values())
 

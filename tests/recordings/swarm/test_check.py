@@ -16,10 +16,11 @@ from recordings.flights.runner import fly, make_plan
 from recordings.scenarios.loader import load, parse_scenario
 from recordings.swarm import check as checking
 from recordings.swarm.check import check
-from recordings.swarm.convergence import AUDIT, commands_of
+from recordings.swarm.convergence import AUDIT
 from recordings.swarm.core import CORE
 from recordings.swarm.faults import RESTARTED_MS
 from recordings.swarm.generator import FEATURES, HEALED_FOR_US, HEALING_US, SHORTEST_US, draw
+from recordings.swarm.parts import commands_of
 from recordings.swarm.rare_features import RARE
 from tests.mutants import MUTANTS, SURVIVORS
 from tests.mutants import __main__ as table

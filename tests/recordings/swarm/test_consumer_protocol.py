@@ -7,9 +7,9 @@ from cluster.spec import GroupSpec, ScenarioSpec
 from recordings.scenarios.loader import parse_scenario
 from recordings.scenarios.writer import write_scenario
 from recordings.swarm.consumer_protocol import EVERY_TOPIC, topics_read
-from recordings.swarm.convergence import commands_of
 from recordings.swarm.faults import STARTED_LAST_MS
 from recordings.swarm.generator import Swarm, draw
+from recordings.swarm.parts import commands_of
 from recordings.swarm.seeds import fly_once
 
 MINUTE_US = 60_000_000
