@@ -53,6 +53,7 @@ from cluster.events.consumer_group_coordinator import GroupProtocolConverted as 
 from cluster.events.consumer_group_coordinator import GroupProtocolDeclared as GroupProtocolDeclared
 from cluster.events.consumer_group_coordinator import MemberAssignmentChanged as MemberAssignmentChanged
 from cluster.events.consumer_group_coordinator import MemberProtocolChanged as MemberProtocolChanged
+from cluster.events.consumer_group_coordinator import MemberProtocolDeclared as MemberProtocolDeclared
 from cluster.events.consumer_group_coordinator import StaticMemberLeft as StaticMemberLeft
 from cluster.events.consumer_group_coordinator import TargetAssignmentComputed as TargetAssignmentComputed
 from cluster.events.consumer_group_coordinator import TopicRegexResolved as TopicRegexResolved

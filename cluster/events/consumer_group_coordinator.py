@@ -14,6 +14,14 @@ class GroupProtocolDeclared(Event, frozen=True, kw_only=True):
     topic_regex: str = ""
 
 
+class MemberProtocolDeclared(Event, frozen=True, kw_only=True):
+    """A member's next process speaks another protocol than its group's first member: `consumer` or `classic`."""
+
+    group: str
+    member: str
+    protocol: str
+
+
 class GroupProtocolConverted(Event, frozen=True, kw_only=True):
     """The coordinator keeps the group as one of another protocol from now on: `consumer` or `classic`."""
 

@@ -395,7 +395,7 @@ class Simulation:
 
     def _declare_member(self, group: GroupSpec, name: str) -> None:
         self._clients += 1
-        group = group.of(name)
+        first, group = group.of(group.instances()[0]), group.of(name)
         dependency = self.dependencies[group.name]
         times = ProcessingTimes(group.application, self.seed, name, dependency)
         failures = Failures(group.application, self.seed, group.name, dependency)
@@ -409,6 +409,9 @@ class Simulation:
         self.consumers[name] = consumer
         consumer.emitted_assignors = self._emitted_assignors.setdefault(group.name, group.assignors)
         consumer.declare()
+        if group.speaks_new_protocol != first.speaks_new_protocol:
+            protocol = "consumer" if group.speaks_new_protocol else "classic"
+            self.emit(e.MemberProtocolDeclared(group=group.name, member=name, protocol=protocol))
         if group.application.has_producer:
             kind = TransactionalOutputProducer if group.application.commit == "transaction" else OutputProducer
             output: OutputProducer = kind(self._client_environment(), group.application, name, self._clients)

@@ -39,6 +39,11 @@ def group_protocol_declared(view: ClusterView, event: e.GroupProtocolDeclared) -
         consumer_view(view.groups[event.group]).topic_regex = event.topic_regex
 
 
+@FOLD.handles(e.MemberProtocolDeclared)
+def member_protocol_declared(view: ClusterView, event: e.MemberProtocolDeclared) -> None:
+    """Change nothing: a member's state says which protocol it speaks."""
+
+
 @FOLD.handles(e.GroupProtocolConverted)
 def group_protocol_converted(view: ClusterView, event: e.GroupProtocolConverted) -> None:
     group = view.groups[event.group]

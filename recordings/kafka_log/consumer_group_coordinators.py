@@ -4,7 +4,7 @@
 
 from cluster import events as e
 from cluster.protocol.rebalance_causes import RebalanceCause
-from recordings.kafka_log.group_coordinators import coordinator_line
+from recordings.kafka_log.group_coordinators import converted_to_classic, coordinator_line
 from recordings.kafka_log.handlers import LogWriter
 from recordings.kafka_log.state import GroupLogState, KafkaLogState, Line
 
@@ -36,8 +36,12 @@ def classic_group_upgraded(log: KafkaLogState, event: e.ClassicGroupUpgraded) ->
 def consumer_group_downgraded(log: KafkaLogState, event: e.ConsumerGroupDowngraded) -> list[Line]:
     group = log.group(event.group)
     group.broker, group.generation, group.consumer = event.broker, event.generation, False
+    group.protocol = event.protocol
     group.classic.clear()
-    return _line(group, event.group, "Converted the consumer group to a classic group.")
+    if group.changed_us == event.at_us:  # it rebalances, which Kafka says first
+        group.converted = True
+        return []
+    return [converted_to_classic(group, event.group)]
 
 
 @WRITER.handles(e.GroupConversionRefused)
@@ -50,7 +54,8 @@ def group_conversion_refused(log: KafkaLogState, event: e.GroupConversionRefused
         what = f"Cannot downgrade consumer group {event.group} to classic group"
     else:
         what = f"Cannot join the consumer group {event.group} with the classic protocol"
-    return [coordinator_line(group, f"{what} because {event.reason}.")]
+    group.refusal = f"{what} because {event.reason}."
+    return [coordinator_line(group, group.refusal)]
 
 
 @WRITER.handles(e.MemberProtocolChanged)
@@ -132,6 +137,7 @@ def static_member_left(log: KafkaLogState, event: e.StaticMemberLeft) -> list[Li
 def consumer_group_epoch_bumped(log: KafkaLogState, event: e.ConsumerGroupEpochBumped) -> list[Line]:
     group = log.group(event.group)
     group.broker, group.generation, group.consumer = event.broker, event.epoch, True
+    group.changed_us = event.at_us
     message = f"Bumped group epoch to {event.epoch} with metadata hash {event.metadata_hash}."
     return _line(group, event.group, message)
 
@@ -154,6 +160,7 @@ def member_removed(log: KafkaLogState, event: e.MemberRemoved) -> list[Line]:
     group, member_id = log.group(event.group), event.member_id
     if not group.consumer:
         return []
+    group.changed_us = event.at_us
     instance_id = group.instance_ids.pop(member_id, "")
     timeout_ms, epoch = group.rebalance_timeouts_ms.pop(member_id, -1), group.epochs.pop(member_id, 0)
     if member_id in group.classic:

@@ -53,7 +53,10 @@ def consumer_line(
 
 def generation_of(log: KafkaLogState, known: MemberLogState, generation: int, member_id: str) -> str:
     """A generation as Java prints it."""
-    protocol = f"'{log.group(known.group).protocol}'" if generation >= 0 else "'null'"
+    group = log.group(known.group)
+    assignors = known.assignors or group.assignors
+    elected = assignors[0] if group.consumer and assignors else group.protocol  # a consumer group elects none
+    protocol = f"'{elected}'" if generation >= 0 else "'null'"
     return f"Generation{{generationId={generation}, memberId='{member_id}', protocol={protocol}}}"
 
 

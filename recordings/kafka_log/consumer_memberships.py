@@ -36,6 +36,10 @@ _FATAL: Final = {
     "GROUP_MAX_SIZE_REACHED": (
         "GROUP_MAX_SIZE_REACHED: The consumer group has reached its maximum capacity of {size} members."
     ),
+    "GROUP_ID_NOT_FOUND": "unexpected error GROUP_ID_NOT_FOUND: {refusal}",
+    "UNKNOWN_SERVER_ERROR": (
+        "unexpected error UNKNOWN_SERVER_ERROR: The server experienced an unexpected error when processing the request."
+    ),
 }
 
 _S = ConsumerMemberState
@@ -48,6 +52,20 @@ def group_protocol_declared(log: KafkaLogState, event: e.GroupProtocolDeclared) 
     group = log.group(event.group)
     group.asynchronous = group.consumer = event.protocol == "consumer"
     group.topic_regex = event.topic_regex
+    return []
+
+
+@WRITER.handles(e.MemberProtocolDeclared)
+def member_protocol_declared(log: KafkaLogState, event: e.MemberProtocolDeclared) -> list[Line]:
+    """Its process is Kafka's other consumer."""
+    log.member(event.member).starts_asynchronous = event.protocol == "consumer"
+    return []
+
+
+@WRITER.handles(e.MemberAssignorsDeclared)
+def member_assignors_declared(log: KafkaLogState, event: e.MemberAssignorsDeclared) -> list[Line]:
+    """The first of them is what a classic member of a consumer group calls its protocol."""
+    log.member(event.member).assignors = event.assignors
     return []
 
 
@@ -98,6 +116,7 @@ def _why(log: KafkaLogState, event: e.MemberStateChanged) -> list[Line]:
         who=f"Static member {event.member_id} with instance id {instance_id}",
         owner=group.owner_of(instance_id),
         size=len(group.rebalance_timeouts_ms),
+        refusal=group.refusal,
     )
     return [_refused(log, event, f"due to {words}", "ERROR")]
 

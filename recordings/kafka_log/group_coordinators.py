@@ -21,10 +21,15 @@ def coordinator_line(group: GroupLogState, message: str, level: str = "INFO", lo
     return Line(level, f"[GroupCoordinator id={group.broker} topic={topic} partition={number}] ", message, logger)
 
 
+def converted_to_classic(group: GroupLogState, name: str) -> Line:
+    """The last line of a downgrade: what the group does next has been said."""
+    return coordinator_line(group, f"[GroupId {name}] Converted the consumer group to a classic group.")
+
+
 @WRITER.handles(e.GroupDeclared)
 def group_declared(log: KafkaLogState, event: e.GroupDeclared) -> list[Line]:
     group = log.groups[event.group] = GroupLogState(event.coordinator_partition)
-    group.cooperative = event.assignors == ("cooperative-sticky",)
+    group.assignors, group.cooperative = event.assignors, event.assignors == ("cooperative-sticky",)
     log.coordinating[event.coordinator_partition] = None
     return []
 
@@ -55,7 +60,11 @@ def rebalance_started(log: KafkaLogState, event: e.RebalanceStarted) -> list[Lin
         f"Preparing to rebalance group {event.group} in state PreparingRebalance with old generation"
         f" {event.generation} (reason: {event.detail})."
     )
-    return [*lines, coordinator_line(group, message)]
+    lines.append(coordinator_line(group, message))
+    if group.converted:
+        group.converted = False
+        lines.append(converted_to_classic(group, event.group))
+    return lines
 
 
 @WRITER.handles(e.JoinReceived)

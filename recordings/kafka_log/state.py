@@ -22,9 +22,11 @@ class GroupLogState(msgspec.Struct):
 
     `logged_join`: the newcomer whose line preceded the rebalance that it started. `absent`: member ids that the barrier
     closed without. `subscriptions`: by generation, the members' subscriptions, until the leader has assigned.
-    `asynchronous`: its members speak the new protocol from their next start on, unless they say otherwise themselves.
-    `consumer`: of the new protocol, perhaps with `topic_regex` instead of topics; its members' epochs, rebalance
-    timeouts and instance ids are by member id, and `classic` has the ids of those that speak the classic protocol.
+    `changed_us`: when it last had another epoch, or lost a member; `converted`: it is classic from now on, and its
+    rebalance is logged first; `refusal`: why it was not converted. `asynchronous`: its members speak the new protocol
+    from their next start on, unless they say otherwise themselves. `consumer`: of the new protocol, perhaps with
+    `topic_regex` instead of topics; its members' epochs, rebalance timeouts and instance ids are by member id, and
+    `classic` has the ids of those that speak the classic protocol.
     """
 
     partition: str
@@ -40,6 +42,10 @@ class GroupLogState(msgspec.Struct):
     subscriptions: dict[int, dict[str, Subscription]] = {}
     consumer: bool = False
     asynchronous: bool = False
+    assignors: tuple[str, ...] = ()
+    changed_us: int = -1
+    converted: bool = False
+    refusal: str = ""
     topic_regex: str = ""
     epochs: dict[str, int] = {}
     rebalance_timeouts_ms: dict[str, int] = {}
@@ -82,7 +88,8 @@ class MemberLogState(msgspec.Struct):
     after it has `joined`. `unread`: the lines of responses that it has not read yet. `beat_refused`: the error of a
     refused heartbeat whose response has not arrived. `join_arrived`: its coordinator has received its JoinGroup.
     `asynchronous`: its process speaks the new protocol, as an AsyncKafkaConsumer; `starts_asynchronous`: its next one.
-    `local_epoch`: of its target under the new protocol. `reconciles`: it has said that it reconciles that target.
+    `assignors`: what it offers, if not what its group does. `local_epoch`: of its target under the new protocol.
+    `reconciles`: it has said that it reconciles that target.
     """
 
     group: str = ""
@@ -116,6 +123,7 @@ class MemberLogState(msgspec.Struct):
     subscribes_later: bool = False
     asynchronous: bool = False
     starts_asynchronous: bool = False
+    assignors: tuple[str, ...] = ()
     local_epoch: int = -1
     reconciles: bool = False
 

@@ -74,7 +74,10 @@ MEMBER_STATE = re.compile(r"Member ([\w-]{22}) with epoch -?\d+ transitioned fro
 """Where a member of the new protocol, which makes its own id, says it first."""
 GIVEN_ID = re.compile(r"need to re-join with the given member-id: ([\w-]{22})(?![\w-])")
 """Where a classic member says the id that the coordinator of a consumer group gave it."""
+ID_OF_GENERATION = re.compile(r"Generation\{generationId=\d+, memberId='([\w-]{22})'")
+"""Where a static classic member of a consumer group, which gets its id with the answer to its JoinGroup, says it."""
 OWN_ID = re.compile(r"(?<![\w-])[\w-]{22}(?![\w-])")
+SAYS_ITS_ID = (MEMBER_STATE, GIVEN_ID, ID_OF_GENERATION)
 NODE = re.compile(r"(?:127\.0\.0\.1:\d+|broker-\d+:9092) \(id: (\d+) rack: \w+(?: isFenced: (?:true|false))?\)")
 CLIENT = re.compile(
     r"\[(?:Consumer|Producer)(?: instanceId=[^,\]]+,)? clientId=([^,\]]+)(?:, (?:groupId|transactionalId)=[^\]]+)?\] "
@@ -140,7 +143,7 @@ class Ids:
         """Name the ids that a line has for the first time."""
         UUID.sub(self._member, row.text)
         client = CLIENT.match(row.text)
-        found = MEMBER_STATE.search(row.text) or GIVEN_ID.search(row.text)
+        found = next(filter(None, (pattern.search(row.text) for pattern in SAYS_ITS_ID)), None)
         if client and found and found[1] not in self._members:
             self._number(client[1], found[1])
 

@@ -139,9 +139,6 @@ class _Flight:
         self._transactions = _Transactions(spec)
         self._view = ClusterView()
         self._looks = deque(each for each in _marks(spec) if each[1].startswith(LOOKS))
-        self._asynchronous = {
-            name for group in spec.groups for name in group.instances() if group.of(name).speaks_new_protocol
-        }
         self._assigned = {name: group.application.commit for group in spec.groups for name in group.assign}
 
     def __call__(self, event: Event) -> None:
@@ -149,19 +146,23 @@ class _Flight:
         writer = getattr(event, "member", "") or getattr(event, "producer", "")
         for renderer in RENDERERS.get(type(event), ()):
             for line in renderer(self._log, event):
-                thread = BACKGROUND if writer in self._asynchronous and not line.context else writer
+                thread = BACKGROUND if self._asynchronous(writer) and not line.context else writer
                 self.rows.append(Row(at_ms, line.level, line.logger, line.context + line.message, thread))
         if isinstance(event, PreferredReadReplicaChanged) and event.broker >= 0:
             text = f"{READ_REPLICA} for partition {event.partition} to {event.broker}"
             context = f"[Consumer clientId={event.member}, groupId={event.group}] "
             self.rows.append(Row(at_ms, "DEBUG", "FetchCollector", context + text, writer))
         told = _told_by_hand(event, self._assigned) if writer in self._assigned else _told(event)
-        if writer in self._asynchronous:
+        if self._asynchronous(writer):
             told = _told_by_listener(event)
         self.told += [(at_ms, *each) for each in (*told, *self._transactions.told(event))]
         self.look_until(event.at_us)
         if self._looks:
             fold(self._view, event)
+
+    def _asynchronous(self, writer: str) -> bool:
+        """Whether a client is a consumer that speaks the new protocol now."""
+        return writer in self._log.members and self._log.members[writer].asynchronous
 
     def look_until(self, at_us: int) -> None:
         """Look where the scenario looks before an instant."""

@@ -28,6 +28,14 @@ def test_member_ids_are_named_by_the_order_in_which_they_were_made() -> None:
     assert texts(*rows) == ["g-1#1", "g-1#2", "g-1#1", "g-1#2"]
 
 
+def test_a_static_classic_member_of_a_consumer_group_says_its_id_with_its_generation() -> None:
+    joined = "Successfully joined group with generation Generation{generationId=4, memberId='QMRitdDqS6azAEtdZy30Lg'}"
+    created = "[GroupId g] Created a new member QMRitdDqS6azAEtdZy30Lg to replace the existing member."
+    assert texts(row(created, logger=GROUPS), row(joined, 101))[0].endswith(
+        "a new member g-1#1 to replace the existing member."
+    )
+
+
 def test_a_client_and_a_coordinator_are_actors_and_their_context_is_gone() -> None:
     client = row("[Consumer instanceId=x, clientId=g-1, groupId=g] (Re-)joining group")
     group = row(

@@ -12,8 +12,8 @@ from cluster.spec import ScenarioSpec
 from recordings.scenarios.loader import load
 from tests.fidelity.normalisation import Fact, log_text
 from tests.fidelity.recorder.__main__ import races
-from tests.fidelity.recorder.agenda import CannotRecord, actions, alone, clients, sources
-from tests.fidelity.recorder.raw import Run, facts_of, raw_of, read_run, write_run
+from tests.fidelity.recorder.agenda import CannotRecord, actions, alone, clients, protocols, sources, with_settings
+from tests.fidelity.recorder.raw import Run, facts_of, read_run, write_run
 from tests.fidelity.recorder.segments import batches_of
 from tests.fidelity.traces import SCENARIOS
 
@@ -49,6 +49,18 @@ def test_a_member_of_the_new_protocol_has_no_assignor_of_its_own() -> None:
     assert "cfg.group.protocol=consumer" in words
     assert {"regex=s90.*", "revoke_ms=1"} < set(words)
     assert not any("partition.assignment.strategy" in word for word in words)
+
+
+def test_a_group_s_next_processes_speak_another_protocol() -> None:
+    spec = scenario("s98-consumer-migration-static")
+    assert protocols(spec) == {"classic", "consumer"}
+    there, back = [action.words for action in actions(spec) if action.verb == "set"]
+    words = clients(spec)["g98-1"][1]
+    assert any(word.startswith("cfg.partition.assignment.strategy=") for word in words)
+    new = with_settings(words, there)
+    assert "cfg.group.protocol=consumer" in new
+    assert not any("partition.assignment.strategy" in word for word in new), "the new protocol forbids it"
+    assert set(with_settings(new, back)) == {*words, "cfg.group.protocol=classic"}
 
 
 def test_a_description_has_what_each_member_has_and_shall_have() -> None:
@@ -194,14 +206,3 @@ def test_what_is_not_the_same_in_each_pass_is_a_race() -> None:
     assert races([first, first]) == []
     assert races([first, first, late]) == ["a INFO L: three"]
     assert races([first, without, late]) == ["a INFO L: three", "a INFO L: two"]
-
-
-def test_a_recording_may_wait_for_its_trace() -> None:
-    """A group that moves to the new protocol and back: its scenario lies beside its logs, and is none of a trace."""
-    kept = raw_of("s96-consumer-migration", "4.3.1")
-    words = [fact.text for fact in facts_of(read_run(kept)) if fact.actor == "GroupCoordinator g96"]
-    assert "[GroupId g96] Converted the classic group to a consumer group." in words
-    assert "[GroupId g96] Converted the consumer group to a classic group." in words
-    assert set(clients(load(str(kept.with_name("s96-consumer-migration.toml"))).spec)) == {
-        f"g96-{n}" for n in (1, 2, 3, 4)
-    }

@@ -159,6 +159,7 @@ class Rejoin:
     async def _prepare(self) -> None:
         """Commit the positions, then revoke partitions, or lose them if the generation was lost.
 
+        An eager member calls onPartitionsRevoked without partitions, too; a listener that has none is done at once.
         A generation may be lost while the listener runs, too: what a cooperative member then still has is lost next.
         """
         consumer = self._consumer
@@ -177,9 +178,10 @@ class Rejoin:
         going = consumer.owned
         if consumer.cooperative and not lost:
             going = tuple(name for name in going if topic_of(name) not in consumer.topics)
-        if going:
+        if going or not (lost or consumer.cooperative):
             if not lost:
                 consumer.set_state(MemberState.REVOKING, self.reason)
+            if going and not lost:
                 await self._listener.partitions_revoked(going)
             consumer.give_up(going, lost=lost)
         if lost or not consumer.owned or not self._generation_lost:

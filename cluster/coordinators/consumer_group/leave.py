@@ -95,11 +95,6 @@ def remove(write: GroupWrite, departures: Sequence[Departure]) -> None:
     """
     context, group = write.context, write.group
     gone = dict.fromkeys([one.member.member_id for one in departures])
-    converts = may_downgrade(write, gone)
-    if not converts:
-        for member_id in gone:
-            write.removal(member_id)
-        _forget_regexes(write, gone)
     for member, cause, client_reason in departures:
         write.facts.append(
             MemberRemoved(
@@ -111,10 +106,13 @@ def remove(write: GroupWrite, departures: Sequence[Departure]) -> None:
             )
         )
     first = departures[0]
-    if converts:
+    if may_downgrade(write, gone):
         detail = f"Downgrade group {group.group_id} from consumer to classic for member leaving."
         downgrade(write, gone, Trigger(first.cause, first.member.client_id, first.member.member_id, detail))
         return
+    for member_id in gone:
+        write.removal(member_id)
+    _forget_regexes(write, gone)
     others = [one for name, one in group.members.items() if name not in gone]
     write.bump(first.cause, [one.member for one in departures], context.topics.hash_of(group.subscribed_topics(others)))
 

@@ -1,6 +1,6 @@
 """A scenario as orders for real clients: what each is started with, and what is done when."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import NamedTuple
 
@@ -38,6 +38,7 @@ ASSIGNORS = {
     "sticky": "StickyAssignor",
     "cooperative-sticky": "CooperativeStickyAssignor",
 }
+STRATEGY = "partition.assignment.strategy"
 LOOKS = ("offsets of ", "committed of ", "description of ", "positions of ", "records of ")
 """What a mark is called that looks at a topic, a group or a member."""
 
@@ -113,10 +114,40 @@ def _member(group: GroupSpec, name: str) -> Words:
     given = dict(spec.config)
     given["enable.auto.commit"] = application.commit == "auto"
     if given.get("group.protocol") != "consumer":
-        given["partition.assignment.strategy"] = tuple(f"{CONSUMER}.{ASSIGNORS[each]}" for each in spec.assignors)
+        words.append(_strategy(spec.assignors))
     if spec.static:
         given["group.instance.id"] = name
     return ("member", name, *words, *_settings(given))
+
+
+def _strategy(assignors: Sequence[str]) -> str:
+    """The classic assignors, as a setting by the names of Kafka's classes."""
+    return f"cfg.{STRATEGY}={','.join(f'{CONSUMER}.{ASSIGNORS[each]}' for each in assignors)}"
+
+
+def _next_settings(spec: ScenarioSpec, scope: str, key: str, value: str) -> Words:
+    """What a group's members are started with from now on."""
+    if key == STRATEGY:
+        return (_strategy(value.split(",")),)
+    assignors = next(group.assignors for group in spec.groups if group.name == scope)
+    return (f"cfg.{key}={value}", *([_strategy(assignors)] if value == "classic" else []))
+
+
+def with_settings(words: Words, given: Words) -> Words:
+    """A client's words with other settings; the new protocol forbids the classic assignors."""
+    keys = {word.partition("=")[0] for word in given}
+    if "cfg.group.protocol=consumer" in given:
+        keys.add(f"cfg.{STRATEGY}")
+    return (*(word for word in words if word.partition("=")[0] not in keys), *given)
+
+
+def protocols(spec: ScenarioSpec) -> set[str]:
+    """The group protocols that clients ever speak; the classic one for producers alone, too."""
+    members = [group.of(name) for group in spec.groups for name in group.instances()]
+    found = {"consumer" if member.speaks_new_protocol else "classic" for member in members}
+    steps = [step.command for step in spec.steps]
+    found |= {step.value for step in steps if isinstance(step, Set) and step.key == "group.protocol"}
+    return found or {"classic"}
 
 
 def _settings(config: dict[str, Value]) -> Iterator[str]:
@@ -184,9 +215,8 @@ def _actions(at_us: int, command: Command, spec: ScenarioSpec) -> Iterator[Actio
             yield Action(at_us, "lose", broker, (str(count), api, client or ""))
         case Set(scope=scope, key=key, value=value, for_us=None) if scope in [topic.name for topic in spec.topics]:
             yield Action(at_us, "order", "", ("configure", scope, f"key={key}", f"value={value}"))
-        case Set(scope=scope, key="partition.assignment.strategy", value=value, for_us=None):
-            chosen = ",".join(f"{CONSUMER}.{ASSIGNORS[each]}" for each in value.split(","))
-            yield Action(at_us, "set", scope, (f"cfg.partition.assignment.strategy={chosen}",))
+        case Set(scope=scope, key="partition.assignment.strategy" | "group.protocol" as key, value=value, for_us=None):
+            yield Action(at_us, "set", scope, _next_settings(spec, scope, key, value))
         case Mark(text=text) if text.startswith("log of "):
             yield Action(at_us, "log", text.removeprefix("log of "))
         case _:

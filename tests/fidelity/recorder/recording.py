@@ -8,7 +8,17 @@ from typing import Any
 
 from cluster.spec import ScenarioSpec, TopicSpec
 from tests.fidelity.normalisation import replica_name
-from tests.fidelity.recorder.agenda import Action, Words, actions, alone, clients, sources, text_of
+from tests.fidelity.recorder.agenda import (
+    Action,
+    Words,
+    actions,
+    alone,
+    clients,
+    protocols,
+    sources,
+    text_of,
+    with_settings,
+)
 from tests.fidelity.recorder.cluster import RealCluster, Release
 from tests.fidelity.recorder.jvm import Jvm
 from tests.fidelity.recorder.raw import Run
@@ -58,7 +68,7 @@ class _Pass:
             self._spare[name] = [self._jvm(f"{name}.{life}") for life in range(1, lives + 1)]
             self._jvms += self._spare[name]
         for jvm in self._jvms:
-            for protocol in sorted(_protocols(self._spec)):
+            for protocol in sorted(protocols(self._spec)):
                 jvm.ask(("warm", WARM, f"cfg.group.protocol={protocol}"), "warm")
         time.sleep(2)
 
@@ -103,7 +113,7 @@ class _Pass:
         elif verb == "set":
             for group in self._spec.groups:
                 for name in group.instances() if group.name == target else ():
-                    self._clients[name] = (0, (*self._clients[name][1], *action.words))
+                    self._clients[name] = (0, with_settings(self._clients[name][1], action.words))
         elif verb == "order":
             self._home.get(target, self._shared).order(*action.words)
         else:
@@ -118,12 +128,6 @@ class _Pass:
         """Kill what still runs."""
         for jvm in self._jvms:
             jvm.end()
-
-
-def _protocols(spec: ScenarioSpec) -> set[str]:
-    """The group protocols that clients speak; the classic one for producers alone, too."""
-    members = [group.of(name) for group in spec.groups for name in group.instances()]
-    return {"consumer" if member.speaks_new_protocol else "classic" for member in members} or {"classic"}
 
 
 def _creations(spec: ScenarioSpec) -> Iterator[Words]:

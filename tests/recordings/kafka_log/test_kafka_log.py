@@ -16,7 +16,8 @@ from recordings.kafka_log.state import KafkaLogState, Line
 
 SILENT = {
     "group_declared", "member_declared", "producer_declared",  # the scenario's, before anything runs
-    "group_protocol_declared", "consumer_group_state_changed",  # Kafka logs epochs and targets
+    "group_protocol_declared", "member_protocol_declared",  # the members' own lines differ
+    "consumer_group_state_changed",  # Kafka logs epochs and targets
     "classic_member_awaited",  # a timer begins
     "member_assignors_declared", "protocol_elected",  # a coordinator says the elected assignor alone
     "broker_paused", "broker_resumed", "member_paused", "member_resumed", "member_stopped",  # SIGSTOP, SIGKILL

@@ -86,6 +86,23 @@ def test_partitions_are_given_up_and_the_group_joins_when_the_listener_has_retur
     assert any(first.at_us < at_us < returned[0].at_us for at_us in beats)
 
 
+@pytest.mark.parametrize("assignors", [RANGE, COOPERATIVE])
+def test_an_eager_member_without_partitions_revokes_none_before_it_joins_again(assignors: tuple[str, ...]) -> None:
+    """onPartitionsRevoked([]), but not at the first join, which has no generation (`onJoinPrepare`)."""
+    flight = flown(listening((15, "stop g-1"), assignors=assignors, members=7, takes_us=SECOND_US))
+    idle = next(one.member for one in flight.all(e.PartitionsAssigned) if not one.partitions)
+    revoked = [one for one in flight.all(e.PartitionsRevoked, member=idle) if not one.partitions]
+    assert bool(revoked) is (assignors is RANGE)
+    assert not any(one.lost for one in revoked)
+    joins = [one.at_us for one in flight.all(e.JoinReceived, member=idle)]
+    for one in revoked:
+        assert joins[0] < one.at_us
+        assert any(one.at_us < at_us < one.at_us + SECOND_US for at_us in joins), (
+            "a listener without partitions is done"
+        )
+    assert () not in [one.partitions for one in flight.all(e.RebalanceListenerCalled)]
+
+
 def test_a_listener_that_only_takes_time_commits_nothing() -> None:
     flight = flown(listening((15, "scale g to 3"), on_revoked="nothing", takes_us=SECOND_US))
     returned = flight.all(e.RebalanceListenerReturned)
