@@ -82,6 +82,7 @@ ACTIONS: tuple[Action, ...] = (
         "time.faster", "greater_than_sign", ">", "faster", "the next higher speed", TIME, "speed(1)", _steerable, True
     ),
     Action("time.reverse", "b", "b", "backwards", "play backwards, or forwards again", TIME, "speed(0)", _recorded),
+    Action("time.quiet", "e", "e", "skip quiet", "play only near rebalances, faults", TIME, "skip_quiet", _recorded),
     Action("time.back", "left_square_bracket", "[", "event back", "one event back", TIME, "events(-1)", _recorded),
     Action("time.on", "right_square_bracket", "]", "event on", "one event forward", TIME, "events(1)", _recorded),
     Action(

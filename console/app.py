@@ -397,6 +397,11 @@ class FlightdeckApp(App[None]):
         self.warn(ONLY_RECORDED if seekable is None else seekable.landmark(by))
         self.call_later(self.draw)
 
+    def action_skip_quiet(self) -> None:
+        """Play only what is near a rebalance or fault, or everything again."""
+        seekable = self.flight.seekable
+        self.warn(ONLY_RECORDED if seekable is None else seekable.skip_quiet())
+
     def seek(self, instant: Instant) -> None:
         """Seek to an instant of the recording."""
         seekable = self.flight.seekable

@@ -128,6 +128,9 @@ class SeekableSource(Protocol):
     def move(self, by: int) -> str:
         """Move by `by` events with the next frame; negative moves back. Returns the reason of a refusal."""
 
+    def skip_quiet(self) -> str:
+        """Play only what is near a landmark, or everything again. Returns the reason of a refusal."""
+
     def landmark(self, by: int) -> str:
         """Move to the next (1) or previous (-1) landmark with the next frame. Returns the reason of a refusal."""
 

@@ -15,7 +15,8 @@ BUILDING, LIVE, PAUSED, ENDED, FAILED = "building", "live", "paused", "ended", "
 class FlightClock(NamedTuple):
     """Virtual time and speed. `actual_speed` is the measured speed, 0 while time is paused.
 
-    `recorded`: the clock is a recording's, which can move back: its speeds are below zero then.
+    `recorded`: the clock is a recording's, which can move back: its speed is below zero then.
+    `skips_quiet`: only what is near a rebalance or fault is played.
     """
 
     now_us: int = 0
@@ -24,6 +25,7 @@ class FlightClock(NamedTuple):
     phase: str = BUILDING
     until_us: int | None = None
     recorded: bool = False
+    skips_quiet: bool = False
 
     @property
     def over(self) -> bool:

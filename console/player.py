@@ -33,6 +33,8 @@ FRAME_BUDGET_SECONDS = 0.05  # wall time that playing may take in a frame: nothi
 SEARCH_EVENTS = 64  # between two readings of the wall clock
 SCAN_EVENTS = 1_000
 JOIN_SECONDS = 2.0
+STAY_US, LEAD_US = 5_000_000, 2_000_000  # of virtual time that is played behind and before a landmark,
+STAY_SECONDS, LEAD_SECONDS = 2.0, 1.0  # and at least so long for the viewer
 GRACE_SECONDS = 1.0  # while playing, a landmark passed within this time is not the previous one
 AT_THE_END = "the recording ends here: { and [ move back, b plays backwards, :go 0s to its beginning"
 AT_THE_BEGINNING = "the recording begins here: b plays forwards"
@@ -79,6 +81,7 @@ class Player:
         self._last: Event | None = None
         self._refused_commands = RefusedCommands()
         self._landmarks: list[LogEntry] | None = None
+        self._skips_quiet = False
         self._thread: threading.Thread | None = None
         self._stopping = False
 
@@ -100,7 +103,8 @@ class Player:
         playback = self.playback
         moving = playback.playing or self._search_condition is not None
         phase = LIVE if moving else ENDED if playback.at_end else PAUSED
-        return FlightClock(playback.at_us, playback.speed, self._reached, phase, playback.end_us, recorded=True)
+        skips = self._skips_quiet
+        return FlightClock(playback.at_us, playback.speed, self._reached, phase, playback.end_us, True, skips)
 
     @property
     def busy(self) -> bool:
@@ -133,6 +137,8 @@ class Player:
                 self._search(self._search_condition)
             else:
                 self.playback.tick(elapsed, FRAME_BUDGET_SECONDS)
+                if self._skips_quiet and self.playback.playing:
+                    self._leave_quiet()
         except RecordingError as error:
             self.playback.playing, self._search_condition = False, None
             self.input_error = str(error)
@@ -237,6 +243,13 @@ class Player:
             return f"there is no rebalance or fault {'after' if by > 0 else 'before'} this"
         return self.seek(landmarks[index].at_us)
 
+    def skip_quiet(self) -> str:
+        """Play only what is near a landmark, or everything again; returns the reason of a refusal."""
+        if not self._skips_quiet and self._landmarks is None:
+            return "the recording is still being scanned: its rebalances and faults are not known yet"
+        self._skips_quiet = not self._skips_quiet
+        return ""
+
     # --- inside -----------------------------------------------------------------------------------------------------
 
     def _observe(self, event: Event) -> None:
@@ -252,6 +265,24 @@ class Player:
             self.playback.step(steps)
         self._advanced = self._wall()  # the wall time of a seek is not played
         self._measured, self._reached = (self._advanced, self.playback.at_us), 0.0
+
+    def _leave_quiet(self) -> None:
+        """Jump over the time between two landmarks, or up to the end, that is not near to either."""
+        here, speed = self.playback.at_us, abs(self.playback.speed)
+        landmarks = self._landmarks or []
+        index = bisect_right(landmarks, here, key=_instant)
+        before = landmarks[index - 1].at_us if index else 0
+        behind = landmarks[index].at_us if index < len(landmarks) else self.playback.end_us
+        stay_us = max(STAY_US, round(STAY_SECONDS * speed * 1_000_000))
+        lead_us = max(LEAD_US, round(LEAD_SECONDS * speed * 1_000_000))
+        if self.playback.speed < 0:
+            passed_us, goal_us = behind - here, before + lead_us
+        else:
+            passed_us, goal_us = here - before, behind - lead_us
+        if passed_us >= stay_us and abs(goal_us - here) > lead_us and (goal_us < here) == (self.playback.speed < 0):
+            self.playback.seek_us(goal_us)
+            self._advanced = self._wall()
+            self._measured = (self._advanced, self.playback.at_us)
 
     def _begin_search(self, holds: Callable[[], bool]) -> str:
         if self.playback.at_end:

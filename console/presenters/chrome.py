@@ -83,7 +83,8 @@ def time_words(at: FlightClock, *, short: bool = False) -> Line:
         return line(now, sign)
     if at.phase == PAUSED:
         return line(now, sign, (f"  {speed(at.speed)}", MUTED))
-    return line(now, sign, f"  {speed(at.speed)}", _reached_speed(at, short=short))
+    skips = "" if short or not at.skips_quiet else "  skips quiet"
+    return line(now, sign, f"  {speed(at.speed)}", _reached_speed(at, short=short), (skips, MUTED))
 
 
 def _reached_speed(at: FlightClock, *, short: bool) -> Span:

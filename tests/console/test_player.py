@@ -8,6 +8,7 @@ import pytest
 
 from cluster.commands import Kill
 from cluster.view import ClusterView, fold
+from console import player as module
 from console.flight import READ_ONLY, Flight, SeekableSource
 from console.flight_clock import ENDED, LIVE, PAUSED, FlightClock
 from console.player import AT_THE_BEGINNING, AT_THE_END, Player
@@ -128,6 +129,41 @@ def test_playing_backwards_draws_what_live_draws_and_stands_at_the_beginning() -
     wall.now += 0.5
     flight.advance(0.02)
     assert flight.now_us == SECOND_US // 2
+
+
+@pytest.mark.parametrize("skips", [True, False])
+def test_quiet_time_is_skipped_in_both_directions(monkeypatch: pytest.MonkeyPatch, skips: bool) -> None:
+    """Every rebalance or fault is shown, and the time between them only when quiet time is not skipped."""
+    for name, value in (("STAY_US", SECOND_US), ("LEAD_US", SECOND_US), ("STAY_SECONDS", 1.0)):
+        monkeypatch.setattr(module, name, value)
+    wall = Wall()
+    one = player(wall, playing=True)
+    flight = frames(one)
+    assert "still being scanned" in one.skip_quiet()
+    one.verify()
+    assert one.skip_quiet() == ""
+    assert one.clock.skips_quiet
+    if not skips:
+        assert one.skip_quiet() == ""
+        assert not one.clock.skips_quiet
+    marks = [0, *sorted({moment.at_us for moment in one.landmarks}), END_US]
+    shown: list[int] = []
+    for speed in (1.0, -1.0):
+        one.set_speed(speed)
+        shown.append(flight.now_us)
+        while one.clock.phase == LIVE:
+            wall.now += 0.5
+            flight.advance(0.02)
+            shown.append(flight.now_us)
+            assert drawn(flight.view, flight.now_us) == drawn(live(flight.now_us), flight.now_us)
+    there, back = shown[: shown.index(END_US) + 1], shown[shown.index(END_US) :]
+    assert there == sorted(there)
+    assert back == sorted(back, reverse=True)
+    for way in (there, back):
+        for mark in marks:
+            assert min(abs(at_us - mark) for at_us in way) <= SECOND_US // 2
+    far = [at_us for at_us in shown if min(abs(at_us - mark) for mark in marks) > 2 * SECOND_US]
+    assert (far == []) == skips
 
 
 def test_turning_backwards_at_the_end_plays() -> None:
