@@ -171,6 +171,7 @@ def test_what_a_truncation_took_is_not_read_again(spark: SparkSession) -> None:
             "poll_returned": "positions map<string, long>",
             "partitions_assigned": "member string, generation int, partitions array<string>",
             "position_truncated": "partition string",
+            "consumer_group_epoch_bumped": "epoch int",
         }
         made = [("run", "g", *value) for value in values]
         return spark.createDataFrame(made, f"run_id string, group string, seq long, {fields[kind]}")
@@ -183,6 +184,7 @@ def test_what_a_truncation_took_is_not_read_again(spark: SparkSession) -> None:
         ),
         "poll_returned": rows("poll_returned", (3, {"t-0": 600}), (6, {"t-0": 350})),
         "position_truncated": rows("position_truncated", (4, "t-0")),
+        "consumer_group_epoch_bumped": rows("consumer_group_epoch_bumped"),
     }  # fmt: skip
     [again] = rereads(cast(Tables, tables)).collect()
     assert (again["seq"], again["partition"], again["reread"]) == (9, "t-0", 10)

@@ -33,7 +33,7 @@ def _owner_changes(tables: Tables) -> DataFrame:
     ordered = sf.sort_array(sf.collect_list(sf.struct("seq", "at_us", "member", "assigned")))
     folded = sf.aggregate("facts", sf.from_json(sf.lit(NO_OWNER_YET), HOLDING), _next_holding)
     return (
-        _holding_facts(tables)
+        holding_facts(tables)
         .groupBy(*PARTITION)
         .agg(ordered.alias("facts"))
         .select(*PARTITION, sf.explode(folded["changes"]))
@@ -41,7 +41,7 @@ def _owner_changes(tables: Tables) -> DataFrame:
     )
 
 
-def _holding_facts(tables: Tables) -> DataFrame:
+def holding_facts(tables: Tables) -> DataFrame:
     """Each assignment of a partition to a member, and each release by one: `PARTITION`, `CHANGE`, `assigned`."""
     key = ("run_id", "group", *CHANGE)
     assigned = tables["partitions_assigned"].select(*key, sf.explode("partitions").alias("partition"))

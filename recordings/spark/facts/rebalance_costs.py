@@ -1,7 +1,7 @@
 """The cost of each rebalance: partitions that moved or had no owner, members that stopped, records read again.
 
 Every cost is a fact with its place in the flight, and is attributed to the rebalance before it: the one that began
-last, or, for records read again, the one that ended last.
+last. Records read again belong to the rebalance that gave the partition: of a classic group, the one that ended last.
 """
 
 from pyspark.sql import DataFrame, Window
@@ -10,6 +10,7 @@ from pyspark.sql import functions as sf
 from recordings.spark.facts.consumer_members import holdings
 from recordings.spark.facts.group_generations import EMPTY, GROUP, STABLE, rounds
 from recordings.spark.facts.ownership import unowned
+from recordings.spark.facts.partitions_given import partitions_given
 from recordings.spark.report_model import CONSUMER
 from recordings.spark.tables import Tables
 
@@ -43,7 +44,7 @@ def _dated(tables: Tables, spans: DataFrame) -> DataFrame:
         over,
         idle.withColumn("what", sf.lit("partition")),
         stopped.withColumn("what", sf.lit("member")),
-        rereads(tables).withColumn("what", sf.lit("reread")),
+        rereads(tables).withColumns({"what": sf.lit("reread"), "seq": sf.col("given_seq")}).drop("given_seq"),
     ):
         rows = rows.unionByName(other, allowMissingColumns=True)
     time = Window.partitionBy(*GROUP).orderBy("seq")
@@ -51,13 +52,14 @@ def _dated(tables: Tables, spans: DataFrame) -> DataFrame:
     still = sf.col("until_us") - sf.greatest("from_us", started_us)
     before = sf.greatest(sf.lit(0), sf.least("until_us", started_us) - sf.col("from_us"))
     what = sf.col("what")
+    classic = (what == "reread") & ~sf.col("reconciled")
     # the rebalance was over: a member was away
     after = sf.coalesce(sf.col("from_us") > sf.col("began.ended_us"), sf.lit(False))
     idles = {"stopped": (~after, still), "orphaned": (~after, before), "after": (after, still)}
     of = {name: (what == "partition") & holds & (us > 0) for name, (holds, us) in idles.items()}
     return (
         rows.withColumns({name: sf.last(name, ignorenulls=True).over(time) for name in ("began", "over")})
-        .withColumn("rebalance", sf.when(what == "reread", sf.col("over")).otherwise(sf.col("began.rebalance")))
+        .withColumn("rebalance", sf.when(classic, sf.col("over")).otherwise(sf.col("began.rebalance")))
         .where("what is not null and rebalance is not null")
         .select(
             *REBALANCE,
@@ -136,16 +138,18 @@ def member_stops(tables: Tables) -> DataFrame:
 def rereads(tables: Tables) -> DataFrame:
     """Each time a partition that a rebalance gave is read from behind the group's position.
 
-    `GROUP`, `seq`, `partition`, `reread` (count). A seek, an offset out of range or a static member's return within its
-    generation is not attributed to a rebalance. Truncated records cannot be read again: the count begins anew at the
-    truncation.
+    `GROUP`, `seq`, `partition`, `reread` (count), and of `partitions_given`: `given_seq`, `reconciled`. A seek, an
+    offset out of range or a static member's return is not attributed to a rebalance. Truncated records cannot be read
+    again: the count begins anew at the truncation.
     """
     key = (*GROUP, "seq")
+    none = sf.struct(sf.lit(-1).cast("bigint").alias("seq"), sf.lit(False).alias("reconciled"))
     reset = tables["positions_reset"].select(
-        *key, "member", "reason", sf.explode("positions").alias("partition", "reset"), sf.lit(False).alias("given")
+        *key, "member", "reason", sf.explode("positions").alias("partition", "reset"), none.alias("given")
     )
     read = tables["poll_returned"].select(*key, sf.explode("positions").alias("partition", "position"))
-    rows = reset.unionByName(read, allowMissingColumns=True).unionByName(_given(tables), allowMissingColumns=True)
+    given = partitions_given(tables).withColumn("given", sf.struct("seq", "reconciled")).drop("reconciled")
+    rows = reset.unionByName(read, allowMissingColumns=True).unionByName(given, allowMissingColumns=True)
     in_order = Window.partitionBy(*GROUP, "partition").orderBy("seq")
     earlier = since_cut = in_order.rowsBetween(*EARLIER_ROWS)
     if not tables["position_truncated"].isEmpty():  # else planning would take longer than the result is worth
@@ -157,17 +161,6 @@ def rereads(tables: Tables) -> DataFrame:
         rows.withColumns(
             {"reread": reached - sf.col("reset"), "fresh": sf.last("given", ignorenulls=True).over(earlier)}
         )
-        .where("reset is not null and fresh and reread > 0")
-        .select(*key, "partition", "reread")
-    )
-
-
-def _given(tables: Tables) -> DataFrame:
-    """Each partition that a rebalance gave to a member: `GROUP`, `seq`, `member`, `partition`, `given` (true)."""
-    once = Window.partitionBy(*GROUP, "member").orderBy("seq")
-    return (
-        tables["partitions_assigned"]
-        .withColumn("last", sf.lag("generation").over(once))
-        .where("last is null or last != generation")
-        .select(*GROUP, "seq", "member", sf.explode("partitions").alias("partition"), sf.lit(True).alias("given"))
+        .where("reset is not null and fresh.seq >= 0 and reread > 0")
+        .select(*key, "partition", "reread", sf.col("fresh.seq").alias("given_seq"), "fresh.reconciled")
     )

@@ -1,0 +1,94 @@
+"""The partitions that rebalances gave to members: what a member reads again of these, the rebalance has cost.
+
+An assignment may give a member only what it had: a static member comes back, within its generation or its session. A
+classic group gives partitions with each new generation. A group of the consumer protocol has no generation to go by:
+while it reconciles, every assignment is the rebalance's; afterwards only what a member had still to take over.
+"""
+
+from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import functions as sf
+
+from recordings.spark.facts.consumer_members import holdings
+from recordings.spark.facts.group_generations import EMPTY, GROUP, STABLE, rounds
+from recordings.spark.facts.ownership import holding_facts
+from recordings.spark.report_model import CONSUMER, CONVERTED
+from recordings.spark.tables import Tables
+
+TAKING = (*GROUP, "seq", "member", "partition")
+
+
+def partitions_given(tables: Tables) -> DataFrame:
+    """Each partition that a rebalance gave to a member: `GROUP`, `seq`, `member`, `partition`, `reconciled`.
+
+    `reconciled`: the group was one of the consumer protocol then.
+    """
+    once = Window.partitionBy(*GROUP, "member").orderBy("seq")
+    taken = (
+        tables["partitions_assigned"]
+        .withColumn("last", sf.lag("generation").over(once))
+        .withColumn("renewed", sf.col("last").isNull() | (sf.col("last") != sf.col("generation")))
+        .select(*GROUP, "seq", "member", sf.explode("partitions").alias("partition"), "renewed")
+    )
+    if tables["consumer_group_epoch_bumped"].isEmpty():  # else planning would take longer than the result is worth
+        return taken.where("renewed").select(*TAKING, sf.lit(False).alias("reconciled"))
+    dated = _with_rebalance(tables, taken)
+    first = Window.partitionBy(*GROUP, "partition", "closed_seq", "open").orderBy("seq")
+    return (
+        dated.withColumn("place", sf.row_number().over(first))
+        .join(sf.broadcast(_awaited(tables)), [*GROUP, "closed_seq", "member", "partition"], "left")
+        .withColumn("renewed", sf.when(sf.col("reconciled"), _is_given()).otherwise(sf.col("renewed")))
+        .where("renewed")
+        .select(*TAKING, "reconciled")
+    )
+
+
+def _is_given() -> Column:
+    awaited = sf.col("awaited").isNotNull() & (sf.col("place") == 1)
+    return sf.col("open") | awaited
+
+
+def _with_rebalance(tables: Tables, taken: DataFrame) -> DataFrame:
+    """What stands when a partition is taken.
+
+    `reconciled`, `open` (a rebalance of the consumer protocol), `closed_seq` (the end of the last one; -1: none yet).
+    """
+    opens = (sf.col("what") == "started") & (sf.col("protocol") == CONSUMER)
+    closes = sf.when(sf.col("ends").isin(STABLE, EMPTY, CONVERTED), sf.col("seq"))
+    turns = rounds(tables).select(
+        *GROUP,
+        "seq",
+        sf.when(opens, True).when(sf.col("ends").isNotNull(), False).alias("open"),
+        closes.alias("closed_seq"),
+        (sf.col("protocol") == CONSUMER).alias("reconciled"),
+    )
+    time = Window.partitionBy(*GROUP).orderBy("seq")
+    stands = {"open": sf.lit(False), "closed_seq": sf.lit(-1), "reconciled": sf.lit(False)}
+    last = {name: sf.coalesce(sf.last(name, ignorenulls=True).over(time), none) for name, none in stands.items()}
+    return taken.unionByName(turns, allowMissingColumns=True).withColumns(last).where("member is not null")
+
+
+def _awaited(tables: Tables) -> DataFrame:
+    """What members had to take over yet when their group became Stable.
+
+    `GROUP`, `closed_seq`, `member`, `partition`, `awaited` (true).
+    """
+    over = rounds(tables).where((sf.col("protocol") == CONSUMER) & (sf.col("ends") == STABLE))
+    held = (sf.col("_from") <= sf.col("closed_seq")) & sf.coalesce(
+        sf.col("until_seq") > sf.col("closed_seq"), sf.lit(True)
+    )
+    due = (
+        holdings(tables)
+        .withColumnRenamed("seq", "_from")
+        .join(sf.broadcast(over.select(*GROUP, sf.col("seq").alias("closed_seq"))), list(GROUP))
+        .where(held)
+        .select(*GROUP, "closed_seq", "member", sf.explode("partitions").alias("partition"))
+        .withColumn("seq", sf.col("closed_seq"))
+    )
+    time = Window.partitionBy(*GROUP, "member", "partition").orderBy("seq")
+    facts = holding_facts(tables).select(*TAKING, "assigned")
+    return (
+        facts.unionByName(due, allowMissingColumns=True)
+        .withColumn("has", sf.coalesce(sf.last("assigned", ignorenulls=True).over(time), sf.lit(False)))
+        .where("closed_seq is not null and not has")
+        .select(*GROUP, "closed_seq", "member", "partition", sf.lit(True).alias("awaited"))
+    )
