@@ -91,8 +91,9 @@ class Group(msgspec.Struct, frozen=True, kw_only=True):
     finished once more. [delivery.md](delivery.md) has the definitions. `rebalances`: completed join barriers, or target
     assignments of the consumer protocol, after the first one; `rebalances_ended`: rebalances that ended (several
     barriers in a row are one), without the one that started the group. `stopped_partition_us`: partitions without an
-    owner, from the beginning of a rebalance on; `orphaned_partition_us`: before it began; `unowned_at_end_us`: to the
-    end. `refused_members`: the first 20.
+    owner until one took them, with or without a rebalance (a consumer that calls assign() is the owner of what it
+    names); `orphaned_partition_us`: before a rebalance began; `unowned_at_end_us`: to the end. `refused_members`: the
+    first 20.
     """
 
     group: str

@@ -1,7 +1,7 @@
 """One truth, five readers: simulator = fold = `summary` = Spark's report = SQL of its own, of the same flights.
 
-Totals, delivery, rebalances, and lag at every second. The default run has some flights and a broken cluster's; `-m
-slow` the whole library, fifty of the swarm's, every mutant's, and compacted topics under faults.
+Totals, delivery, rebalances with what they cost, and lag at every second. The default run has some flights and a broken
+cluster's; `-m slow` the whole library, fifty of the swarm's, every mutant's, and compacted topics under faults.
 """
 
 from collections.abc import Callable
@@ -15,9 +15,12 @@ from tests.support.spark.five_readers import FiveReaders
 from tests.support.spark.fleet import AT_LENGTH, EVERY_RUN
 from tests.support.spark.reader_facts import (
     FROM_LOGS,
+    REREAD,
+    UNOWNED,
     Facts,
     disagreements,
     of_fold,
+    of_lines,
     of_simulator,
     of_tables,
 )
@@ -49,6 +52,8 @@ def test_the_flights_have_what_readers_may_get_wrong(every_run: FiveReaders) -> 
     for what in ("lost", "skipped", "unread", "duplicated", *beside):
         assert seen[what] > 0, what
     assert seen["rebalances"] > 10
+    assert seen[REREAD] > 0
+    assert seen[UNOWNED] > 0
 
 
 # --- readers that are wrong on purpose --------------------------------------------------------------------------------
@@ -109,6 +114,8 @@ def without_a_group_that_reads_nothing(every_run: FiveReaders) -> Facts:
         ("compacted-followers", forgets("preferred_read_replica_changed", "compacted-followers"), "lost"),
         ("short-at-most-once", one_more("lost", "short-at-most-once"), "lost"),
         ("short-first-flight", one_more("rebalances", "short-first-flight"), "rebalances"),
+        ("short-first-flight", one_more(REREAD, "short-first-flight"), REREAD),
+        ("short-offset-reset", one_more(UNOWNED, "short-offset-reset"), UNOWNED),
         ("short-first-flight", one_more("time lag", "short-first-flight"), "time lag"),
         ("short-first-flight", without_the_last_second, "lag"),
     ],
@@ -116,5 +123,6 @@ def without_a_group_that_reads_nothing(every_run: FiveReaders) -> Facts:
 def test_a_reader_that_is_wrong_is_caught(
     name: str, wrong: Callable[[FiveReaders], Facts], about: str, every_run: FiveReaders
 ) -> None:
-    found = disagreements({"simulator": of_simulator(every_run.flights[name]), "wrong": wrong(every_run)})
+    flight = every_run.flights[name]
+    found = disagreements({"simulator": of_simulator(flight) | of_lines(flight.path), "wrong": wrong(every_run)})
     assert any(words.startswith(f"{about} ") for words in found), found

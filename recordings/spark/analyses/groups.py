@@ -44,7 +44,8 @@ if TYPE_CHECKING:
     from recordings.spark.analyses.analysis import FlightRows
 
 NOTHING_READ = dict.fromkeys(("processed", *RECORDS), 0)
-COSTS = ("orphaned_partition_us", "stopped_member_us", "reread")
+COSTS = ("stopped_member_us", "reread")
+NEVER_UNOWNED = {"ended_us": 0, "lasting_us": 0}
 SHORT_S = 10
 FENCED, FATAL = ConsumerMemberState.FENCED.value, ConsumerMemberState.FATAL.value
 
@@ -62,8 +63,11 @@ def _heat_rows(tables: Tables) -> DataFrame:
 
 
 def _unowned(tables: Tables) -> DataFrame:
-    lasting = sf.sum(sf.col("until_us") - sf.col("from_us")).alias("unowned_us")
-    return unowned(tables).where("seq is null").groupBy("run_id", "group").agg(lasting)
+    """How long the partitions of each group had no owner: `ended_us` (they found one again), `lasting_us`."""
+    lasting, took = sf.col("seq").isNull(), sf.col("until_us") - sf.col("from_us")
+    parts = {"ended_us": ~lasting, "lasting_us": lasting}
+    sums = (sf.sum(sf.when(part, took).otherwise(0)).alias(name) for name, part in parts.items())
+    return unowned(tables).groupBy("run_id", "group").agg(*sums)
 
 
 def _points(series: DataFrame, tables: Tables, keys: list[str], points: int) -> DataFrame:
@@ -146,7 +150,8 @@ def _group(declared: "Row", rows: "FlightRows", rebalances: list[Rebalance]) -> 
     topics = [topic for topic in rows["topics"] if topic["topic"] in names]
     [measures] = _of(rows["groups"], name)
     readers = next(iter(_of(rows["readers"], name)), NOTHING_READ)
-    unowned = _of(rows["unowned"], name)
+    unowned = next(iter(_of(rows["unowned"], name)), NEVER_UNOWNED)
+    orphaned_us = sum(each.orphaned_partition_us for each in mine)
     worst = sorted(_of(rows["partitions"], name), key=lambda row: int(row["rank"]))[:WORST]
     refused = [make(RefusedMember, row) for row in _of(rows["refused"], name)]
     return Group(
@@ -161,9 +166,10 @@ def _group(declared: "Row", rows: "FlightRows", rebalances: list[Rebalance]) -> 
         rebalances=max(0, declared["assignments"] - 1),
         rebalances_ended=len(over) - first,
         rebalancing_us=sum(each.ended_us - each.started_us for each in over if each.ended_us is not None),
-        stopped_partition_us=sum(each.stopped_partition_us + each.after_partition_us for each in mine),
+        stopped_partition_us=unowned["ended_us"] - orphaned_us,
+        orphaned_partition_us=orphaned_us,
         **{cost: sum(getattr(each, cost) for each in mine) for cost in COSTS},
-        unowned_at_end_us=unowned[0]["unowned_us"] if unowned else 0,
+        unowned_at_end_us=unowned["lasting_us"],
         lag=make(LagMeasures, measures),
         series=_series(_of(rows["series"], name)),
         heat=_heat(_of(rows["heat"], name)),

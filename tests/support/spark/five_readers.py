@@ -8,7 +8,7 @@ from recordings.spark.report_document import Report
 from recordings.spark.report_model import FlightReport
 from recordings.tables.summary import summarize
 from tests.support.spark.progress import Watched
-from tests.support.spark.reader_facts import Facts, of_recording, of_report, of_simulator, of_summary
+from tests.support.spark.reader_facts import Facts, of_lines, of_recording, of_report, of_simulator, of_summary
 
 
 class FiveReaders(msgspec.Struct):
@@ -23,7 +23,7 @@ class FiveReaders(msgspec.Struct):
         """What each reader says of a flight."""
         flight = self.flights[name]
         return {
-            "simulator": of_simulator(flight),
+            "simulator": of_simulator(flight) | of_lines(flight.path),
             "fold": of_recording(flight.path),
             "summary": of_summary(summarize(flight.path)),
             "Spark": of_report(self.reported(name)),

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
+import msgspec
 
 from cluster.events import Event
 from cluster.storage.offset_ranges import IntervalSet
@@ -19,6 +20,7 @@ from recordings.journal.reader import Recording
 from recordings.spark.report_model import FATES, FlightReport
 from recordings.tables.summary import Summary
 from tests.support.expected_document import INTERNAL
+from tests.support.independent_bill import IndependentBill
 from tests.support.spark.progress import Watched
 
 SECOND_US = 1_000_000
@@ -27,6 +29,10 @@ MADE = ("produced", "acked", "appended")
 READ = (*FATES, "duplicated", "out_of_order_keys")
 FROM_LOGS = "lost from the log"
 """Whose is a topic, or "" for all: what no replica's log holds any more, read before or not."""
+UNOWNED = "without an owner"
+"""Partition-milliseconds in which no consumer of a group held a partition that one had held."""
+REREAD = "re-read"
+"""Records that members read again of partitions that a rebalance gave them."""
 
 Fact = tuple[str, str, int]
 """What ("lag", "lost"…), whose (a group, or "" for all), at which second (-1: in the end)."""
@@ -41,6 +47,7 @@ def of_document(told: dict[str, Any]) -> Facts:
         facts |= {(name, group, -1): counts[name] for name in (*MADE, *READ)}
         facts["rebalances", group, -1] = told["groups"][group]["rebalances"]
         facts["lag at the end", group, -1] = told["groups"][group]["lag"]
+        facts[UNOWNED, group, -1] = told["groups"][group]["stopped_partition_ms"]
     return facts
 
 
@@ -48,6 +55,16 @@ def of_simulator(watched: Watched) -> Facts:
     """What brokers, coordinators and clients say themselves."""
     lag = of_lag({place: (lag, time_lag_ms) for place, (lag, time_lag_ms) in watched.lag.items()})
     return of_document(watched.told) | lag | of_log_losses(watched.gone)
+
+
+def of_lines(path: Path) -> Facts:
+    """What the lines of a journal say that no simulated process counts."""
+    recording, journal = Recording(path), IndependentBill()
+    for lines in recording.event_lines():
+        for line in lines.splitlines():
+            journal.take(msgspec.json.decode(line))
+    groups = journal.bill(recording.survey().totals.virtual_us)["groups"]
+    return {(REREAD, name, -1): group["reread"] for name, group in groups.items()}
 
 
 def of_log_losses(losses: Mapping[str, int]) -> Facts:
@@ -112,6 +129,8 @@ def of_summary(found: Summary) -> Facts:
         rows = {name: getattr(row, name) for name in ("delivered", "duplicated", "lost", "unread", "rebalances")}
         facts |= {(name, row.group, -1): count for name, count in rows.items()}
         facts["lag at the end", row.group, -1] = row.lag
+        facts[UNOWNED, row.group, -1] = round(row.stopped_partition_s * 1_000)
+        facts[REREAD, row.group, -1] = found.bill.groups[row.group].reread
     return facts
 
 
@@ -125,6 +144,9 @@ def of_report(flight: FlightReport) -> Facts:
         both = zip(group.series.lag, group.series.time_lag_us, strict=True)
         facts |= of_lag({(group.group, n): (lag, age_us // 1000) for n, (lag, age_us) in enumerate(both)})
         facts["lag at the end", group.group, -1] = group.lag.lag_end
+        facts[REREAD, group.group, -1] = group.reread
+        ended_us = group.stopped_partition_us + group.orphaned_partition_us
+        facts[UNOWNED, group.group, -1] = (ended_us + group.unowned_at_end_us) // 1_000
         facts["highest lag", group.group, -1] = group.lag.lag_peak
     return facts
 
@@ -148,13 +170,15 @@ def _of_tables(base: duckdb.DuckDBPyConnection, run_id: str) -> Facts:
 
     groups = [row["group"] for row in rows('SELECT "group" FROM group_declared WHERE run_id = ?')]
     facts: Facts = {(name, group, -1): 0 for group in ("", *groups) for name in (*MADE, *READ)}
-    facts |= {("rebalances", group, -1): 0 for group in groups}
+    facts |= {(name, group, -1): 0 for name in ("rebalances", UNOWNED) for group in groups}
     for row in rows("SELECT name, records FROM topic_total WHERE run_id = ?"):
         facts[row["name"], "", -1] = int(row["records"])
     for row in rows('SELECT "group", name, records FROM group_total WHERE run_id = ?'):
         facts[row["name"], row["group"], -1] = int(row["records"])
         if row["name"] in READ:
             facts[row["name"], "", -1] += int(row["records"])
+    for row in rows('SELECT "group", us // 1000 AS ms FROM unowned WHERE run_id = ?'):
+        facts[UNOWNED, row["group"], -1] = int(row["ms"])
     for row in rows("SELECT * FROM delivery WHERE run_id = ?"):
         for name in (*FATES, "duplicated"):
             facts[name, row["group"], -1] = int(row[name])
