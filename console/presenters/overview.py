@@ -12,6 +12,7 @@ from console.presenters.active_faults import fault_label
 from console.presenters.awaited_members import Awaited, awaited_joins, awaited_syncs, silent_ids
 from console.presenters.consumer_groups.overview import consumer_rebalance, number_column, reconciled
 from console.presenters.coordinator_status import DOWN, FROZEN, UP, coordinator_status, outage_of
+from console.presenters.exceptions.group_lag import stuck_words
 from console.presenters.formatting import (
     UNKNOWN,
     count,
@@ -132,7 +133,7 @@ class GroupsListing(WorstFirstListing):
             return 1
         if silent_ids(self.view, group):
             return 2
-        return 3 if lag_trend(group)[1] == WARN else None
+        return 3 if lag_trend(group)[1] == WARN or stuck_words(self.view, group, self.now_us) else None
 
     def rows(self, key: str) -> tuple[Line]:
         """One group."""
@@ -169,6 +170,9 @@ class GroupsListing(WorstFirstListing):
             if missing:
                 return self._awaits(group, group.open_rebalance, missing)
             return line(("↻ ", MOVING), group.open_rebalance.cause)
+        stuck = stuck_words(self.view, group, self.now_us)
+        if stuck:
+            return next((words for words in stuck if length(words) <= self.layout.width_of(7)), stuck[-1])
         if not group.rebalances:
             return line(("none yet", FAINT))
         return rebalance_words(group.rebalances[-1], self.now_us, self.layout.width_of(7))

@@ -25,6 +25,7 @@ from console.presenters.coordinator_status import (
     is_up,
     outage_of,
 )
+from console.presenters.exceptions.group_lag import lag_line, splits
 from console.presenters.formatting import countdown, duration
 from console.presenters.list_view import Listing
 from console.presenters.styled_text import (
@@ -114,7 +115,7 @@ def group_facts(view: ClusterView, group: GroupView, width: int) -> Line:
 def phase_lines(
     view: ClusterView, group: GroupView, now_us: int, width: int, session_us: int | None = None
 ) -> list[Line]:
-    """The state and its meaning; the progress and the awaited members; the timer that ends the wait."""
+    """The state and its meaning; the progress and the awaited members; the timer that ends the wait; the split lag."""
     state, answers = states.group(group.state, consumer=group.consumer is not None), is_up(view, group)
     head = line((f"  {state.glyph} {group.state}", state.tone), "  ")
     meaning = state.meaning if answers else "the last state that its coordinator reported"
@@ -133,7 +134,8 @@ def phase_lines(
         second, third = _stable(view, group, now_us)
     else:
         second, third = _empty(view, group)
-    return [cut(first, width - 1), *wrapped(second, width - 1, indent=4), *wrapped(third, width - 1, indent=4)]
+    rows = [cut(first, width - 1), *wrapped(second, width - 1, indent=4), *wrapped(third, width - 1, indent=4)]
+    return [*rows, *wrapped(lag_line(view, group, now_us), width - 1, indent=4)] if splits(view, group) else rows
 
 
 def _summaries(view: ClusterView, group: GroupView, now_us: int) -> list[Line]:

@@ -208,7 +208,7 @@ class HeldBackListing(Listing):
         """One partition."""
         partition = self.held[key]
         stable = partition.last_stable_offset
-        since_us, words = self._holder(partition)
+        since_us, words = holder(self.view, partition, self.now_us)
         cells: list[Line | Span | str] = [
             (middle(key, self.layout.width_of(0)), STRONG),
             str(stable),
@@ -219,34 +219,47 @@ class HeldBackListing(Listing):
         ]
         return (self.layout.row(cells),)
 
-    def _holder(self, partition: PartitionView) -> tuple[int, Line]:
-        """The start of the transaction that holds the partition back, and its id in words."""
-        known = partition.transactions
-        assert known is not None
-        producer_id = known.index.holds_back()
-        stable = partition.last_stable_offset
-        if producer_id is None or known.index.open[producer_id] > stable:
-            return NEVER, self._undecided(known)
-        one = transaction_of(self.view, producer_id)
-        if is_hanging(one, partition.partition) or one is None:
-            return NEVER, line(("hanging: ", ERROR), (hanging_words(one, producer_id), PLAIN))
-        state = states.transaction(one.state)
-        holder = line((f"{one.transactional_id}, {one.state}", state.tone))
-        if one.state != ONGOING:
-            return one.start_us, line(*holder, (": its markers are on their way", MUTED))
-        left_us = left_of_timeout_us(one, self.now_us)
-        ending = ("▲ overdue", ERROR) if left_us <= 0 else (f"{countdown(left_us)} left", PLAIN)
-        return one.start_us, line(*holder, (", ", MUTED), ending)
 
-    def _undecided(self, known: PartitionTransactions) -> Line:
-        """A transaction with a marker: readers pass it only after the high watermark does."""
-        first_of = known.index.undecided
-        marker = min(first_of, key=lambda offset: first_of[offset])
-        ended = known.ended[marker]
-        one = transaction_of(self.view, ended.producer_id)
-        name = one.transactional_id if one is not None else f"producer id {ended.producer_id}"
-        end = "committed" if ended.committed else "aborted"
-        return line((name, PLAIN), (f", {end}: HW not past its marker at {marker}", MUTED))
+def holder(view: ClusterView, partition: PartitionView, now_us: int) -> tuple[int, Line]:
+    """The start of the transaction that holds readers of a partition back, and its id in words."""
+    known = partition.transactions
+    assert known is not None
+    producer_id = known.index.holds_back()
+    if producer_id is None or known.index.open[producer_id] > partition.last_stable_offset:
+        return NEVER, _undecided(view, known)
+    one = transaction_of(view, producer_id)
+    if is_hanging(one, partition.partition) or one is None:
+        return NEVER, line(("hanging: ", ERROR), (hanging_words(one, producer_id), PLAIN))
+    state = states.transaction(one.state)
+    words = line((f"{one.transactional_id}, {one.state}", state.tone))
+    if one.state != ONGOING:
+        return one.start_us, line(*words, (": its markers are on their way", MUTED))
+    left_us = left_of_timeout_us(one, now_us)
+    ending = ("▲ overdue", ERROR) if left_us <= 0 else (f"{countdown(left_us)} left", PLAIN)
+    return one.start_us, line(*words, (", ", MUTED), ending)
+
+
+def is_stuck(view: ClusterView, partition: PartitionView, now_us: int) -> bool:
+    """Whether an open transaction holds a partition back that hangs, or has used half of its transaction.timeout.ms."""
+    known = partition.transactions
+    producer_id = known.index.holds_back() if known is not None else None
+    if known is None or producer_id is None or known.index.open[producer_id] > partition.last_stable_offset:
+        return False
+    one = transaction_of(view, producer_id)
+    if one is None or is_hanging(one, partition.partition):
+        return True
+    return one.state == ONGOING and 2 * left_of_timeout_us(one, now_us) <= 1_000 * one.timeout_ms
+
+
+def _undecided(view: ClusterView, known: PartitionTransactions) -> Line:
+    """A transaction with a marker: readers pass it only after the high watermark does."""
+    first_of = known.index.undecided
+    marker = min(first_of, key=lambda offset: first_of[offset])
+    ended = known.ended[marker]
+    one = transaction_of(view, ended.producer_id)
+    name = one.transactional_id if one is not None else f"producer id {ended.producer_id}"
+    end = "committed" if ended.committed else "aborted"
+    return line((name, PLAIN), (f", {end}: HW not past its marker at {marker}", MUTED))
 
 
 STATE_COLUMNS = (

@@ -15,6 +15,8 @@ from console.presenters import (
     rebalances,
     transactions,
 )
+from console.presenters.exceptions import group_lag
+from console.presenters.exceptions.group_lag import LagParts
 from console.presenters.members import identity
 from console.presenters.styled_text import ERROR, MOVING, Line, Span, line
 
@@ -135,7 +137,37 @@ def every_partition_is_read(patch: Patch) -> None:
     patch.setattr(members, "_owned", lambda member: formatting.ranges(list(member.owned)))
 
 
+def all_lag_can_be_read(patch: Patch) -> None:
+    """Records beyond the last stable offset count as readable."""
+    original = group_lag.lag_parts
+
+    def parts(view: ClusterView, group: GroupView) -> LagParts:
+        found = original(view, group)
+        return found._replace(readable=found.readable + found.held, held=0, worst=None)
+
+    patch.setattr(group_lag, "lag_parts", parts)
+
+
+def the_dead_read_on(patch: Patch) -> None:
+    """What silent members have assigned counts as readable."""
+    original = group_lag.lag_parts
+
+    def parts(view: ClusterView, group: GroupView) -> LagParts:
+        found = original(view, group)
+        return found._replace(readable=found.readable + found.silent, silent=0)
+
+    patch.setattr(group_lag, "lag_parts", parts)
+
+
+def a_stuck_group_looks_well(patch: Patch) -> None:
+    """The overview says the last rebalance of a group whose readers a transaction holds back."""
+    patch.setattr(overview, "stuck_words", lambda view, group, now_us: [])
+
+
 FALSE_STATE_PRESENTERS = {
+    a_stuck_group_looks_well: ("stuck-last-stable-offset", 92),
+    all_lag_can_be_read: ("stuck-last-stable-offset", 92),
+    the_dead_read_on: ("static-restart", 60),
     every_partition_is_read: ("paused-by-hand", 30),
     a_dead_transaction_coordinator_goes_on: ("random 1", 60),
     the_newest_transaction_is_blamed: ("random 2", 60),

@@ -9,34 +9,15 @@ from tests.console.judge.books import Books
 from tests.console.judge.consumer_group_judge import ConsumerGroupJudge
 from tests.console.judge.grammar import Sentences, Verdict
 from tests.console.judge.group_books import GroupBook
+from tests.console.judge.lag_judge import LagJudge
 from tests.console.judge.producer_books import ProducerBook
 from tests.console.judge.reasons import Reasons
+from tests.console.judge.seen_table import Table
 from tests.console.judge.spoken import DURATION, bytes_says, counts, says, stopped_says
 
 D = f"({DURATION})"
 LEVELS = "▁▂▃▄▅▆▇█"
 MINUTE = 60
-
-
-class Table:
-    """Cells of a row by the titles of its header; columns that are not shown are None."""
-
-    def __init__(self, header: str, row: str, right: dict[str, int], left: tuple[str, ...]) -> None:
-        self.header, self.row, self._right = header, row, right
-        self._left = sorted((header.index(name), name) for name in left if name in header)
-
-    def cell(self, name: str) -> str | None:
-        """The cell under a title."""
-        if name not in self.header:
-            return None
-        if name in self._right:
-            end = self.header.index(name) + len(name)
-            return self.row[max(0, end - self._right[name]) : end].strip()
-        begin = self.header.index(name)
-        starts = [at for at, _ in self._left if at > begin]
-        starts += [self.header.index(one) + len(one) - wide for one, wide in self._right.items() if one in self.header]
-        end = min((at for at in starts if at > begin), default=len(self.row))
-        return self.row[begin:end].strip("\n").rstrip()
 
 
 class OverviewJudge:
@@ -184,14 +165,17 @@ class OverviewJudge:
         def holds(match: "re.Match[str]") -> bool:
             if last is None or rebalance is not None:
                 return False
-            return (
+            return stuck is None and (
                 (match["cause"], match["who"] or last.trigger) == (last.cause, last.trigger)
                 and (match["took"] is None or says(match["took"], last.over_us - last.started_us))
                 and says(match["ago"], self.now_us - last.over_us)
                 and (match["stopped"] is None or stopped_says(match["stopped"], group.stopped_us(last)))
             )
 
+        lag = LagJudge(self.books, group, self.now_us, self.verdict)
+        stuck = lag.stuck()
         return (
+            *(lag.overview() if rebalance is None else ()),
             (
                 r"✖ (?:coordinator )?broker-(\d+) (?:is )?(down|frozen|restarted|loading).*",
                 lambda m: (int(m[1]), m[2]) == coordinator,
@@ -217,7 +201,7 @@ class OverviewJudge:
             ),
             (r"↻ (\S+?)(?: and (\d+) more)?: (.+)", awaited),
             (r"↻ ([a-z ]+)", lambda m: rebalance is not None and m[1] == rebalance.cause and not absent),
-            ("none yet", lambda _: last is None and rebalance is None),
+            ("none yet", lambda _: last is None and rebalance is None and stuck is None),
             (
                 (
                     rf"(?P<cause>[a-z ]+?)(?: \((?P<who>[^)]+)\))?(?: · (?:took )?(?P<took>{DURATION}))?"

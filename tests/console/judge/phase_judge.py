@@ -6,6 +6,7 @@ from tests.console.judge.books import Books, Coordinator
 from tests.console.judge.consumer_group_judge import ConsumerGroupJudge, slowest
 from tests.console.judge.grammar import Sentences, Verdict
 from tests.console.judge.group_books import GroupBook, RebalanceBook
+from tests.console.judge.lag_judge import LagJudge
 from tests.console.judge.member_books import MemberBook
 from tests.console.judge.reasons import Reasons
 from tests.console.judge.spoken import DURATION, bar_says, partition_seconds, says
@@ -34,6 +35,10 @@ class PhaseJudge:
         for part in note.split(" · "):
             self.verdict.read(f"{self.place}, title", part, self._titles())
         self.verdict.read(self.place, rows[0].strip(), self._firsts())
+        split = next((place for place, row in enumerate(rows) if row.startswith("    lag ")), len(rows))
+        lag = " ".join(" ".join(rows[split:]).split())
+        LagJudge(self.books, self.group, self.now_us, self.verdict).judge(lag)
+        rows = rows[:split]
         body = " ".join(" ".join(rows[1:]).split())
         gauge = re.match(r"  ▐(.{12})▏ ", rows[1]) if len(rows) > 1 else None
         if gauge is not None:

@@ -49,10 +49,11 @@ class Piece(NamedTuple):
 
 
 class LogBook(msgspec.Struct):
-    """The transactional part of one partition's log, in the order of offsets."""
+    """The transactional part of one partition's log, in the order of offsets; `ever`: it has had such a part."""
 
     pieces: list[Piece] = []
     epoch: int = -1
+    ever: bool = False
 
     def cut(self, end: int) -> None:
         """Truncate the log at an offset."""
@@ -117,6 +118,7 @@ class TransactionBooks:
         log = self._log(event.partition)
         if event.transactional and event.leader_epoch >= log.epoch:
             end = event.base_offset + event.count
+            log.ever = True
             log.pieces.append(Piece(event.producer_id, event.base_offset, end, event.marker))
 
     def _led(self, event: e.LeadershipTaken) -> None:

@@ -4,7 +4,7 @@ from cluster import events as e
 from tests.console.judge.books import Books
 from tests.console.judge.grammar import Sentences, Verdict
 from tests.console.judge.members_judge import holds_these
-from tests.console.judge.overview_judge import Table
+from tests.console.judge.seen_table import Table
 from tests.console.judge.spoken import DURATION, counts, says
 from tests.console.judge.transaction_books import UNDER_WAY, IdBook, Piece
 

@@ -1,14 +1,18 @@
 """Pictures of every screen: hand-made flight, fixed theme, no animation. `--snapshot-update` takes them anew."""
 
 from collections.abc import Awaitable, Callable
+from functools import lru_cache
 from typing import Any, Protocol
 
 import pytest
 from textual.pilot import Pilot
 
+from cluster.events import Event
 from console.app import FlightdeckApp
 from console.screens.overlays import FailureScreen
 from console.themes import CONTRAST, LIGHT, MONO
+from recordings.scenarios.loader import load
+from tests.console.judge.bench import flown
 from tests.support.console import synthetic_consumer_groups, synthetic_producers, synthetic_transactions
 from tests.support.console.stopped_clock import StillFlight
 
@@ -75,6 +79,20 @@ def test_screens(place: str, seconds: float, size: tuple[int, int], snap_compare
 def test_transactions(place: str, seconds: float, size: tuple[int, int], snap_compare: Compare) -> None:
     app = FlightdeckApp(source=StillFlight(seconds, events=tuple(synthetic_transactions.events(seconds))))
     assert snap_compare(app, terminal_size=size, run_before=looking(place))
+
+
+@lru_cache(maxsize=1)
+def stuck_flight() -> tuple[Event, ...]:
+    """A reader of committed data behind an open transaction."""
+    return tuple(flown(load("stuck-last-stable-offset").spec, 7, 75_000_000))
+
+
+@pytest.mark.parametrize("size", SIZES[:2], ids=lambda size: f"{size[0]}x{size[1]}")
+@pytest.mark.parametrize("place", ["overview", "ledger"])
+def test_a_transaction_that_is_stuck(place: str, size: tuple[int, int], snap_compare: Compare) -> None:
+    source = StillFlight(75.0, events=stuck_flight())
+    source.names, source.producer_configs = load("stuck-last-stable-offset").spec.names(), {}
+    assert snap_compare(FlightdeckApp(source=source), terminal_size=size, run_before=looking(place))
 
 
 @pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
