@@ -21,6 +21,7 @@ from cluster.spec.overrides import (
     put_back,
     scopes_of_setting,
     why_not,
+    with_protocol_remedy,
     write_over,
 )
 from cluster.spec.scaling_spec import HPA_STABILIZATION_US, HPA_SYNC_US, AutoscalerSpec, Readiness
@@ -102,5 +103,6 @@ __all__ = [
     "put_back",
     "scopes_of_setting",
     "why_not",
+    "with_protocol_remedy",
     "write_over",
 ]

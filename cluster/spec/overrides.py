@@ -131,7 +131,18 @@ def why_not(spec: ScenarioSpec, scope: str, key: str, value: object) -> str | No
         return thing.why_no_listener()
     kind, place = keys_at(thing, key)
     config: dict[str, Value] = _at(thing, place)
-    return _misfit(kind, key, after.config | config if isinstance(thing, BrokerSpec) else config)
+    reason = _misfit(kind, key, after.config | config if isinstance(thing, BrokerSpec) else config)
+    if reason is not None and group is not None and key == "group.protocol":
+        return with_protocol_remedy(group, group.own_of(scope), "", reason)
+    return reason
+
+
+def with_protocol_remedy(group: GroupSpec, own: MemberSpec, key: str, reason: str) -> str:
+    """Why a member cannot have its protocol, and what lets it, where the refused key is its group's."""
+    if "group.protocol" not in own.config or key in own.config:
+        return reason
+    how = f"set group.protocol of {group.name} and restart only {own.name}, or give the key to single members"
+    return f"{reason} ({group.name} has it for all members: {how})"
 
 
 def _misfit(kind: Scope, key: str, config: dict[str, Value]) -> str | None:

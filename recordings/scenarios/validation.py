@@ -31,6 +31,7 @@ from cluster.spec import (
     ProducerSpec,
     ScenarioSpec,
     why_not,
+    with_protocol_remedy,
     write_over,
 )
 from recordings.scenarios import custom_assignors
@@ -300,7 +301,7 @@ def _member(group: GroupSpec, own: MemberSpec, members: tuple[str, ...], place: 
     of_all = [error.reason for error in cross_errors("consumer", group.config)]
     for error in cross_errors("consumer", group.of(own.name).config):
         if error.reason not in of_all:
-            yield Problem((*place, "config", error.key), error.reason)
+            yield Problem((*place, "config", error.key), with_protocol_remedy(group, own, error.key, error.reason))
     yield from refused_keys(own.config, (*place, "config"))
     if own.on_revoked is not None:
         yield from check_listener(group.of(own.name), place)
