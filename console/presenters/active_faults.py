@@ -3,7 +3,7 @@
 from cluster.commands import label_of, undo_of
 from cluster.view.state import NEVER, ClusterView, FaultView
 from console.presenters.formatting import UNKNOWN, countdown, duration
-from console.presenters.list_view import Listing
+from console.presenters.list_view import Listing, holds
 from console.presenters.styled_text import ACCENT, ERROR, FAINT, MUTED, PLAIN, Line, Span, line
 from console.presenters.table import TableColumn, layout
 
@@ -66,5 +66,4 @@ class ActiveFaultsListing(Listing):
 
     def matches(self, key: str, pattern: str) -> bool:
         """Whether the fault's text holds the pattern; `!` in front negates it."""
-        text = self.faults[key].text.lower()
-        return (pattern[1:].lower() not in text) if pattern[:1] == "!" else (pattern.lower() in text)
+        return holds(self.faults[key].text, pattern)

@@ -8,11 +8,13 @@ from console.presenters.styled_text import ERROR, FAINT, MOVING, MUTED, OK, WARN
 
 LANE_SECONDS = 60
 BUSY_US = SECOND_US
+LATE_SHARE = 4  # processing is late from this part of max.poll.interval.ms on
 
 # phase → glyph, tone, the word inside a long run, its weight when several phases share a cell
 PHASES: dict[str, tuple[str, str, str, int]] = {
     "reading": ("━", OK, "", 1),
-    "busy": ("▓", WARN, "processing", 3),
+    "busy": ("▓", MUTED, "processing", 3),
+    "late": ("▓", WARN, "processing", 4),  # more than a quarter of max.poll.interval.ms
     "stalled": ("▒", WARN, "no poll()", 4),
     "paused": ("‖", WARN, "frozen", 5),
     "joining": ("░", MOVING, "joins", 7),
@@ -59,7 +61,11 @@ def _spans(member: MemberView, now_us: int) -> list[tuple[int, int, str]]:
     polls_expected = member.alive and not member.polling and member.stalled_until_us is None and not member.paused
     if polls_expected and member.last_poll_us != NEVER and now_us - member.last_poll_us > BUSY_US:
         result.append((member.last_poll_us, now_us + 1, "busy"))
-    return result
+    most_us = 1_000 * member.max_poll_interval_ms // LATE_SHARE
+    return [
+        (from_us, to_us, "late" if phase == "busy" and to_us - from_us > most_us else phase)
+        for from_us, to_us, phase in result
+    ]
 
 
 def _runs(cells: list[str]) -> Line:

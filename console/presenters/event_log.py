@@ -4,7 +4,7 @@ from collections.abc import Container, Sequence
 
 from cluster.view.state import ClusterView, LogEntry
 from console.presenters.formatting import clock
-from console.presenters.list_view import Listing
+from console.presenters.list_view import Listing, holds
 from console.presenters.styled_text import ERROR, MOVING, MUTED, OK, WARN, Line, fit, line
 
 SHOWN = 1_000
@@ -88,5 +88,4 @@ class EventLogListing(Listing):
 
     def matches(self, key: str, pattern: str) -> bool:
         """Whether the entry's text holds the pattern; `!` in front negates it."""
-        text = self.entries[int(key[1:])].text.lower()
-        return (pattern[1:].lower() not in text) if pattern[:1] == "!" else (pattern.lower() in text)
+        return holds(self.entries[int(key[1:])].text, pattern)

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 
-from console.presenters.styled_text import EMPTY, MUTED, Line
+from console.presenters.styled_text import EMPTY, MUTED, Line, plain
 
 BUILDING: Line = (("the cluster is being built …", MUTED),)
 CONTINUED = "#"
@@ -50,8 +50,13 @@ class Listing:
         raise NotImplementedError
 
     def matches(self, key: str, pattern: str) -> bool:
-        """Whether a filter shows a row: its key holds the pattern; `!` in front negates it."""
-        return (pattern[1:].lower() not in key.lower()) if pattern[:1] == "!" else (pattern.lower() in key.lower())
+        """Whether a filter shows a row: its key or what it shows holds the pattern."""
+        return holds(" ".join([key, *(plain(row) for row in self.rows(key))]), pattern)
+
+
+def holds(text: str, pattern: str) -> bool:
+    """Whether a text holds a pattern, in capitals or not; `!` in front negates it."""
+    return (pattern[1:].lower() not in text.lower()) if pattern[:1] == "!" else (pattern.lower() in text.lower())
 
 
 class WorstFirstListing(Listing):

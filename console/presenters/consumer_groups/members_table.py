@@ -63,10 +63,6 @@ class ReconciliationListing(Listing):
         """The client id of a member id."""
         return self.group.members.get(key, key)
 
-    def matches(self, key: str, pattern: str) -> bool:
-        """Whether the member's name holds the pattern; `!` in front negates it."""
-        return super().matches(self.name_of(key), pattern)
-
     def rows(self, key: str) -> tuple[Line]:
         """One member."""
         member = self.consumer.members[key]

@@ -3,6 +3,7 @@
 from typing import NamedTuple
 
 from cluster.view.state import NEVER, GroupView
+from console.presenters.activity_lanes import LATE_SHARE
 from console.presenters.awaited_members import (
     Awaited,
     awaited_joins,
@@ -27,7 +28,6 @@ from console.presenters.coordinator_status import (
 from console.presenters.exceptions.facts import ClusterFacts, ConditionWords, and_more, longest_first
 from console.presenters.formatting import countdown, duration, setting
 
-LATE_SHARE = 4  # a poll is late from this part of max.poll.interval.ms on
 OUTAGES = {DOWN: "is down", FROZEN: "is frozen", RESTARTED: "restarted"}
 
 

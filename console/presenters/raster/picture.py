@@ -25,8 +25,8 @@ CELL_PX, ROW_PX, LABEL_PX, FONT_PX = 8, 15, 150, 11
 INK, QUIET, RULE, BAND = "#243140", "#566778", "#9aa6b2", "#eef2f6"
 SHARED_FILL, GAP_STROKE, MOVE_STROKE = "#cfd6dd", "#c0320f", "#6a3fc2"
 PHASE_FILLS = {
-    "reading": "#7fb8bd", "busy": "#9aa6b2", "stalled": "#e0a64a", "paused": "#e0a64a", "joining": "#b9a6e6",
-    "syncing": "#9c82dc", "revoking": "#6a3fc2", "reconciling": "#6a3fc2", "dead": "#dfe3e8",
+    "reading": "#7fb8bd", "busy": "#9aa6b2", "late": "#e0a64a", "stalled": "#e0a64a", "paused": "#e0a64a",
+    "joining": "#b9a6e6", "syncing": "#9c82dc", "revoking": "#6a3fc2", "reconciling": "#6a3fc2", "dead": "#dfe3e8",
 }  # fmt: skip
 
 

@@ -264,7 +264,9 @@ def _group(  # noqa: PLR0917
     judge_ = MembersJudge(books, book, now_us, verdict)
     judge_.note(plain(members.note()))
     for key in list(members.row_keys())[:MEMBERS]:
-        judge_.member(key, plain(members.header()), *_rows(members.rows(key)))
+        rows = members.rows(key)
+        judge_.member(key, plain(members.header()), *_rows(rows))
+        judge_.lane_tone(key, amber=any("▓" in text and tone == WARN for text, tone in rows[0]))
     signs = {key: _sign(members.rows(key)[0]) for key in members.row_keys()}
     _owners(OwnershipListing(view, group, width), OwnershipJudge(books, book, signs, verdict))
     _raster(view, books, name, signs, now_us, verdict)

@@ -215,6 +215,11 @@ def lanes_lag_behind(patch: Patch) -> None:
     patch.setattr(members, "poll_lane", lambda member, now_us, width: original(member, now_us - 10 * SECOND_US, width))
 
 
+def all_processing_is_late(patch: Patch) -> None:
+    """V8: ordinary processing is amber."""
+    patch.setattr(activity_lanes, "LATE_SHARE", 1_000)
+
+
 def heartbeats_are_drawn_elsewhere(patch: Patch) -> None:
     """The heartbeat lane is four seconds late."""
     original = activity_lanes.heartbeat_lane
@@ -304,6 +309,7 @@ FALSE_PRESENTERS: dict[FalsePresenter, tuple[str, int]] = {
     plurals_do_not_agree: ("first-flight", 40),
     internal_partitions_are_counted_in_silence: ("first-flight", 40),
     lanes_lag_behind: ("first-flight", 40),
+    all_processing_is_late: ("deploy-storm", 75),
     heartbeats_are_drawn_elsewhere: ("first-flight", 40),
     sessions_end_at_the_polls_limit: ("first-flight", 40),
     polls_are_counted_from_the_heartbeat: ("first-flight", 40),

@@ -98,6 +98,14 @@ class MembersJudge:
         judge_lane(member, self.now_us, top[starts[0] : lane_end], self.verdict)
         judge_beats(member, self.now_us, under[starts[0] : lane_end], self.verdict)
 
+    def lane_tone(self, name: str, *, amber: bool) -> None:
+        """Whether processing is drawn in amber: only what took more than a quarter of max.poll.interval.ms."""
+        member = self.books.members[name]
+        now = [(member.busy_since_us, self.now_us + 1)] if member.alive and not member.in_poll else []
+        recent = [(a, b) for a, b in [*member.busy, *now] if b > self.now_us - 62_000_000]
+        late = any(4 * (b - a) > member.poll_us for a, b in recent)
+        self.verdict.claim(not amber or late, f"lane of {name}", "amber, where no processing took long")
+
     def _states(self, member: MemberBook) -> Sentences:
         rebalance, in_group = self.group.under_way, member.name in self.group.members.values()
         opened = self.group.new is None and rebalance is not None and rebalance.completed is None

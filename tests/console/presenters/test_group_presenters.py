@@ -15,7 +15,7 @@ from console.presenters.partition_grids import OwnershipListing, lag_level
 from console.presenters.rebalance_details import details_lines
 from console.presenters.rebalance_phase import PhaseListing
 from console.presenters.rebalances import NOW, RebalancesListing
-from console.presenters.styled_text import length, plain
+from console.presenters.styled_text import MUTED, WARN, length, plain
 from tests.support.console import synthetic
 from tests.support.console.synthetic import us
 
@@ -129,6 +129,20 @@ def test_a_dead_member_is_silent_until_its_session_ends() -> None:
     assert "✖ silent" in row
     assert "23 s" in row
     assert "✖ Dead" in under
+
+
+def test_a_filter_finds_what_a_row_shows() -> None:
+    found = members(20.0)
+    awaited = [key for key in found.row_keys() if found.matches(key, "awaited")]
+    assert awaited == ["billing-3"]
+    assert [key for key in found.row_keys() if found.matches(key, "!AWAITED")] == list(found.row_keys())[1:]
+
+
+@pytest.mark.parametrize(("limit_ms", "tone"), [(300_000, MUTED), (40_000, WARN)])
+def test_processing_is_amber_from_a_quarter_of_its_limit(limit_ms: int, tone: str) -> None:
+    member = synthetic.view_at(13.0).members["billing-1"]
+    member.polling, member.last_poll_us, member.max_poll_interval_ms = False, us(11.0), limit_ms
+    assert {tone for text, tone in poll_lane(member, us(40.0), 60) if "▓" in text} == {tone}
 
 
 def test_the_poll_lane_tells_a_members_last_minute() -> None:
