@@ -129,11 +129,11 @@ def _loads(spec: ScenarioSpec) -> Iterator[Problem]:
     for index, (rate, producer) in enumerate(zip(rates, spec.producers, strict=True)):
         config = defaults("producer") | producer.config
         memory, batch = cast(int, config["buffer.memory"]), cast(int, config["batch.size"])
-        reserve = max(batch, RECORD_BATCH_OVERHEAD_BYTES + RECORD_OVERHEAD_BYTES + producer.size_bytes)
-        waiting = min(memory // reserve, rate * min(spec.until_us, LONGEST_FLIGHT_US) / 1_000_000)
-        if waiting > MOST_BATCHES:
-            reason = f"buffer.memory: {waiting:,.0f} batches of {reserve} bytes can wait: at most {MOST_BATCHES:,}"
-            yield Problem(("producer", index, "config", "buffer.memory"), reason, str(MOST_BATCHES * reserve))
+        each = max(batch, RECORD_BATCH_OVERHEAD_BYTES + RECORD_OVERHEAD_BYTES + producer.size_bytes)
+        held = min(memory // each, rate * min(spec.until_us, LONGEST_FLIGHT_US) / 1_000_000)
+        if held > MOST_BATCHES:
+            reason = f"buffer.memory: {held:,.0f} batches of {each} bytes can wait in it: at most {MOST_BATCHES:,}"
+            yield Problem(("producer", index, "config", "buffer.memory"), reason, str(MOST_BATCHES * each))
 
 
 def _most(
