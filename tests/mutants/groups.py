@@ -85,17 +85,17 @@ def deals_every_partition_to_everybody(patch: Patch) -> None:
 
 def deals_before_others_gave_up(patch: Patch) -> None:
     cooperative, sticky = ASSIGNORS["cooperative-sticky"], ASSIGNORS["sticky"]
-    patch.setattr(cooperative, "assign", sticky.assign)
+    patch.setattr(type(cooperative), "assign", lambda _, counts, wanted: sticky.assign(counts, wanted))
 
 
 def deals_one_partition_to_nobody(patch: Patch) -> None:
     assign = ASSIGNORS["range"].assign
 
-    def forgets_one(counts: dict[str, int], subscriptions: dict[str, Any]) -> dict[str, list[Any]]:
+    def forgets_one(_: object, counts: dict[str, int], subscriptions: dict[str, Any]) -> dict[str, list[Any]]:
         dealt = assign(counts, subscriptions)
         return {member: mine[1:] if member == min(dealt) else mine for member, mine in dealt.items()}
 
-    patch.setattr(ASSIGNORS["range"], "assign", staticmethod(forgets_one))
+    patch.setattr(type(ASSIGNORS["range"]), "assign", forgets_one)
 
 
 # --- consumers --------------------------------------------------------------------------------------------------------

@@ -30,11 +30,11 @@ Patch = pytest.MonkeyPatch
 def deals_all_but_one_in_the_cooperative_step(patch: Patch) -> None:
     assign = ASSIGNORS["cooperative-sticky"].assign
 
-    def forgets_one(counts: dict[str, int], subscriptions: dict[str, Any]) -> dict[str, list[Any]]:
+    def forgets_one(_: object, counts: dict[str, int], subscriptions: dict[str, Any]) -> dict[str, list[Any]]:
         dealt: dict[str, list[Any]] = assign(counts, subscriptions)
         return {member: mine[1:] if member == min(dealt) else mine for member, mine in dealt.items()}
 
-    patch.setattr(ASSIGNORS["cooperative-sticky"], "assign", forgets_one)  # as others: undone, theirs shadows a class
+    patch.setattr(type(ASSIGNORS["cooperative-sticky"]), "assign", forgets_one)
 
 
 def fences_no_static_member(patch: Patch) -> None:

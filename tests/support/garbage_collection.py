@@ -37,6 +37,9 @@ def few_collections() -> Iterator[None]:
     before, began = gc.get_threshold(), time.thread_time()
     gc.collect()
     Suite.stale = Suite.stale or time.thread_time() - began > SLOW_S
+    if before[0] == garbage_collection.COLLECT_AFTER_ALLOCATIONS:  # flights that overlap may end in any order
+        yield
+        return
     gc.set_threshold(garbage_collection.COLLECT_AFTER_ALLOCATIONS, 50, 100)
     try:
         yield
