@@ -16,7 +16,7 @@ from textual.screen import Screen
 from cluster.commands import CommandError
 from console.actions import ACTIONS, bindings, footer
 from console.bridge import Bridge
-from console.command_line import Go, completed, completions, read, usage_of
+from console.command_line import Go, Why, completed, completions, read, usage_of
 from console.control_commands import execute
 from console.flight import ONLY_RECORDED, Flight, Source
 from console.flight_clock import PLAYBACK_SPEEDS, SPEEDS, next_speed
@@ -29,6 +29,7 @@ from console.presenters.styled_text import Line
 from console.screens.catalogue import PLACES, SCREENS
 from console.screens.flight_screen import FlightScreen
 from console.screens.overlays import ChosenCommand, FailureScreen, FaultMenu, HelpScreen, Overlay
+from console.screens.why import open_why
 from console.shutdown import ShutdownGuard
 from console.terminal_output import draw_changes_only, remapped_keys, size_of_terminal, terminal_attributes
 from console.themes import DARK, DESCRIPTIONS, MONO, THEMES, Styles, styles_of
@@ -451,20 +452,17 @@ class FlightdeckApp(App[None]):
         screen = self.flight_screen()
         self.warn(screen.change_raster(what) if screen is not None else None)
 
-    def action_stall(self) -> None:
-        """Stall the selected member's poll loop for one minute."""
-        self._on_member("stall {} for 1m")
-
-    def action_silence(self) -> None:
-        """Pause the selected member's heartbeats for one minute."""
-        self._on_member("pause heartbeats of {} for 1m")
-
-    def _on_member(self, text: str) -> None:
+    def action_on_member(self, text: str) -> None:
+        """Give a command for the selected member."""
         target = self.selected_target()
         if target is None or target.kind != "member":
             self.warn("select a member first")
         else:
             self.execute_line(text.format(target.name))
+
+    def action_why(self, name: str = "") -> None:
+        """Answer `why?` on a name, or on the selection."""
+        self.warn(open_why(self.flight_screen(), name, self._on_fault))
 
     def execute_line(self, text: str) -> bool:
         """Execute a line as if it were typed; errors become warnings. True if the line could be parsed."""
@@ -484,6 +482,8 @@ class FlightdeckApp(App[None]):
                 self.go(place)
             case Instant():
                 self.seek(command)
+            case Why(name):
+                self.action_why(name)
             case _:
                 self.warn(execute(self.flight, command))
 

@@ -62,7 +62,13 @@ class Go(NamedTuple):
     place: str
 
 
-Control = Speed | Time | Step | Until | Record | Go | Instant
+class Why(NamedTuple):
+    """Why a subject stands still; an empty name is the selection."""
+
+    name: str
+
+
+Control = Speed | Time | Step | Until | Record | Go | Why | Instant
 
 USAGES: dict[str, tuple[str, str]] = {
     "speed": ("speed X | flat out", "virtual seconds for each real second: 0.5, 20; a recording's -4 is backwards"),
@@ -72,6 +78,7 @@ USAGES: dict[str, tuple[str, str]] = {
     "until": ("until EXPRESSION", "run until it holds: until groups.billing.state == 'Stable'"),
     "record": ("record PATH", "record this flight, from its beginning"),
     "go": ("go PLACE | TIME", "a group, a member; in a recording 12m30s, 1:20.5, -10s"),
+    "why": ("why [SUBJECT]", "why it stands still, and until when; without a name: the selection"),
 }
 """Syntax and effect of the console's own commands; `usages` adds the screens to `go`."""
 FLAT_OUT = "flat out"
@@ -102,6 +109,8 @@ def read(text: str, names: Names, places: Sequence[str] = ()) -> Control | Comma
         return Record(_required(rest, column, word))
     if word == "go":
         return _destination(rest, column, known_places(names, places))
+    if word == "why":
+        return _why(rest, column, subjects(names))
     try:
         return parse(text, names)
     except CommandError as error:
@@ -155,6 +164,19 @@ def _destination(rest: str, column: int, known: Sequence[str]) -> Go | Instant:
     return instant
 
 
+def subjects(names: Names) -> tuple[str, ...]:
+    """Everything that `why` answers on."""
+    partitions = (f"{topic}-{number}" for topic, count in names.topics.items() for number in range(count))
+    producers = (one for instances in names.producers.values() for one in instances)
+    return (*names.groups, *names.members(), *names.brokers, *producers, *names.topics, *partitions)
+
+
+def _why(rest: str, column: int, known: Sequence[str]) -> Why:
+    if rest and rest not in known:
+        raise CommandError(f"there is no subject `{rest}`", column, nearest(rest, known))
+    return Why(rest)
+
+
 def completions(text: str, names: Names, places: Sequence[str] = ()) -> list[str]:
     """The words that may follow at the end of the text: the console's own first, then the cluster's."""
     word, blank, rest = text.lstrip().partition(" ")
@@ -164,6 +186,8 @@ def completions(text: str, names: Names, places: Sequence[str] = ()) -> list[str
     candidates = {"speed": ("0.1", "0.5", "1", "2", "5", "20", "100", FLAT_OUT), "step": tuple(EVENT_KINDS)}
     if word == "go":
         return [place for place in known_places(names, places) if place.startswith(rest) and place != rest]
+    if word == "why":
+        return [name for name in subjects(names) if name.startswith(rest) and name != rest]
     if word == "set":
         keys = _configuration_keys(rest, names)
         if keys is not None:

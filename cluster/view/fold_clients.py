@@ -49,6 +49,7 @@ def member_declared(view: ClusterView, event: e.MemberDeclared) -> None:
             known.last_heartbeat_us,
         )
         fresh.heartbeats, fresh.crashes, fresh.last_crash = known.heartbeats, known.crashes, known.last_crash
+        fresh.removed_us, fresh.removed_for = known.removed_us, known.removed_for
 
 
 @FOLD.handles(e.MemberAssignorsDeclared)

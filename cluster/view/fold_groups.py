@@ -220,18 +220,16 @@ def member_removed(view: ClusterView, event: e.MemberRemoved) -> None:
         rebalance.member_removed(event.member_id, event.member, event.reason)
         if rebalance.reconciliation is not None and event.member not in group.members.values():
             rebalance.reconciliation.removed(event.member, event.at_us)
+    if (member := view.members.get(event.member)) is not None:
+        member.removed_us, member.removed_for = event.at_us, event.reason
     note_of(view, event, "member", event.member, f" left {event.group}: {event.reason}")
 
 
 @FOLD.handles(e.StaticMemberReplaced)
 def static_member_replaced(view: ClusterView, event: e.StaticMemberReplaced) -> None:
     group = view.groups[event.group]
-    group.members = {
-        (event.member_id if known == event.old_member_id else known): (
-            event.member if known == event.old_member_id else name
-        )
-        for known, name in group.members.items()
-    }
+    successor = (event.member_id, event.member)
+    group.members = dict([successor if one[0] == event.old_member_id else one for one in group.members.items()])
     group.leader = event.leader
     group.session_deadlines_us.pop(event.old_member_id, None)
     group.session_deadlines_us[event.member_id] = event.session_deadline_us

@@ -182,6 +182,7 @@ class MemberView(msgspec.Struct, gc=False):
     `heartbeats_from_us`: the last restart of its heartbeat thread, by a JoinGroup response. `polling`: a poll() (or a
     series of empty polls) is running and the application processes no record. `last_poll_us`: when poll() last returned
     records, or the process started. `assignors`: what its last process offers; `next_assignors`: the next one.
+    `removed_us`, `removed_for`: when and why a coordinator removed it last.
     """
 
     member: str
@@ -219,6 +220,8 @@ class MemberView(msgspec.Struct, gc=False):
     heartbeats: list[Heartbeat] = []
     assignors: tuple[str, ...] = ()
     next_assignors: tuple[str, ...] = ()
+    removed_us: int = NEVER
+    removed_for: str = ""
 
 
 class ReaderView(msgspec.Struct, gc=False):

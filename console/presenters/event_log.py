@@ -1,5 +1,6 @@
 """The log of events, newest on top: rebalances, faults, elections, members that start and leave."""
 
+from bisect import bisect_right
 from collections.abc import Container, Sequence
 
 from cluster.view.state import ClusterView, LogEntry
@@ -85,6 +86,11 @@ class EventLogListing(Listing):
     def rows(self, key: str) -> tuple[Line]:
         """The line of one entry."""
         return (fit(entry_line(self.entries[int(key[1:])]), self.width),)
+
+    def key_at(self, at_us: int) -> str:
+        """The newest entry at or before an instant."""
+        place = bisect_right(self.entries, at_us, key=lambda entry: entry.at_us) - 1
+        return f"#{place}" if place >= 0 else ""
 
     def matches(self, key: str, pattern: str) -> bool:
         """Whether the entry's text holds the pattern; `!` in front negates it."""

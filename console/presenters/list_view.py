@@ -49,6 +49,11 @@ class Listing:
         """The `row_height` lines of one row."""
         raise NotImplementedError
 
+    def key_at(self, at_us: int) -> str:
+        """The key of the newest row at or before an instant; empty without one, or where rows have no instant."""
+        del at_us
+        return ""
+
     def matches(self, key: str, pattern: str) -> bool:
         """Whether a filter shows a row: its key or what it shows holds the pattern."""
         return holds(" ".join([key, *(plain(row) for row in self.rows(key))]), pattern)

@@ -26,6 +26,8 @@ from console.presenters.styled_text import (
     line,
     wrapped,
 )
+from console.presenters.why.answers import Subject
+from console.presenters.why.questions import QUESTIONS
 from console.widgets.canvas import Canvas
 from console.widgets.command_input import CommandInput
 from console.widgets.panel import Panel
@@ -101,6 +103,11 @@ class FlightScreen(Screen[None]):
     def selected_target(self) -> CommandTarget | None:
         """The selected object, for the fault menu; None if no fault applies to it."""
         return None
+
+    def why_subject(self) -> Subject | None:
+        """The selected object, for `why?`; None without one."""
+        target = self.selected_target()
+        return Subject(*target) if target is not None and target.kind in QUESTIONS else None
 
     def why_no_remedies(self) -> str | None:
         """Why there is no rebalance to find remedies for; None if there is one."""

@@ -185,6 +185,15 @@ class Panel(Canvas, can_focus=True):
         if key:
             self.post_message(self.Opened(self, key))
 
+    def reveal(self, at_us: int) -> bool:
+        """Scroll to the newest row at or before an instant; False if there is none, or no room for it."""
+        key = self._listing.key_at(at_us) if self._listing is not None else ""
+        if key not in self._keys or self.size.height < 2:
+            return False
+        self._top = list(self._keys).index(key)
+        self._draw()
+        return True
+
     def filter(self, pattern: str) -> None:
         """Show only rows that match; an empty pattern shows all."""
         self.pattern = pattern

@@ -33,6 +33,8 @@ from console.presenters.transactions import (
     TransactionEventsListing,
     TransactionsListing,
 )
+from console.presenters.why.answers import Subject
+from console.presenters.why.listing import WhyListing
 from recordings.scenarios.loader import load
 from recordings.swarm.generator import draw
 from tests.console.judge.books import Books
@@ -50,6 +52,7 @@ from tests.console.judge.producer_books import declared_configs
 from tests.console.judge.raster_judge import RasterJudge, cells_after, judge_difference, names_of, text_after
 from tests.console.judge.spoken import instant
 from tests.console.judge.transactions_judge import TransactionsJudge
+from tests.console.judge.why_judge import WhyJudge
 from tests.support.random_flights import WITH_TRANSACTIONS, random_spec
 
 SECOND_US = 1_000_000
@@ -61,7 +64,7 @@ SAMPLED = (
 )  # fmt: skip
 AFTER_US = (0, 1_700_000, 5_300_000)
 WIDTHS = (240, 170)
-ENTRIES, MEMBERS, REBALANCES = 6, 12, 2
+ENTRIES, MEMBERS, REBALANCES, ASKED = 6, 12, 2, 8
 RANDOM_S = 60
 
 
@@ -128,6 +131,7 @@ def judge(view: ClusterView, books: Books, now_us: int, spec: ScenarioSpec, widt
     judge_headline(view, books, now_us, spec, verdict)
     _overview(view, books, now_us, spec, width, verdict)
     _transactions(view, books, now_us, width, verdict)
+    judge_answers(view, books, now_us, spec, verdict)
     for name in books.groups:
         _group(view, books, name, now_us, spec, width, verdict)
     for one, other in pairwise(books.groups):
@@ -161,6 +165,15 @@ def judge_headline(view: ClusterView, books: Books, now_us: int, spec: ScenarioS
     judge_ = HeadlineJudge(books, now_us, verdict, spec)
     for form in found.forms:
         judge_.judge(f"{headline.GLYPHS[found.tone]} {form}")
+
+
+def judge_answers(view: ClusterView, books: Books, now_us: int, spec: ScenarioSpec, verdict: Verdict) -> None:
+    """Judge the answers of `why?` on some subjects of each kind."""
+    judge_ = WhyJudge(books, now_us, verdict, spec)
+    for kind, names in judge_.subjects().items():
+        for name in names[:ASKED]:
+            listing = WhyListing(view, Subject(kind, name), now_us, spec.broker_session_us, 400)
+            judge_.judge(kind, name, [plain(listing.rows(key)[0]).rstrip() for key in listing.row_keys()])
 
 
 def _overview(view: ClusterView, books: Books, now_us: int, spec: ScenarioSpec, width: int, verdict: Verdict) -> None:

@@ -45,6 +45,7 @@ class MemberBook(msgspec.Struct):
     positions: dict[str, int] = {}
     offers: tuple[str, ...] = ()
     next_offers: tuple[str, ...] = ()
+    removed_for: str = ""
 
     @property
     def in_poll(self) -> bool:
@@ -99,6 +100,7 @@ class MemberBooks:
         fresh.offers = fresh.next_offers = self._of_groups[event.group]
         if known is not None:
             fresh.offers, fresh.next_offers = known.offers, known.next_offers
+            fresh.removed_for = known.removed_for
             fresh.phases, fresh.beats, fresh.busy, fresh.started = known.phases, known.beats, known.busy, known.started
 
     def _group(self, event: e.GroupDeclared) -> None:
@@ -217,6 +219,10 @@ class MemberBooks:
             member.heard_us, member.heard = event.at_us, event.error
             member.beats.append((event.at_us, event.error))
 
+    def _removed(self, event: e.MemberRemoved) -> None:
+        if event.member in self.members:
+            self.members[event.member].removed_for = event.reason
+
     def _set(self, event: e.SettingChanged) -> None:
         keys = {
             "session.timeout.ms": "session_us",
@@ -257,6 +263,7 @@ class MemberBooks:
         e.ApplicationStalled: _stalled,
         e.HeartbeatsPaused: _held,
         e.HeartbeatAnswered: _heard,
+        e.MemberRemoved: _removed,
         e.SettingChanged: _set,
     }
 

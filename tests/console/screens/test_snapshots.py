@@ -154,6 +154,17 @@ def test_over_screens(place: str, keys: list[str], size: tuple[int, int], snap_c
     assert snap_compare(app, terminal_size=size, run_before=looking(place, *keys))
 
 
+@pytest.mark.parametrize("size", SIZES[:2], ids=lambda size: f"{size[0]}x{size[1]}")
+@pytest.mark.parametrize(
+    ("place", "seconds"), [("billing", 20.0), ("billing-3", 20.0), ("billing", 90.0)], ids=["waits", "stalled", "calm"]
+)
+def test_why(place: str, seconds: float, size: tuple[int, int], snap_compare: Compare) -> None:
+    keys = ["1", "w"] if place == "billing" else ["w"]
+    assert snap_compare(
+        FlightdeckApp(source=StillFlight(seconds)), terminal_size=size, run_before=looking(place, *keys)
+    )
+
+
 def test_too_small(snap_compare: Compare) -> None:
     assert snap_compare(FlightdeckApp(source=StillFlight(20.0)), terminal_size=(50, 12), run_before=looking("overview"))
 

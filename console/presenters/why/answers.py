@@ -1,0 +1,69 @@
+"""What an answer consists of, and the facts that questions read."""
+
+from collections.abc import Callable
+from functools import cached_property
+from typing import NamedTuple
+
+from cluster.view.state import NEVER, LogEntry
+from console.presenters.exceptions.facts import ClusterFacts
+from console.presenters.styled_text import ERROR, MOVING, OK, WARN
+
+GLYPHS = {ERROR: "✖", WARN: "▲", MOVING: "↻", OK: "●"}
+MOST_FACTS = 6
+
+
+class Subject(NamedTuple):
+    """What is asked about: its kind (a key of `questions.QUESTIONS`) and its name."""
+
+    kind: str
+    name: str
+
+
+class WhyFact(NamedTuple):
+    """A fact of the view, and the instant of the event behind it."""
+
+    at_us: int
+    text: str
+
+
+class WhyAnswer(NamedTuple):
+    """What holds, the facts behind it, what ends it and by when, and what an operator may do."""
+
+    verdict: str
+    tone: str
+    facts: tuple[WhyFact, ...] = ()
+    ends: str = ""
+    may: tuple[str, ...] = ()
+
+
+class WhyFacts(ClusterFacts):
+    """A view at an instant, with its log of events by subject."""
+
+    @cached_property
+    def _entries(self) -> dict[str, list[LogEntry]]:
+        """Subject or target → its lines, newest first."""
+        found: dict[str, list[LogEntry]] = {}
+        for entry in reversed(self.view.log_entries):
+            for name in {entry.subject, *entry.targets}:
+                found.setdefault(name, []).append(entry)
+        return found
+
+    def last(self, subject: str, *events: str) -> tuple[WhyFact, ...]:
+        """The newest line of a subject, of these kinds of events; empty without one."""
+        for entry in self._entries.get(subject, ()):
+            if entry.event in events:
+                return (WhyFact(entry.at_us, entry.text),)
+        return ()
+
+    def lines(self, subject: str, *events: str) -> tuple[WhyFact, ...]:
+        """The newest line of a subject for each of these kinds of events."""
+        return tuple(fact for event in events for fact in self.last(subject, event))
+
+
+Question = Callable[[WhyFacts, str], WhyAnswer | None]
+"""Finds what is wrong with the named subject, or nothing."""
+
+
+def in_order(*facts: WhyFact) -> tuple[WhyFact, ...]:
+    """The first facts, each once, by their instants."""
+    return tuple(sorted(dict.fromkeys(one for one in facts[:MOST_FACTS] if one.at_us != NEVER)))

@@ -1,0 +1,122 @@
+"""Why a member does not read: gone from its group, without a process, without a poll, awaited by its group."""
+
+from cluster.view.state import NEVER, GroupView, MemberView
+from console.presenters.activity_lanes import LATE_SHARE
+from console.presenters.awaited_members import (
+    Awaited,
+    awaited_joins,
+    awaited_syncs,
+    is_former,
+    poll_age_us,
+    session_words,
+)
+from console.presenters.consumer_groups.reconciliation import AwaitedMember, awaited_members
+from console.presenters.coordinator_status import is_up
+from console.presenters.formatting import countdown, duration, setting
+from console.presenters.rebalance_phase import session_key
+from console.presenters.styled_text import OK, WARN
+from console.presenters.why.answers import WhyAnswer, WhyFact, WhyFacts, in_order
+from console.presenters.why.groups import awaited, generation_not_complete, process_lines, restart
+
+GONE_LINES = (
+    "member_removed",
+    "application_failed",
+    "consumer_fenced",
+    "member_state_changed",
+    "fault_started",
+    "member_stopped",
+    "member_started",
+)
+DECIDED = {
+    "member left": "it sent LeaveGroup",
+    "session expired": "its coordinator had no heartbeat for its session",
+    "poll interval exceeded": "max.poll.interval.ms passed",
+    "sync timed out": "its coordinator had no SyncGroup in time",
+    "group full": "the group has group.max.size members",
+    "static member replaced": "another process has its group.instance.id",
+}
+"""Reason of a removal → the decision behind it."""
+
+
+def member_gone(facts: WhyFacts, name: str) -> WhyAnswer | None:
+    """The member is not in its group: when it left, and why."""
+    member, group = _member(facts, name)
+    if group is None or name in group.members.values() or name in group.pending.values():
+        return None
+    decided = DECIDED.get(member.removed_for, member.removed_for)
+    because = f": {decided}" if decided else ""
+    verdict = f"{name} is not a member of {group.group}{because}"
+    found = facts.lines(name, *GONE_LINES)
+    may = () if member.alive else (f"start {name}",)
+    ends = "no timer ends this: its process does not run" if not member.alive else ""
+    return WhyAnswer(verdict, WARN, in_order(*found), ends, may)
+
+
+def process_stands_still(facts: WhyFacts, name: str) -> WhyAnswer | None:
+    """The member has no process, a frozen one, or one whose heartbeat thread is paused."""
+    member, group = _member(facts, name)
+    ids = [member_id for member_id, known in group.members.items() if known == name] if group is not None else []
+    if group is None or not ids:
+        return None
+    if not member.alive:
+        verdict = f"{name}'s process does not run, and {group.group} has not noticed"
+    elif member.paused:
+        verdict = f"{name}'s process is frozen"
+    elif all(is_former(member, one) for one in ids):
+        verdict = f"{name} runs again, and {group.group} still has the id of its former process"
+    elif member.heartbeats_paused:
+        verdict = f"{name}'s heartbeat thread is paused"
+    else:
+        return None
+    ends = f"{session_words(group, ids[0], facts.now_us)} ({session_key(group)})"
+    may = (f"resume {name}",) if member.alive and member.paused else restart(facts, name)
+    return WhyAnswer(verdict, WARN, in_order(*process_lines(facts, name)), ends, may)
+
+
+def poll_late(facts: WhyFacts, name: str) -> WhyAnswer | None:
+    """The application has not called poll() for a quarter of max.poll.interval.ms, or it is stalled."""
+    member, _ = _member(facts, name)
+    age_us, limit_us = poll_age_us(member, facts.now_us), 1_000 * member.max_poll_interval_ms
+    stalled = member.stalled_until_us is not None
+    if not member.alive or member.paused or not age_us or not (stalled or LATE_SHARE * age_us > limit_us):
+        return None
+    what = "stalled" if stalled else "processing"
+    verdict = f"{name} has not polled for {duration(age_us)}: {what}"
+    found = (WhyFact(member.last_poll_us, f"{name}'s last poll() returned"), *facts.last(name, "fault_started"))
+    left_us, limit = limit_us - age_us, setting(member.max_poll_interval_ms)
+    ends = f"max.poll.interval.ms ({limit}) passes in {countdown(left_us)}" if left_us > 0 else ""
+    return WhyAnswer(verdict, WARN, in_order(*found), ends, restart(facts, name))
+
+
+def group_waits(facts: WhyFacts, name: str) -> WhyAnswer | None:
+    """The group waits for this member."""
+    _, group = _member(facts, name)
+    if group is None or group.under_way is None or not is_up(facts.view, group):
+        return None
+    now_us = facts.now_us
+    missing: list[Awaited | AwaitedMember] = [*awaited_members(facts.view, group, now_us)]
+    missing += awaited_joins(facts.view, group, now_us) or awaited_syncs(facts.view, group, now_us)
+    one = next((one for one in missing if one.member == name), None)
+    whole = generation_not_complete(facts, group.group)
+    if one is None or whole is None:
+        return None
+    found = in_order(*awaited(facts, group.under_way, one))
+    return whole._replace(verdict=f"{group.group} waits for {name}", facts=found, may=())
+
+
+def member_goes_on(facts: WhyFacts, name: str) -> WhyAnswer:
+    """The facts that prove that the member reads."""
+    member, _ = _member(facts, name)
+    number = len(member.owned)
+    owned = f"{number} partition{'s' * (number != 1)}"
+    found: tuple[WhyFact, ...] = ()
+    if member.heartbeats_from_us != NEVER and member.last_heartbeat_us > member.heartbeats_from_us:
+        found = (
+            WhyFact(member.last_heartbeat_us, f"{name}'s last heartbeat was answered: {member.last_heartbeat_error}"),
+        )
+    return WhyAnswer(f"{name} is {member.state}: it owns {owned}", OK, found)
+
+
+def _member(facts: WhyFacts, name: str) -> tuple[MemberView, GroupView | None]:
+    member = facts.view.members[name]
+    return member, facts.view.groups.get(member.group)

@@ -1,0 +1,47 @@
+"""The table of questions: for each kind of subject what may be wrong with it, most useful first."""
+
+from collections.abc import Callable, Collection
+from typing import NamedTuple
+
+from cluster.view.state import ClusterView
+from console.presenters.why import groups, members
+from console.presenters.why.answers import Question, Subject, WhyAnswer, WhyFacts
+
+MOST_ANSWERS = 4
+
+
+class Questions(NamedTuple):
+    """What may be wrong with a subject, most useful first, and the answer where nothing is."""
+
+    asked: tuple[Question, ...]
+    calm: Callable[[WhyFacts, str], WhyAnswer]
+
+
+QUESTIONS: dict[str, Questions] = {
+    "group": Questions(
+        (
+            groups.coordinator_not_available,
+            groups.generation_not_complete,
+            groups.silent_members,
+            groups.partitions_unowned,
+        ),
+        groups.nothing_wrong,
+    ),
+    "member": Questions(
+        (members.member_gone, members.process_stands_still, members.poll_late, members.group_waits),
+        members.member_goes_on,
+    ),
+}
+
+
+def answers(facts: WhyFacts, subject: Subject) -> list[WhyAnswer]:
+    """Every answer that holds, most useful first; one that nothing is wrong, if none does."""
+    questions = QUESTIONS[subject.kind]
+    found = [answer for question in questions.asked if (answer := question(facts, subject.name)) is not None]
+    return found[:MOST_ANSWERS] or [questions.calm(facts, subject.name)]
+
+
+def subject_named(view: ClusterView, name: str) -> Subject | None:
+    """What a name stands for; None for an unknown name."""
+    known: dict[str, Collection[str]] = {"group": view.groups, "member": view.members}
+    return next((Subject(kind, name) for kind, names in known.items() if name in names), None)

@@ -1,0 +1,60 @@
+"""Answers of `why?` with one false statement each."""
+
+import pytest
+
+from console.presenters import formatting
+from console.presenters.exceptions import facts
+from console.presenters.why import groups, members
+from console.presenters.why.answers import WhyFact, WhyFacts
+
+Patch = pytest.MonkeyPatch
+
+
+def a_barrier_closes_later(patch: Patch) -> None:
+    """The timer that ends the wait has five seconds more."""
+    original = formatting.countdown
+    patch.setattr(groups, "countdown", lambda us: original(us + 5_000_000))
+
+
+def one_member_fewer_is_awaited(patch: Patch) -> None:
+    """Of several awaited members one is left out."""
+    original = facts.and_more
+    patch.setattr(groups, "and_more", lambda names, of="": original(names[: max(1, len(names) - 1)], of))
+
+
+def a_rebalance_began_later(patch: Patch) -> None:
+    """Facts of the group link to an instant one second late."""
+    patch.setattr(groups, "WhyFact", lambda at_us, text: WhyFact(at_us + 1_000_000, text))
+
+
+def a_line_of_the_log_is_older(patch: Patch) -> None:
+    """Lines of the log of events link to an instant late."""
+    original = WhyFacts.last
+
+    def last(known: WhyFacts, subject: str, *events: str) -> tuple[WhyFact, ...]:
+        return tuple(fact._replace(at_us=fact.at_us + 1_500_000) for fact in original(known, subject, *events))
+
+    patch.setattr(WhyFacts, "last", last)
+
+
+def silent_members_are_calm(patch: Patch) -> None:
+    """A group whose member ended without LeaveGroup goes on."""
+    patch.setattr(groups, "silent_ids", lambda view, group: [])
+
+
+def a_member_was_removed_for_another_reason(patch: Patch) -> None:
+    """The coordinator's decision and the client's are exchanged."""
+    left, expired = members.DECIDED["member left"], members.DECIDED["session expired"]
+    patch.setitem(members.DECIDED, "member left", expired)
+    patch.setitem(members.DECIDED, "session expired", left)
+
+
+FALSE_ANSWERS = {
+    a_barrier_closes_later: ("first-flight", 40),
+    one_member_fewer_is_awaited: ("first-flight", 40),
+    a_rebalance_began_later: ("first-flight", 40),
+    a_line_of_the_log_is_older: ("static-restart", 60),
+    silent_members_are_calm: ("static-restart", 60),
+    a_member_was_removed_for_another_reason: ("static-restart", 110),
+}
+"""Each with a flight that shows it, as in `false_presenters.FALSE_PRESENTERS`."""

@@ -1,0 +1,302 @@
+"""Judges the answers of `why?`: every sentence, each fact's instant, and that nothing is calm that is not."""
+
+import re
+from typing import NamedTuple
+
+from cluster.spec import ScenarioSpec
+from tests.console.judge.books import Books
+from tests.console.judge.consumer_group_judge import ConsumerGroupJudge
+from tests.console.judge.event_log_judge import judge_entry
+from tests.console.judge.grammar import Sentences, Verdict
+from tests.console.judge.group_books import GroupBook
+from tests.console.judge.headline_judge import HeadlineJudge
+from tests.console.judge.member_books import MemberBook
+from tests.console.judge.reasons import Reasons
+from tests.console.judge.spoken import DURATION, instant, says
+
+D = f"({DURATION})"
+MORE = r"(?: and (?P<more>\d+) more)?"
+REMOVED = {
+    "it sent LeaveGroup": "member left",
+    "its coordinator had no heartbeat for its session": "session expired",
+    "max.poll.interval.ms passed": "poll interval exceeded",
+    "its coordinator had no SyncGroup in time": "sync timed out",
+    "the group has group.max.size members": "group full",
+    "another process has its group.instance.id": "static member replaced",
+}
+Match = re.Match[str]
+
+
+class Said(NamedTuple):
+    """An answer as it is drawn."""
+
+    verdict: str
+    facts: list[tuple[int, str]]
+    ends: list[str]
+    may: list[str]
+
+
+def answers_in(rows: list[str]) -> list[Said]:
+    """The answers that lines of the overlay show."""
+    found: list[Said] = []
+    for row in rows:
+        if match := re.fullmatch(r"  [✖▲↻●] (.+)", row):
+            found.append(Said(match[1], [], [], []))
+        elif match := re.fullmatch(r"  (\d\d:\d\d:\d\d\.\d{3})  (.+)", row):
+            found[-1].facts.append((instant(match[1]), match[2]))
+        elif match := re.fullmatch(r"    ends: (.+)", row):
+            found[-1].ends.append(match[1])
+        elif match := re.fullmatch(r"    you may: (.+)", row):
+            found[-1].may.append(match[1])
+        else:
+            assert not row.strip(), row
+    return found
+
+
+class WhyJudge:
+    """The answers at one instant."""
+
+    def __init__(self, books: Books, now_us: int, verdict: Verdict, spec: ScenarioSpec) -> None:
+        self.books, self.now_us, self.verdict = books, now_us, verdict
+        self.headline = HeadlineJudge(books, now_us, verdict, spec)
+
+    def subjects(self) -> dict[str, list[str]]:
+        """What is asked about, by kind; members in an order that changes with time."""
+        members = list(self.books.members)
+        turn = self.now_us // 100_000 % max(1, len(members))
+        return {"group": list(self.books.groups), "member": [*members[turn:], *members[:turn]]}
+
+    def judge(self, kind: str, name: str, rows: list[str]) -> None:
+        """The lines on one subject."""
+        said, place = answers_in(rows), f"why {name}"
+        self.verdict.claim(bool(said), place, "no answer")
+        wanted = self._wanted(kind, name)
+        for answer in said:
+            self.verdict.read(place, answer.verdict, self._verdicts(kind, name))
+            for at_us, text in answer.facts:
+                self._fact(kind, name, at_us, text)
+            for text in answer.ends:
+                self.verdict.read(f"{place}, ends", text, self._ends(kind, name))
+            for text in answer.may:
+                self.verdict.read(f"{place}, may", text, self._may())
+        for words in wanted:
+            found = any(re.search(words, answer.verdict) for answer in said)
+            self.verdict.claim(found, place, f"nothing like {words!r} in {[one.verdict for one in said]}")
+
+    # --- what has to be said ----------------------------------------------------------------------------------------
+
+    def _wanted(self, kind: str, name: str) -> list[str]:
+        if kind == "group":
+            group = self.books.groups[name]
+            found = [r"coordinator|no coordinator"] * self._out(group)
+            found += ["not complete|not reconciled"] * bool(self._absent(group))
+            found += ["silent"] * bool(self._silent(group))
+            return found + ["no owner"] * bool(self._unowned(group))
+        member = self.books.members[name]
+        group = self.books.groups[member.group]
+        if not self._belongs(member, group):
+            return ["is not a member"]
+        found = ["process|heartbeat thread"] * self._stands(member, group)
+        found += ["has not polled"] * (member.alive and self.headline._late(member))
+        return found + ["waits for"] * (name in self._absent(group).values())
+
+    def _out(self, group: GroupBook) -> bool:
+        return bool(group.members) and self.books.coordinator(group).state != "up"
+
+    def _absent(self, group: GroupBook) -> dict[str, str]:
+        if group.under_way is None or self.books.coordinator(group).state != "up":
+            return {}
+        return self.headline._absent(group)
+
+    def _silent(self, group: GroupBook) -> list[str]:
+        return [one for known, one in self.headline._silent() if known is group]
+
+    def _unowned(self, group: GroupBook) -> int:
+        return max(0, len(self.books.partitions_of(group)) - len(group.owners))
+
+    @staticmethod
+    def _belongs(member: MemberBook, group: GroupBook) -> bool:
+        return member.name in group.members.values() or member.name in group.pending.values()
+
+    @staticmethod
+    def _ids(member: MemberBook, group: GroupBook) -> list[str]:
+        return [one for one, name in group.members.items() if name == member.name]
+
+    def _stands(self, member: MemberBook, group: GroupBook) -> bool:
+        ids = self._ids(member, group)
+        return bool(ids) and (all(member.silent(one) for one in ids) or (member.alive and member.beats_held))
+
+    # --- verdicts ---------------------------------------------------------------------------------------------------
+
+    def _verdicts(self, kind: str, name: str) -> Sentences:
+        if kind == "group":
+            return self._of_group(self.books.groups[name])
+        member = self.books.members[name]
+        return self._of_member(member, self.books.groups[member.group])
+
+    def _of_group(self, group: GroupBook) -> Sentences:
+        name, absent, state = re.escape(group.name), self._absent(group), self.books.coordinator(group)
+        until = "nothing can complete until"
+        preparing, barrier = group.state == "PreparingRebalance", group.under_way
+        first = barrier is not None and barrier.initial and preparing
+        silent, names = self._silent(group), list(group.members.items())
+        calm = not absent and not self._out(group) and not silent
+
+        def waits(m: Match) -> bool:
+            return m["who"] in absent.values() and int(m["more"] or 0) == len(absent) - 1
+
+        def quiet(m: Match) -> bool:
+            ids = sorted(silent, key=lambda one: group.sessions.get(one, 1 << 62))
+            sooner = group.sessions.get(ids[0], -1) if ids else -1
+            named = any(one == m["who"] and group.sessions.get(known, -1) == sooner for known, one in names)
+            return bool(ids) and named and int(m["more"] or 0) == len(ids) - 1
+
+        return (
+            (rf"coordinator broker-(\d+) is down: {until} its partition has a new leader",
+             lambda m: state == (int(m[1]), "down")),
+            (rf"coordinator broker-(\d+) is frozen: {until} it resumes or its partition has a new leader",
+             lambda m: state == (int(m[1]), "frozen")),
+            (rf"coordinator broker-(\d+) restarted: {until} it has registered again",
+             lambda m: state == (int(m[1]), "restarted")),
+            (r"coordinator broker-(\d+) is loading the group from (\S+)",
+             lambda m: state == (int(m[1]), "loading") and m[2] == group.coordinator_partition),
+            (r"no coordinator: (\S+) has no leader",
+             lambda m: state.state == "no leader" and m[1] == group.coordinator_partition),
+            (rf"generation (\d+) is not complete: {name} waits for (?P<who>\S+?){MORE}",
+             lambda m: group.new is None and int(m[1]) == group.generation + preparing and waits(m)),
+            (rf"epoch (\d+) is not reconciled: {name} waits for (?P<who>\S+?){MORE}",
+             lambda m: group.new is not None and int(m[1]) == group.new.epoch and waits(m)),
+            (rf"{name} gathers its first members: no member is awaited", lambda _: first),
+            (rf"{name} rebalances: no member is missing", lambda _: barrier is not None and not absent and not first),
+            (rf"(?P<who>\S+?){MORE} (?:is|are) silent", quiet),
+            (rf"(\d+) of (\d+) partitions? (?:has|have) no owner in {name}",
+             lambda m: (int(m[1]), int(m[2])) == (self._unowned(group), len(self.books.partitions_of(group)))),
+            (rf"{name} is (\S+): it has no members",
+             lambda m: calm and barrier is None and m[1] == group.state and not group.members),
+            (rf"{name} is (\S+): (\d+) partitions? (?:has|have) an owner, no member is awaited",
+             lambda m: calm and not self._unowned(group) and (m[1], int(m[2])) == (group.state, len(group.owners))),
+        )  # fmt: skip
+
+    def _of_member(self, member: MemberBook, group: GroupBook) -> Sentences:
+        name, of = re.escape(member.name), re.escape(group.name)
+        belongs, ids = self._belongs(member, group), self._ids(member, group)
+        busy_us = 0 if member.in_poll else self.now_us - member.busy_since_us
+        works = member.alive and not member.frozen
+        calm = belongs and not self._stands(member, group) and not self.headline._late(member)
+        former = works and bool(ids) and all(member.silent(one) for one in ids)
+        return (
+            (rf"{name} is not a member of {of}(?:: (.+))?",
+             lambda m: not belongs and (REMOVED.get(m[1], m[1]) if m[1] else "") == member.removed_for),
+            (rf"{name}'s process does not run, and {of} has not noticed", lambda _: belongs and not member.alive),
+            (rf"{name}'s process is frozen", lambda _: belongs and member.alive and member.frozen),
+            (rf"{name} runs again, and {of} still has the id of its former process", lambda _: former),
+            (rf"{name}'s heartbeat thread is paused", lambda _: works and member.beats_held),
+            (rf"{name} has not polled for {D}: (stalled|processing)",
+             lambda m: works and not member.in_poll and says(m[1], busy_us) and (m[2] == "stalled") == member.stalled),
+            (rf"{of} waits for {name}", lambda _: member.name in self._absent(group).values()),
+            (rf"{name} is (\S+): it owns (\d+) partitions?",
+             lambda m: calm and (m[1], int(m[2])) == (member.state, len(member.owned))),
+        )  # fmt: skip
+
+    # --- facts ------------------------------------------------------------------------------------------------------
+
+    def _fact(self, kind: str, name: str, at_us: int, text: str) -> None:
+        verdict, place = Verdict(self.now_us), f"why {name}, fact"
+        group = self.books.groups[name if kind == "group" else self.books.members[name].group]
+        verdict.read(place, text, self._facts(group, at_us))
+        if verdict.false and "unknown" in verdict.false[0]:
+            judge_entry(self.books, at_us, text, place, self.verdict)
+            return
+        self.verdict.claim(not verdict.false, place, f"{text!r} at {at_us}")
+
+    def _facts(self, group: GroupBook, at_us: int) -> Sentences:
+        at_ms, rebalance, members = at_us // 1_000, group.under_way, self.books.members
+        names = "|".join(re.escape(one) for one in {*group.members.values(), *group.pending.values()}) or "-"
+
+        def joined(m: Match) -> bool:
+            assert rebalance is not None
+            number, last_us = len(rebalance.joins), max(at for at, _, _ in rebalance.joins)
+            of = max(number, len(group.members) + len(group.pending))
+            return (int(m[1]), int(m[2])) == (number, of) and last_us // 1_000 == at_ms
+
+        return (
+            (r"(\d+) of (\d+) members have joined", joined),
+            (r"(\S+) lost its owner", lambda m: group.unowned_since_us.get(m[1], -1) // 1_000 == at_ms),
+            (r"(\S+)'s last poll\(\) returned", lambda m: members[m[1]].busy_since_us // 1_000 == at_ms),
+            (r"(\S+)'s last heartbeat was answered: (\S+)",
+             lambda m: (members[m[1]].heard_us // 1_000, members[m[1]].heard) == (at_ms, m[2])),
+            (rf"({names})(?: (to give up .+?))?: ((?!commit refused).+)", lambda m: self._awaited(group, at_ms, m)),
+        )  # fmt: skip
+
+    def _awaited(self, group: GroupBook, at_ms: int, m: Match) -> bool:
+        absent, rebalance = self._absent(group), group.under_way
+        if rebalance is None:
+            return False
+        member = self.books.members.get(m[1])
+        since_us = member.busy_since_us if member is not None and "last poll" in m[3] else rebalance.started_us
+        ids = [one for one, name in absent.items() if name == m[1]]
+        if group.new is not None:
+            judge_ = ConsumerGroupJudge(self.books, group, group.new, self.now_us)
+            words = f"{m[1]}{f' {m[2]}' if m[2] else ''} ({m[3]})"
+            others = "".join(f", and for {', '.join(names)}" for names in [_others(absent, m[1])] if names)
+            true = any(judge_._awaited(f"{words}{others}") for _ in ids[:1])
+        else:
+            true = any(Reasons(self.books, group, self.now_us).holds(one, m[1], m[3]) for one in ids)
+        return true and since_us // 1_000 == at_ms
+
+    # --- ends and remedies ------------------------------------------------------------------------------------------
+
+    def _ends(self, kind: str, name: str) -> Sentences:
+        member = self.books.members[name] if kind == "member" else None
+        group = self.books.groups[member.group if member is not None else name]
+        absent, rebalance = self._absent(group), group.under_way
+        closes_us = rebalance.closes_us - self.now_us if rebalance is not None else -1
+        of = self._ids(member, group) if member is not None else self._silent(group)
+        key = "session.timeout.ms" if group.new is None else "group.consumer.session.timeout.ms"
+        initial = rebalance is not None and rebalance.initial
+
+        def session(m: Match) -> bool:
+            ends = [group.sessions.get(one, -1) for one in of]
+            return any(one < 0 if m[1] is None else one >= 0 and says(m[1], one - self.now_us) for one in ends)
+
+        def poll(m: Match) -> bool:
+            assert member is not None
+            limit = says(m[1], member.poll_us) or m[1] == f"{member.poll_us / 1e6:g} s"
+            return limit and says(m[2], member.busy_since_us + member.poll_us - self.now_us)
+
+        def fenced(m: Match) -> bool:
+            if group.new is None:
+                return False
+            return ConsumerGroupJudge(self.books, group, group.new, self.now_us)._limit(m[1], m[2])
+
+        return (
+            (rf"the barrier closes when (it joins|all have joined), or in {D} \(max.poll.interval.ms\)",
+             lambda m: says(m[2], closes_us) and (m[1] == "it joins") == (len(absent) == 1)),
+            (rf"the barrier closes within {D} \((max.poll.interval.ms|group.initial.rebalance.delay.ms)\)",
+             lambda m: says(m[1], closes_us) and initial == m[2].startswith("group")),
+            ("SyncGroup ends the wait", lambda _: group.state == "CompletingRebalance"),
+            (rf"broker-(\d+) is fenced within {D} \(broker.session.timeout.ms\)",
+             lambda m: self.headline._fenced_within(int(m[1]), m[2])),
+            (rf"(?:session ends in {D}|its session is suspended) \({key}\)", session),
+            (rf"(\S+) is fenced in {D} \(max.poll.interval.ms\)", fenced),
+            (rf"max.poll.interval.ms \((.+?)\) passes in {D}", poll),
+            ("no timer ends this: its process does not run", lambda _: member is not None and not member.alive),
+        )  # fmt: skip
+
+    def _may(self) -> Sentences:
+        members, brokers = self.books.members, self.books.cluster.brokers
+        return (
+            (r"start broker-(\d+)", lambda m: not brokers[int(m[1])].up),
+            (r"resume broker-(\d+)", lambda m: brokers[int(m[1])].frozen),
+            (r"start (\S+)", lambda m: not members[m[1]].alive),
+            (r"restart (\S+)", lambda m: members[m[1]].alive),
+            (r"resume (\S+)", lambda m: members[m[1]].frozen),
+            (r"scale (\S+) to 1", lambda m: not self.books.groups[m[1]].members),
+        )
+
+
+def _others(absent: dict[str, str], name: str) -> list[str]:
+    """The other awaited members' names."""
+    names = list(absent.values())
+    names.remove(name)
+    return names
