@@ -63,7 +63,8 @@ class MembersListing(WorstFirstListing):
         self.awaited, self.answers = _awaited(view, group, now_us), is_up(view, group)
         self.order([member.member for member in self.members])
         longest = max((len(member.member) for member in self.members), default=0) + (4 if brief else 2)
-        least = NAME_WIDTHS[0] if group.consumer is None else STATE_WIDTH
+        migrated = any(member.state.isupper() for member in self.members)  # its group may be a classic one by now
+        least = STATE_WIDTH if migrated or group.consumer is not None else NAME_WIDTHS[0]
         self.columns = columns(max(least, min(NAME_WIDTHS[1], longest)), LANE_WIDTH if group.consumer is None else 13)
         self.layout = layout(self.columns, width)
 
