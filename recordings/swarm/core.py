@@ -27,7 +27,6 @@ from cluster.commands import (
 from cluster.spec import GroupSpec, KeysSpec, ProducerSpec, ScenarioSpec, StepSpec, TopicSpec
 from recordings.swarm.faults import (
     PRODUCERS_STOP_US,
-    QUICKENED_MS,
     RESTARTED_MS,
     STARTED_LAST_MS,
     STARTED_MS,
@@ -35,6 +34,7 @@ from recordings.swarm.faults import (
     ended_rollouts,
     is_refused_early,
     is_restarted,
+    quickened_ms,
     renamed,
     step,
 )
@@ -185,7 +185,7 @@ def _clearing(spec: ScenarioSpec, core: Core) -> Iterator[tuple[int, str]]:
         inside = core.members_of(group)
         if SlowMember in commands:
             usual = group.application.per_record_us
-            yield from ((each, f"slow {name} to {usual}us") for each in QUICKENED_MS for name in inside)
+            yield from ((each, f"slow {name} to {usual}us") for each in quickened_ms(spec, group) for name in inside)
         if Subscribe in commands and not group.topic_regex:
             yield from ((3_100, f"subscribe {name} to {','.join(sorted(group.topics_of(name)))}") for name in inside)
 

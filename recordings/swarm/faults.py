@@ -133,7 +133,8 @@ def healing(spec: ScenarioSpec, healed_us: int) -> list[StepSpec]:
         if is_refused_early(spec, group):
             texts += [(STARTED_LAST_MS, f"start {name}") for name in group.instances()]
         if SlowMember in commands:
-            texts += [(each, f"slow {name} to {usual}us") for each in QUICKENED_MS for name in group.instances()]
+            times_ms = quickened_ms(spec, group)
+            texts += [(each, f"slow {name} to {usual}us") for each in times_ms for name in group.instances()]
         if Subscribe in commands and not group.topic_regex:
             back = {name: f"to {','.join(sorted(group.topics_of(name)))}" for name in group.instances()}
             texts += [(3_100, f"subscribe {name} {back[name]}") for name in group.instances()]
@@ -163,6 +164,11 @@ def is_refused_early(spec: ScenarioSpec, group: GroupSpec) -> bool:
     """Whether the coordinator refuses a member that returns before a session has expired: its own, or another's."""
     speaks_new = group.speaks_new_protocol or group.name in migrating(spec)
     return (group.static and speaks_new) or _is_parted(spec, group)
+
+
+def quickened_ms(spec: ScenarioSpec, group: GroupSpec) -> tuple[int, ...]:
+    """When its members work as fast as before: after each of their starts."""
+    return (*QUICKENED_MS, STARTED_LAST_MS + 200) if is_refused_early(spec, group) else QUICKENED_MS
 
 
 def stuck_writers(group: GroupSpec) -> bool:
