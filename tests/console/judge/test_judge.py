@@ -38,6 +38,7 @@ def test_nothing_false_is_said_of_a_random_flight(seed: int) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(600)
 @pytest.mark.parametrize("name", LIBRARY)
 def test_nothing_false_is_said_of_the_library(name: str) -> None:
     spec = load(name).spec
