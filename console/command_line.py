@@ -166,9 +166,7 @@ def _destination(rest: str, column: int, known: Sequence[str]) -> Go | Instant:
 
 def subjects(names: Names) -> tuple[str, ...]:
     """Everything that `why` answers on."""
-    partitions = (f"{topic}-{number}" for topic, count in names.topics.items() for number in range(count))
-    producers = (one for instances in names.producers.values() for one in instances)
-    return (*names.groups, *names.members(), *names.brokers, *producers, *names.topics, *partitions)
+    return (*names.groups, *names.members())
 
 
 def _why(rest: str, column: int, known: Sequence[str]) -> Why:

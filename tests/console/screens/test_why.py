@@ -79,3 +79,14 @@ def test_a_fact_of_a_recording_is_an_instant() -> None:
         assert 7_000_000 < seat.app.flight.now_us <= 7_300_000
 
     sit(script, app=recorded_flight.app())
+
+
+def test_what_has_no_answer_yet_is_refused_on_the_line() -> None:
+    async def script(seat: Seat) -> None:
+        await seat.type(":why broker-2")
+        await seat.press("enter")
+        line = seat.app.input_line()
+        assert line is not None
+        assert line.is_open
+
+    sit(script, app=FlightdeckApp(source=StillFlight(20.0)))
