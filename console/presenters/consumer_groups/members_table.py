@@ -24,6 +24,8 @@ COLUMNS = (
     TableColumn("still to do", 20, grow=4),
     TableColumn("fenced in", 9, rank=1, right=True),
 )
+MIXED_COLUMNS = (*COLUMNS[:2], TableColumn("protocol", 8), *COLUMNS[2:])
+"""The columns while a migration is under way: some members still speak the classic protocol."""
 AWAY = -2
 
 
@@ -44,12 +46,14 @@ class ReconciliationListing(Listing):
             if member_id not in self.awaited and not is_reconciled(self.consumer, member)
         ]
         self.keys = list(dict.fromkeys((*self.awaited, *unfinished, *self.consumer.members)))
-        self.layout = layout(COLUMNS, width)
+        self.classic = sum(1 for member in self.consumer.members.values() if member.classic)
+        self.layout = layout(MIXED_COLUMNS if self.classic else COLUMNS, width)
 
     def note(self) -> Line:
-        """How many members have their targets."""
+        """How many members have their targets, and how many are classic ones."""
         done, members = reconciled_members(self.consumer), len(self.consumer.members)
-        return line((f"reconciled {done} of {members}", MUTED))
+        classic = f" · {self.classic} classic" if self.classic else ""
+        return line((f"reconciled {done} of {members}{classic}", MUTED))
 
     def header(self) -> Line:
         """The columns' titles."""
@@ -71,6 +75,7 @@ class ReconciliationListing(Listing):
         cells: list[Line | Span | str] = [
             line((middle(self.name_of(key), self.layout.width_of(0)), WARN if key in self.awaited else PLAIN)),
             self._epoch(member),
+            *(((protocol_of(member), WARN if member.classic else PLAIN),) if self.classic else ()),
             line((f"{state.glyph} {member.state}", state.tone)),
             ranges(list(member.assigned)),
             self._still_to_do(key),
@@ -95,6 +100,11 @@ class ReconciliationListing(Listing):
         owner, names = next(iter(held.items()))
         more = f" and {len(held) - 1} more" if len(held) > 1 else ""
         return line((f"waits for {ranges(list(names))} of {owner}{more}", PLAIN))
+
+
+def protocol_of(member: ConsumerGroupMemberView) -> str:
+    """The member's own `group.protocol`."""
+    return "classic" if member.classic else "consumer"
 
 
 def _duty(one: AwaitedMember) -> Line:

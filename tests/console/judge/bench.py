@@ -253,11 +253,14 @@ def _raster(
 
 def _reconciliation(table: ReconciliationListing, judge_: ConsumerGroupJudge, verdict: Verdict) -> None:
     """The columns begin at the same cells in each row; the last one ends with its title."""
-    starts = [table.layout.place_of(column) for column in range(1, 6)]
+    columns = range(1, 7 if "protocol" in plain(table.header()) else 6)
+    starts = [table.layout.place_of(column) for column in columns]
     rows = []
     for key in table.row_keys():
         text = plain(table.rows(key)[0])
         rows.append((key, [text[a:b].strip() for a, b in zip(starts, [*starts[1:], len(text)], strict=True)]))
+    protocols = [(key, cells.pop(1) if len(cells) > 5 else "") for key, cells in rows]
+    judge_.protocols(plain(table.note()), protocols, verdict)
     judge_.table(rows, verdict)
 
 

@@ -193,6 +193,18 @@ class ConsumerGroupJudge:
 
     # --- the table and the overview ---------------------------------------------------------------------------------
 
+    def protocols(self, note: str, told: list[tuple[str, str]], verdict: Verdict) -> None:
+        """While classic members are in the group, the number of them and the protocol of each."""
+        place, classic = (
+            f"reconciliation of {self.group.name}",
+            {key for key, one in self.new.members.items() if one.classic},
+        )
+        match = re.fullmatch(r"reconciled \d+ of \d+(?: · (\d+) classic)?", note)
+        verdict.claim(match is not None and int(match[1] or 0) == len(classic), place, f"{note!r}, not {classic}")
+        for key, protocol in told:
+            truth = ("classic" if key in classic else "consumer") if classic else ""
+            verdict.claim(protocol == truth, place, f"{key} speaks {protocol!r}, not {truth!r}")
+
     def table(self, rows: list[tuple[str, list[str]]], verdict: Verdict) -> None:
         """The rows of the reconciliation: member id, then epoch, state, partitions, duty, limit."""
         place = f"reconciliation of {self.group.name}"

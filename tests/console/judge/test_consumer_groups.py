@@ -211,6 +211,14 @@ def test_a_false_presenter_of_the_new_protocol_is_found(
     assert found(16)
 
 
+def test_members_of_both_protocols_in_one_group_are_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    spec = load("migration-rolling").spec
+    events = flown(spec, spec.seed, 100_000_000)
+    assert false_claims(events, spec, 10) == []
+    monkeypatch.setattr(members_table, "protocol_of", lambda member: "consumer")
+    assert any("speaks 'consumer', not 'classic'" in words for words in false_claims(events, spec, 10))
+
+
 def test_nothing_false_is_said_of_a_flight_with_groups_of_the_new_protocol() -> None:
     spec = parse_scenario(FLIGHT, "consumer-groups.toml").spec
     events = flown(spec, spec.seed, spec.until_us)
