@@ -225,7 +225,7 @@ def _brokers(view: ClusterView) -> Document:
 
 def oldest_batch_us(producer: ProducerView) -> int:
     """When the oldest batch without an outcome was opened; NEVER without one."""
-    return min((batches[0].opened_us for batches in producer.open_batches.values()), default=NEVER)
+    return min((one.opened_us for batches in producer.open_batches.values() for one in batches), default=NEVER)
 
 
 def _producers(view: ClusterView, now_us: int) -> Document:

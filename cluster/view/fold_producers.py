@@ -1,6 +1,5 @@
 """The fold of producers' events: their records by outcome, and what they wait for."""
 
-from collections.abc import Iterable
 from typing import Final
 
 from cluster import events as e
@@ -103,28 +102,39 @@ def produce_sent(view: ClusterView, event: e.ProduceSent) -> None:
         partitions[name].produced += records
 
 
-def _sent(producer: ProducerView, partitions: Iterable[str], before: int, number: int) -> int:
+def _sent(producer: ProducerView, partitions: dict[str, int], before: int, number: int) -> int:
     """Put the first batch of each partition that was UNSENT, or RETRIES, into a request; returns how many."""
     sent = 0
-    for name in partitions:
+    for name, records in partitions.items():
         for batch in producer.open_batches.get(name, ()):
             if batch.request == before:
-                batch.request = number
+                batch.request, batch.records = number, records
                 sent += 1
                 break
     return sent
 
 
 def _settle(producer: ProducerView, partition: str, batch: OpenBatch | None, pieces: int = 0) -> None:
-    """Take a batch that has its outcome from its partition; `pieces` of its age take its place."""
+    """Take a batch that has its outcome from its partition; `pieces` of its age are sent instead."""
     if batch is None:
         return
-    batches = producer.open_batches[partition]
-    place = next(place for place, one in enumerate(batches) if one is batch)  # equal batches are not the same one
-    batches[place : place + 1] = [OpenBatch(batch.opened_us, RETRIES) for _ in range(pieces)]
-    if not batches:
+    _queue_again(producer, partition, batch, [OpenBatch(batch.opened_us, RETRIES) for _ in range(pieces)])
+    if not producer.open_batches[partition]:
         del producer.open_batches[partition]
     _answered(producer, batch)
+
+
+def _queue_again(producer: ProducerView, partition: str, batch: OpenBatch, instead: list[OpenBatch]) -> None:
+    """Put batches in the place of one: that of its sequence number, or the front without a producer id.
+
+    Source: `RecordAccumulator.reenqueue`, `splitAndReenqueue`.
+    """
+    batches = producer.open_batches[partition]
+    place = next(place for place, one in enumerate(batches) if one is batch)  # equal batches are not the same one
+    del batches[place]
+    if producer.producer_id < 0:
+        place = 0
+    batches[place:place] = instead
 
 
 def _answered(producer: ProducerView, batch: OpenBatch) -> None:
@@ -179,6 +189,7 @@ def batch_retried(view: ClusterView, event: e.BatchRetried) -> None:
     if batch is not None:
         _answered(producer, batch)
         batch.request = RETRIES
+        _queue_again(producer, event.partition, batch, [batch])
 
 
 @FOLD.handles(e.BatchSplit)
@@ -203,13 +214,15 @@ def batch_failed(view: ClusterView, event: e.BatchFailed) -> None:
 
 
 def _given_up(producer: ProducerView, event: e.BatchFailed) -> OpenBatch | None:
-    """The batch that failed: an expired one is the oldest, an aborted one is not in flight, any other was answered."""
-    batches = producer.open_batches.get(event.partition, ())
+    """The batch that failed: an expired one is the oldest of its size, an aborted one is not in flight."""
+    batches = producer.open_batches.get(event.partition, [])
+    if event.sent and event.error == EXPIRED:
+        alike = [batch for batch in batches if batch.request != UNSENT and batch.records == event.records]
+        return min(alike, key=lambda batch: batch.opened_us, default=None)
     if event.sent and event.error not in NOT_ANSWERED:
         return _in_flight(producer, event.partition, event.disconnected_from)
     for batch in batches:
-        expired = event.error == EXPIRED and (batch.request != UNSENT) == event.sent
-        if expired or batch.request == (RETRIES if event.sent else UNSENT):
+        if batch.request == (RETRIES if event.sent else UNSENT):
             return batch
     return None
 

@@ -112,10 +112,12 @@ class OpenBatch(msgspec.Struct, gc=False):
     """A batch without an outcome: neither acknowledged nor failed.
 
     `request`: the number of the request in flight that carries it; UNSENT before the first one, RETRIES between two.
+    `records`: their number, from the first request on.
     """
 
     opened_us: int
     request: int = UNSENT
+    records: int = 0
 
 
 class RequestInFlight(msgspec.Struct, gc=False):
@@ -133,9 +135,9 @@ class ProducerView(msgspec.Struct, gc=False):
     """A producer instance; `sent`, `acked` and `failed` count records, `retries` batches.
 
     `failures`: error → records that failed for it. `waits_since_us`: since then a batch waits and none was
-    acknowledged; NEVER while no batch waits. `open_batches`: partition → its batches, oldest first. `in_flight`: number
-    of the request → the request, oldest first. `settings`: keys that `set` has changed and that its process has read;
-    `next_settings`: all that `set` has changed.
+    acknowledged; NEVER while no batch waits. `open_batches`: partition → its batches in the order of sending.
+    `in_flight`: number of the request → the request, oldest first. `settings`: keys that `set` has changed and that
+    its process has read; `next_settings`: all that `set` has changed.
     """
 
     producer: str

@@ -121,6 +121,8 @@ GROUP_CHANGES: Final = (
     e.GroupUnloaded,
     e.GroupDeleted,
     e.GroupProtocolConverted,
+    e.ClassicGroupUpgraded,
+    e.ConsumerGroupDowngraded,
     e.ConsumerGroupEpochBumped,
     e.ConsumerGroupStateChanged,
     e.ConsumerGroupLoaded,

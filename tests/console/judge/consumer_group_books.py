@@ -87,6 +87,11 @@ class AllGroupBooks(GroupBooks):
             group.sessions[event.member_id] = event.session_deadline_us
         new.members.setdefault(event.member_id, ConsumerBook())
 
+    def _converted(self, event: e.GroupProtocolConverted) -> None:
+        group = self.groups[event.group]
+        group.holder, group.under_way = event.broker, None
+        group.new = NewProtocolBook() if event.protocol == "consumer" else None
+
     def _upgraded(self, event: e.ClassicGroupUpgraded) -> None:
         group = self.groups[event.group]
         group.new = NewProtocolBook(event.epoch, event.epoch)
@@ -261,6 +266,7 @@ class AllGroupBooks(GroupBooks):
         e.StaticMemberReplaced: _replaced_member,
         e.ConsumerGroupLoaded: _loaded_members,
         e.GroupLoaded: _loaded_group,
+        e.GroupProtocolConverted: _converted,
         e.ClassicGroupUpgraded: _upgraded,
         e.ConsumerGroupDowngraded: _downgraded,
         e.MemberProtocolChanged: _speaks,

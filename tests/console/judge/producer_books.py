@@ -15,7 +15,7 @@ class Batch:
     """A batch until its outcome."""
 
     def __init__(self, opened_us: int) -> None:
-        self.opened_us, self.stage = opened_us, NEW
+        self.opened_us, self.stage, self.records = opened_us, NEW, 0
 
 
 class Request:
@@ -29,11 +29,11 @@ class Request:
 class ProducerBook:
     """Record counts by their outcome; the bytes of batches that are not done, and the last one's progress."""
 
-    EVENTS: ClassVar = (e.ProducerStateChanged, e.BatchOpened, e.ProduceSent, e.BatchAcknowledged, e.BatchRetried,
-                        e.BatchSplit, e.BatchFailed, e.SendRefused)  # fmt: skip
+    EVENTS: ClassVar = (e.ProducerStateChanged, e.ProducerIdAssigned, e.BatchOpened, e.ProduceSent,
+                        e.BatchAcknowledged, e.BatchRetried, e.BatchSplit, e.BatchFailed, e.SendRefused)  # fmt: skip
 
     def __init__(self) -> None:
-        self.state, self.error = "Stopped", ""
+        self.state, self.error, self.numbers_batches = "Stopped", "", False
         self.acked = self.failed = self.retries = self.held = 0
         self.waiting_us = -1
         self.batches: dict[str, list[Batch]] = {}
@@ -76,6 +76,8 @@ class ProducerBook:
         match event:
             case e.ProducerStateChanged():
                 self._lives(event)
+            case e.ProducerIdAssigned():
+                self.numbers_batches = True
             case e.BatchOpened():
                 self.waiting_us = self.waiting_us if self.held else event.at_us
                 self.held += event.bytes
@@ -91,7 +93,9 @@ class ProducerBook:
                 self._done(event.partition, self._answered(event.partition, opened_us=opened_us))
             case e.BatchRetried():
                 self.error = event.error
-                self._answered(event.partition, broker=event.disconnected_from).stage = AGAIN
+                batch = self._answered(event.partition, broker=event.disconnected_from)
+                batch.stage = AGAIN
+                self._replace(event.partition, batch, [batch])
             case e.BatchSplit():
                 self.error = event.error
                 self.held -= event.freed_bytes
@@ -111,15 +115,15 @@ class ProducerBook:
             self.read = dict(self.told)
         self.state = event.state
         if begins or event.state in {"Dead", "Stopped"}:
-            self.held, self.batches, self.requests = 0, {}, []
+            self.held, self.batches, self.requests, self.numbers_batches = 0, {}, [], False
 
     def _send(self, event: e.ProduceSent) -> None:
         request = Request(event.broker, event.at_us)
         self.requests.append(request)
         for stage, partitions in ((NEW, event.records), (AGAIN, event.retried)):
-            for name in partitions:
+            for name, records in partitions.items():
                 request.carries[name] = batch = next(one for one in self.batches[name] if one.stage == stage)
-                batch.stage = SENT
+                batch.stage, batch.records = SENT, records
 
     def _answered(self, partition: str, *, broker: int = -1, opened_us: int | None = None) -> Batch:
         """Take a partition's batch out of the first request that fits."""
@@ -142,8 +146,15 @@ class ProducerBook:
         pieces = [Batch(batch.opened_us) for _ in range(event.pieces)]
         for piece in pieces:
             piece.stage = AGAIN
-        place = self.batches[event.partition].index(batch)
-        self.batches[event.partition][place : place + 1] = pieces
+        self._replace(event.partition, batch, pieces)
+
+    def _replace(self, partition: str, batch: Batch, by: list[Batch]) -> None:
+        """Batches without sequence numbers overtake all that wait: the last one that was refused is sent first."""
+        mine = self.batches[partition]
+        place = mine.index(batch)
+        mine[place : place + 1] = by if self.numbers_batches else []
+        if not self.numbers_batches:
+            self.batches[partition] = [*by, *mine]
 
     def _fail(self, event: e.BatchFailed) -> None:
         mine = self.batches[event.partition]
@@ -152,7 +163,8 @@ class ProducerBook:
         elif event.error == "TransactionAbortedException":
             found = next(one for one in mine if one.stage == AGAIN)
         elif event.error == "TimeoutException":
-            found = next(one for one in mine if one.stage != NEW)
+            alike = [one for one in mine if one.stage != NEW and one.records == event.records]
+            found = min(alike, key=lambda one: one.opened_us)
             if found.stage == SENT:
                 self._answered(event.partition, opened_us=found.opened_us)
         else:

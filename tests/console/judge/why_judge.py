@@ -230,7 +230,7 @@ class WhyJudge:
 
     def _awaited(self, group: GroupBook, at_ms: int, m: Match) -> bool:
         absent, rebalance = self._absent(group), group.under_way
-        if rebalance is None:
+        if rebalance is None or m[1] not in absent.values():
             return False
         member = self.books.members.get(m[1])
         since_us = member.busy_since_us if member is not None and "last poll" in m[3] else rebalance.started_us

@@ -273,18 +273,16 @@ def produce(flight: Flight, until_s: float, topics: dict[str, int]) -> None:
 def _append(flight: Flight, at_s: float, topic: str, number: int, step: int) -> None:
     partition, records = f"{topic}-{number}", 8
     producer = "checkout-1" if topic == "orders" and number % 2 else "checkout-2" if topic == "orders" else "ledger-1"
-    base = step * records
-    flight.emit(
-        at_s,
-        e.ProduceSent(producer=producer, broker=1, records={partition: records}, retried={}, bytes=records * 1_024),
-    )
+    base, size = step * records, records * 1_024
+    flight.emit(at_s, e.BatchOpened(producer=producer, partition=partition, bytes=size))
+    flight.emit(at_s, e.ProduceSent(producer=producer, broker=1, records={partition: records}, retried={}, bytes=size))
     flight.emit(
         at_s + 0.001,
         e.RecordsAppended(
             partition=partition,
             base_offset=base,
             count=records,
-            bytes=records * 1_024,
+            bytes=size,
             producer=producer,
             producer_id=1,
             epoch=0,
@@ -301,7 +299,7 @@ def _append(flight: Flight, at_s: float, topic: str, number: int, step: int) -> 
             partition=partition,
             base_offset=base,
             records=records,
-            freed_bytes=0,
+            freed_bytes=size,
             latency_us=3_000,
             duplicate=False,
         ),
