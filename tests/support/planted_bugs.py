@@ -145,6 +145,18 @@ def _new_group(
     )
 
 
+def _migrating(first: str, *steps: tuple[str, str], brokers: int = 1, per_record: str = "5ms") -> Callable[[], Plan]:
+    """Members that start from 7 s on speak the other protocol than the `first` one."""
+    other = "consumer" if first == "classic" else "classic"
+    return _group(
+        (("7s", f"set billing group.protocol {other}"), *steps),
+        brokers=brokers,
+        cluster=_SHORT_SESSIONS,
+        per_record=per_record,
+        session=f'"group.protocol" = "{first}"',
+    )
+
+
 def _asked(kill: str, group: str, from_s: float, until_s: float, down_s: float = 3) -> Question:
     instants = (round(at_s * SECOND_US) for at_s in (from_s, until_s, down_s))
     from_us, until_us, down_us = instants
@@ -370,5 +382,20 @@ CASES = {
     "the new protocol, then a newcomer": Case(
         _new_group((("9100ms", "scale billing to 3"),), brokers=3, per_record="300ms", commit="after-each-poll"),
         _asked("coordinator", "billing", 10.0, 10.12, 3),
+    ),
+    # --- a group migrates ------------------------------------------------------------------------------------------
+    "an upgrade": Case(
+        _migrating(
+            "classic", ("8200ms", "scale billing to 3"), ("14s", "add partitions orders to 8"), per_record="100ms"
+        ),
+        _asked("producer", "billing", 18.0, 18.004),
+    ),
+    "a downgrade": Case(
+        _migrating("consumer", ("8200ms", "restart billing-1"), ("16s", "scale billing to 1")),
+        _asked("producer", "billing", 18.0, 18.004),
+    ),
+    "a downgrade, then a failover": Case(
+        _migrating("consumer", ("8200ms", "restart billing-1"), ("16s", "stop billing-2"), brokers=3),
+        _asked("coordinator", "billing", 18.0, 18.005, 30),
     ),
 }

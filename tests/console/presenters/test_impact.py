@@ -177,7 +177,10 @@ SENTENCES: dict[str, tuple[str, ...]] = {
         "billing rebalances",
         "billing-1 revokes 4 of its partitions",
     ),
-    "kill checkout-1": ("checkout-1 sends nothing to orders (100 records a second till now)",),
+    "kill checkout-1": (
+        "checkout-1 sends nothing to orders (100 records a second till now)",
+        "checkout-1 loses 49,152 bytes that it has not sent",
+    ),
     "pause checkout-1 for 2m": ("checkout-1 sends nothing to orders (100 records a second till now)",),
     "stop checkout-1": ("checkout-1 sends nothing to orders (100 records a second till now)",),
     "cut billing-1 broker-1": (

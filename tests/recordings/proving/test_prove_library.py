@@ -1,6 +1,6 @@
 """The bounds of the lessons on commits, and which planted bugs the prover finds. Slow: thousands of flights.
 
-FOUND has 62 of 86 planted bugs. A death alone shows a dozen; for the others the scenario (`tests.support.planted_bugs`)
+FOUND has 66 of 90 planted bugs. A death alone shows a dozen; for the others the scenario (`tests.support.planted_bugs`)
 brings a second death, slow followers, a zombie, a late batch or a deadline. `stuck` means: records that are never read.
 Thirteen can neither lose nor duplicate, and eleven are not found, each for its reason.
 """
@@ -94,6 +94,9 @@ FOUND = {
     "the new protocol, and a member dies": [("never_ends_a_session", "stuck")],
     "the new protocol, then a newcomer": [("assigns_before_others_gave_up", "duplicated"),
                                           ("forgets_what_must_be_given_up", "duplicated")],
+    "an upgrade": [("forgets_what_classic_members_own", "duplicated"), ("leaves_classic_members_alone", "stuck")],
+    "a downgrade": [("downgrades_without_a_rebalance", "stuck")],
+    "a downgrade, then a failover": [("downgrades_without_tombstones", "stuck")],
 }  # fmt: skip
 """By the scenario of `tests.support.planted_bugs`: the bugs that a prover finds there, and as what."""
 
