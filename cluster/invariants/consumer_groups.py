@@ -171,7 +171,9 @@ class ConsumerGroupInvariants:
         }
         if member.classic:
             awaited = member.awaited_us
-            if not event.client_reason:  # else its LeaveGroup says so
+            if event.client_reason:  # its LeaveGroup says so
+                limits.pop(RebalanceCause.POLL_INTERVAL_EXCEEDED.value)
+            else:
                 limits[RebalanceCause.POLL_INTERVAL_EXCEEDED.value] = awaited.get("JoinGroup", member.fenced_at_us)
             limits[RebalanceCause.SYNC_TIMED_OUT.value] = awaited.get("SyncGroup", UNKNOWN)
         until_us = limits.get(event.reason)

@@ -86,6 +86,7 @@ def test_classic_members_of_a_group_that_stays_a_consumer_group_are_not_held_to_
         (2030, (MIGRATING,)),  # upgraded when a member's leave has just broken off the assignment
         (2040, (MIGRATING,)),  # the coordinator hears a process that has a successor of the other protocol
         (2089, (MIGRATING,)),  # an election took the records of the upgrade
+        (2102, BOTH),  # a classic member leaves a consumer group because its poll interval has passed
         (37, BOTH),  # a member's session ends after its group got other timeouts
         (1799, BOTH[:1]),  # records of an aborted transaction are compacted before they are read again
     ],
