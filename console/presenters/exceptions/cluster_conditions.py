@@ -138,10 +138,14 @@ def stuck_transaction(facts: ClusterFacts) -> ConditionWords | None:
     left_us = left_of_timeout_us(oldest, facts.now_us)
     age = duration(facts.now_us - oldest.start_us)
     head = f"{and_more(held[oldest.transactional_id])}: last stable offset stuck"
-    ending = f"times out in {countdown(left_us)}" if left_us > 0 else "overdue"
     by = f"{oldest.transactional_id}'s transaction"
+    if oldest.fencing:  # its producer is fenced, and the coordinator aborts it: no timer is awaited
+        ending = limit = "abort under way"
+    else:
+        ending = f"times out in {countdown(left_us)}" if left_us > 0 else "overdue"
+        limit = f"{ending} (transaction.timeout.ms)"
     return ConditionWords((
-        f"{head} behind {by}, {age}, {ending} (transaction.timeout.ms)",
+        f"{head} behind {by}, {age}, {limit}",
         f"{head} behind {by}, {age}, {ending}",
         f"{head} by {oldest.transactional_id}, {ending}",
         f"{head}, {ending}",

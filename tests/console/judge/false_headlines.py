@@ -95,6 +95,18 @@ def a_raised_epoch_ends_the_transaction(patch: Patch) -> None:
     patch.setattr(cluster_conditions, "_holders", holders)
 
 
+def a_pending_fence_waits_for_the_timeout(patch: Patch) -> None:
+    """`times out in …` of a transaction whose producer is fenced already."""
+    original = cluster_conditions.stuck_transaction
+
+    def patient(facts: ClusterFacts) -> ConditionWords | None:
+        found = original(facts)
+        forms = (form.replace("abort under way", "times out in 1.0 s") for form in found.forms) if found else ()
+        return ConditionWords(tuple(forms)) if found else None
+
+    _ranked(patch, stuck_transaction=patient)
+
+
 def producers_that_stand_still_run(patch: Patch) -> None:
     """A producer with batches and without an acknowledgement is `Running`."""
     _ranked(patch, still_producer=lambda facts: None)
@@ -126,6 +138,7 @@ FALSE_HEADLINES = {
     a_transaction_times_out_early: ("stuck-last-stable-offset", 92),
     an_overdue_transaction_still_has_time: ("stuck-last-stable-offset", 92),
     a_raised_epoch_ends_the_transaction: ("stuck-last-stable-offset", 92),
+    a_pending_fence_waits_for_the_timeout: ("stuck-last-stable-offset", 92),
     producers_that_stand_still_run: ("broker-down", 90),
     the_silent_are_not_named: ("static-restart", 60),
     all_groups_are_stable: ("first-flight", 40),

@@ -287,7 +287,8 @@ class HeadlineJudge:
         return right and (match["id"] is None or int(match["id"]) == hanging[match["who"]])
 
     def _holds_back(self) -> Sentences:
-        ending = rf"(?:times out in (?P<left>{DURATION})|(?P<over>overdue))(?: \(transaction.timeout.ms\))?"
+        timer = rf"(?:times out in (?P<left>{DURATION})|(?P<over>overdue))(?: \(transaction.timeout.ms\))?"
+        ending = rf"(?:(?P<aborted>abort under way)|{timer})"
 
         def true(match: "re.Match[str]") -> bool:
             stuck = self._stuck()
@@ -297,7 +298,10 @@ class HeadlineJudge:
             oldest = min(other.started_us for other in stuck.values())
             mine = [name for name, other in stuck.items() if other is one]
             left_us = one.started_us + 1_000 * one.last.timeout_ms - self.now_us
-            ends = left_us <= 0 if match["over"] else left_us > 0 and says(match["left"], left_us)
+            if one.raised or match["aborted"]:
+                ends = one.raised and match["aborted"] is not None
+            else:
+                ends = left_us <= 0 if match["over"] else left_us > 0 and says(match["left"], left_us)
             told = match.groupdict()
             by = told.get("by") in {None, one.name}
             age = told.get("age") is None or says(told["age"], self.now_us - one.started_us)
