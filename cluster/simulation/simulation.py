@@ -395,7 +395,7 @@ class Simulation:
 
     def _declare_member(self, group: GroupSpec, name: str) -> None:
         self._clients += 1
-        first, group = group.of(group.instances()[0]), group.of(name)
+        first, group = group.of(next(iter(group.instances()), "")), group.of(name)
         dependency = self.dependencies[group.name]
         times = ProcessingTimes(group.application, self.seed, name, dependency)
         failures = Failures(group.application, self.seed, group.name, dependency)
