@@ -217,7 +217,8 @@ def _given_up(producer: ProducerView, event: e.BatchFailed) -> OpenBatch | None:
     """The batch that failed: an expired one is the oldest of its size, an aborted one is not in flight."""
     batches = producer.open_batches.get(event.partition, [])
     if event.sent and event.error == EXPIRED:
-        alike = [batch for batch in batches if batch.request != UNSENT and batch.records == event.records]
+        sizes = (event.records, 0)  # 0: a piece of a batch that was split, and not sent since
+        alike = [batch for batch in batches if batch.request != UNSENT and batch.records in sizes]
         return min(alike, key=lambda batch: batch.opened_us, default=None)
     if event.sent and event.error not in NOT_ANSWERED:
         return _in_flight(producer, event.partition, event.disconnected_from)

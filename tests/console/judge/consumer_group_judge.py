@@ -269,6 +269,11 @@ def reconciliation_sentences(rebalance: RebalanceBook) -> Sentences:
     """The case file's section on what each member had to do."""
     revoked = rebalance.revoked or {}
     gone = {name: reason for _, _, name, reason in rebalance.gone}
+    gone_us = {name: at_us for at_us, _, name, _ in rebalance.gone}
+
+    def in_time(name: str) -> bool:
+        """Whether a member gave its partitions up before it left, if it left at all."""
+        return name not in gone or revoked[name].to_us < gone_us[name]
 
     def gave(match: "re.Match[str]") -> bool:
         one = revoked.get(match[1])
@@ -281,7 +286,7 @@ def reconciliation_sentences(rebalance: RebalanceBook) -> Sentences:
         return [name for name, _ in told] == [name for name, _ in true] and times
 
     return (
-        (rf"(\S+) gave up ((?:(?! gave up | within ).)+) within {D}", lambda m: gave(m) and m[1] not in gone),
+        (rf"(\S+) gave up ((?:(?! gave up | within ).)+) within {D}", lambda m: gave(m) and in_time(m[1])),
         (
             rf"(\S+) had to give up ((?:(?! give up ).)+), and was removed after {D}: ([a-z ]+)",
             lambda m: gave(m) and gone.get(m[1]) == m[4],

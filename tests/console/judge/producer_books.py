@@ -163,7 +163,7 @@ class ProducerBook:
         elif event.error == "TransactionAbortedException":
             found = next(one for one in mine if one.stage == AGAIN)
         elif event.error == "TimeoutException":
-            alike = [one for one in mine if one.stage != NEW and one.records == event.records]
+            alike = [one for one in mine if one.stage != NEW and one.records in {event.records, 0}]
             found = min(alike, key=lambda one: one.opened_us)
             if found.stage == SENT:
                 self._answered(event.partition, opened_us=found.opened_us)
