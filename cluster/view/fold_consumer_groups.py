@@ -189,7 +189,7 @@ def _reconcile(reconciliation: MemberReconciliation, assignment_epoch: int, even
             reconciliation.revocations[event.member] = Revocation(event.at_us, event.pending_revocation)
         else:
             known.partitions = tuple(dict.fromkeys((*known.partitions, *event.pending_revocation)))
-            known.done_us = NEVER
+            known.done_us, known.removed_for = NEVER, ""
     elif known is not None and known.done_us == NEVER:
         known.done_us = event.at_us
     reached = reconciliation.reached_us

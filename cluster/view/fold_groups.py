@@ -219,7 +219,7 @@ def member_removed(view: ClusterView, event: e.MemberRemoved) -> None:
     if (rebalance := group.under_way) is not None:
         rebalance.member_removed(event.member_id, event.member, event.reason)
         if rebalance.reconciliation is not None and event.member not in group.members.values():
-            rebalance.reconciliation.removed(event.member, event.at_us)
+            rebalance.reconciliation.removed(event.member, event.at_us, event.reason)
     if (member := view.members.get(event.member)) is not None:
         member.removed_us, member.removed_for = event.at_us, event.reason
     note_of(view, event, "member", event.member, f" left {event.group}: {event.reason}")

@@ -12,12 +12,14 @@ NEVER: Final = -1
 class Revocation(msgspec.Struct, gc=False):
     """What a member of the new protocol had to give up: from its first UNREVOKED_PARTITIONS until the coordinator knew.
 
-    `done_us`: NEVER while it has not. A member that was removed meanwhile has given up nothing.
+    `done_us`: NEVER while it has not. A member that was removed meanwhile has given up nothing: `removed_for` is the
+    reason.
     """
 
     asked_us: int
     partitions: tuple[str, ...]
     done_us: int = NEVER
+    removed_for: str = ""
 
 
 class MemberReconciliation(msgspec.Struct, gc=False):
@@ -30,12 +32,12 @@ class MemberReconciliation(msgspec.Struct, gc=False):
     reached_us: dict[str, int] = {}
     revocations: dict[str, Revocation] = {}
 
-    def removed(self, member: str, at_us: int) -> None:
+    def removed(self, member: str, at_us: int, reason: str) -> None:
         """The coordinator removes a member, which ends what it had to do."""
         self.reached_us.pop(member, None)
         left = self.revocations.get(member)
         if left is not None and left.done_us == NEVER:
-            left.done_us = at_us
+            left.done_us, left.removed_for = at_us, reason
 
     @property
     def slowest(self) -> str:

@@ -62,7 +62,7 @@ def revocation_words(one: RebalanceView) -> str:
     if reconciliation is None or not reconciliation.slowest:
         return ""
     slowest = reconciliation.revocations[reconciliation.slowest]
-    left = " (removed)" if reconciliation.slowest in one.removed else ""
+    left = " (removed)" if slowest.removed_for else ""
     return f"{reconciliation.slowest} {duration(slowest.done_us - slowest.asked_us)}{left}"
 
 
@@ -73,8 +73,8 @@ def reconciliation_rows(one: RebalanceView, reconciliation: MemberReconciliation
         what = ranges(list(given.partitions))
         took = duration(given.done_us - given.asked_us)
         said = f" gave up {what} within {took}"
-        if name in one.removed:
-            said = f" had to give up {what}, and was removed after {took}: {one.removed[name]}"
+        if given.removed_for:
+            said = f" had to give up {what}, and was removed after {took}: {given.removed_for}"
         rows += wrapped(line("  ", (name, WARN), (said, PLAIN)), width, indent=4)
     if not rows:
         rows.append(line(("  no member had to give up a partition", PLAIN)))

@@ -268,12 +268,11 @@ class ConsumerGroupJudge:
 def reconciliation_sentences(rebalance: RebalanceBook) -> Sentences:
     """The case file's section on what each member had to do."""
     revoked = rebalance.revoked or {}
-    gone = {name: reason for _, _, name, reason in rebalance.gone}
-    gone_us = {name: at_us for at_us, _, name, _ in rebalance.gone}
+    gone = {(at_us, name): reason for at_us, _, name, reason in rebalance.gone}
 
-    def in_time(name: str) -> bool:
-        """Whether a member gave its partitions up before it left, if it left at all."""
-        return name not in gone or revoked[name].to_us < gone_us[name]
+    def removed(name: str) -> str | None:
+        """The reason of the removal that ended what a member had to do; None if it gave its partitions up."""
+        return gone.get((revoked[name].to_us, name))
 
     def gave(match: "re.Match[str]") -> bool:
         one = revoked.get(match[1])
@@ -286,10 +285,10 @@ def reconciliation_sentences(rebalance: RebalanceBook) -> Sentences:
         return [name for name, _ in told] == [name for name, _ in true] and times
 
     return (
-        (rf"(\S+) gave up ((?:(?! gave up | within ).)+) within {D}", lambda m: gave(m) and in_time(m[1])),
+        (rf"(\S+) gave up ((?:(?! gave up | within ).)+) within {D}", lambda m: gave(m) and removed(m[1]) is None),
         (
             rf"(\S+) had to give up ((?:(?! give up ).)+), and was removed after {D}: ([a-z ]+)",
-            lambda m: gave(m) and gone.get(m[1]) == m[4],
+            lambda m: gave(m) and removed(m[1]) == m[4],
         ),
         ("no member had to give up a partition", lambda _: not revoked),
         (rf"had their targets in this order: ((?:\S+ \+{DURATION}, )*\S+ \+{DURATION})", order),
