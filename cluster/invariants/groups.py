@@ -165,9 +165,11 @@ class GroupInvariants:
         if event.session_deadline_us < 0:
             return
         known = self._view.members.get(event.member)
-        _, _, session_ms = self._beats.get(event.member_id, (0, "", 0))
+        before = self._beats.get(event.member_id)
+        session_ms = 0 if before is None else before[2]
         if known is not None and known.member_id == event.member_id:  # else its process has a successor
-            session_ms = known.session_timeout_ms
+            # A longer one that is set in flight counts from the next JoinGroup on.
+            session_ms = min(session_ms or known.session_timeout_ms, known.session_timeout_ms)
         since_us = event.at_us
         if self._view.groups[event.group].consumer is not None:
             since_us = event.session_deadline_us - session_ms * 1_000

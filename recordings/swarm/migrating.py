@@ -11,7 +11,7 @@ from typing import Final
 
 import msgspec
 
-from cluster.commands import Set
+from cluster.commands import RollingRestart, Set
 from cluster.config import Value
 from cluster.spec import GroupSpec, ScenarioSpec, StepSpec
 from recordings.swarm.consumer_protocol import ASSIGNORS, quick_sessions
@@ -19,6 +19,7 @@ from recordings.swarm.faults import FAULTS_BEGIN_US, POLICY, SECOND_US, step
 
 POLICIES: Final = ("bidirectional", "bidirectional", "bidirectional", "upgrade", "downgrade", "disabled")
 AND_BACK: Final = 0.7  # share of groups that return to their first protocol
+A_CANARY: Final = 0.4  # share of groups in which only one member is restarted for the other protocol
 
 
 def migrating_groups(spec: ScenarioSpec, stream: Random) -> ScenarioSpec:
@@ -26,6 +27,8 @@ def migrating_groups(spec: ScenarioSpec, stream: Random) -> ScenarioSpec:
     keys: dict[str, Value] = {POLICY: stream.choice(POLICIES)}
     sessions = quick_sessions(stream)
     steps = [each for group in spec.groups for each in _migration(group, stream)]
+    canaries = {group.name for group in spec.groups if stream.random() < A_CANARY}
+    steps = [_of_one(each, canaries) for each in steps]
     migrate = {each.command.scope for each in steps if isinstance(each.command, Set)}
     kept = [each for each in spec.steps if not _asks_for_an_assignor(each, migrate)]
     return msgspec.structs.replace(spec, config=sessions | spec.config | keys, steps=(*kept, *steps))
@@ -35,6 +38,14 @@ def _asks_for_an_assignor(planned: StepSpec, groups: set[str]) -> bool:
     """Whether it sets a key that these groups may not have at that instant: they are classic for a while."""
     command = planned.command
     return isinstance(command, Set) and command.key == "group.remote.assignor" and command.scope in groups
+
+
+def _of_one(planned: StepSpec, groups: set[str]) -> StepSpec:
+    """The step; for these groups the restart of one member instead of a rolling one: their deploy ends half-way."""
+    command = planned.command
+    if isinstance(command, RollingRestart) and command.group in groups:
+        return step(planned.at_us, f"restart {command.group}-1")
+    return planned
 
 
 def _migration(group: GroupSpec, stream: Random) -> list[StepSpec]:

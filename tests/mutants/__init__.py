@@ -123,16 +123,12 @@ _TABLE: tuple[tuple[Callable[[Patch], None], tuple[str, ...]], ...] = (
     (async_consumers.reads_on_when_it_is_fenced, (_NEW, "pause", "short_session")),
     (async_consumers.never_acknowledges, (_NEW,)),
     (migration.forgets_what_classic_members_own, (_MIGRATING,)),
-    (migration.leaves_classic_members_alone, (_MIGRATING,)),
+    (migration.leaves_classic_members_alone, (_MIGRATING, "scale")),
     (migration.downgrades_without_tombstones, (_MIGRATING, "coordinator")),
     (migration.downgrades_without_a_rebalance, (_MIGRATING,)),
 )
 
 SURVIVORS: dict[str, str] = {
-    "leaves_classic_members_alone": (
-        "not caught in 3 x 200 seeds; a deploy must stop half-way, and the group rebalance once more;"
-        " tests/scenarios/test_library_catches.py has it"
-    ),
     "asks_for_the_epoch_only_once": (
         "not caught in 3 x 200 seeds; two leaders in a row must have written and lost their epochs while a third"
         " replica was away, without an unclean election, after which nothing is promised;"

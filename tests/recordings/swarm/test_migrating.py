@@ -3,7 +3,7 @@
 import msgspec
 import pytest
 
-from cluster.commands import RollingRestart, Set
+from cluster.commands import Restart, RollingRestart, Set
 from cluster.spec import GroupSpec
 from recordings.scenarios.loader import parse_scenario
 from recordings.scenarios.writer import write_scenario
@@ -38,9 +38,10 @@ def _is_deploy(command: Set, group: GroupSpec) -> bool:
     return command.scope == group.name and command.key == "group.protocol"
 
 
-def test_a_group_that_migrates_is_restarted_member_by_member_and_the_auditor_stays_as_it_is() -> None:
+def test_a_group_that_migrates_is_restarted_in_part_or_whole_and_the_auditor_stays_as_it_is() -> None:
     for swarm in DRAWN:
         restarted = {each.group for each in commands_of(swarm.spec, RollingRestart)}
+        restarted |= {each.target.removesuffix("-1") for each in commands_of(swarm.spec, Restart)}
         assert restarted >= {*migrating(swarm.spec)}
         assert not {*migrating(swarm.spec)} & {"audit", "hand"}
     for swarm in DRAWN[:10]:
