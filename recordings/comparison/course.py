@@ -1,7 +1,8 @@
 """The course of a recorded flight up to an instant: its bill and the lines of its log of events, by one pass."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 import msgspec
@@ -10,7 +11,7 @@ from cluster.view.state import LogEntry
 from recordings.bounded_files import RecordingError
 from recordings.comparison.bill import Bill
 from recordings.comparison.meter import BillMeter
-from recordings.flights.processes import ProcessEnded, flown_in
+from recordings.flights.processes import ProcessEnded, can_fly_another, flown_in, flown_meanwhile
 from recordings.journal.format import JournaledCommand, Settings
 from recordings.journal.reader import MISFITS, MOST_COMMANDS, Recording
 
@@ -88,6 +89,32 @@ def course_of(order: CourseOrder) -> Course:
     )
 
 
+class CourseUnderWay(msgspec.Struct, frozen=True):
+    """A recording's commands and length (µs), known at once, and its course, which `course` waits for.
+
+    `course` raises RecordingError, as `course_of` does.
+    """
+
+    commands: list[JournaledCommand]
+    virtual_us: int
+    course: Callable[[], Course]
+
+
+@contextmanager
+def course_meanwhile(recording: Recording, order: CourseOrder) -> Iterator[CourseUnderWay]:
+    """Read the course of a large recording in another process, while this one goes on. Raises RecordingError.
+
+    Where there is no second core, and where damage decides how many commands count, it is read before this returns.
+    """
+    if order.salvage or _size(order.path) < ALONE_BELOW_BYTES or not can_fly_another():
+        course = course_of(order)
+        yield CourseUnderWay(course.commands, course.virtual_us, lambda: course)
+        return
+    with flown_meanwhile(_course_or_reason, order) as result:
+        survey = recording.survey()
+        yield CourseUnderWay(survey.commands, survey.totals.virtual_us, lambda: _course_in(order, result()))
+
+
 def courses_of(paths: Sequence[Path], *, salvage: bool = False) -> list[Course]:
     """The courses of recordings up to the end of the shortest one. Raises RecordingError."""
     ends = [footer.virtual_us for path in paths if (footer := Recording(path, salvage=salvage).footer) is not None]
@@ -105,11 +132,7 @@ def _read(orders: list[CourseOrder]) -> list[Course]:
     found: dict[int, Course] = {}
     with flown_in(min(len(orders), max(2, os.cpu_count() or 2)), _course_or_reason, orders) as results:
         for number, order, course in results:
-            if isinstance(course, ProcessEnded):
-                raise RecordingError(f"{order.path} could not be read: {course.reason}")
-            if isinstance(course, str):
-                raise RecordingError(course)
-            found[number] = course
+            found[number] = _course_in(order, course)
     if len(found) < len(orders):
         raise KeyboardInterrupt
     return [found[number] for number in sorted(found)]
@@ -117,6 +140,15 @@ def _read(orders: list[CourseOrder]) -> list[Course]:
 
 def _size(path: Path) -> int:
     return sum(file.stat().st_size for file in path.glob("segment-*")) if path.is_dir() else 0
+
+
+def _course_in(order: CourseOrder, result: Course | str | ProcessEnded) -> Course:
+    """The course that another process has read. Raises RecordingError with the reason why there is none."""
+    if isinstance(result, ProcessEnded):
+        raise RecordingError(f"{order.path} could not be read: {result.reason}")
+    if isinstance(result, str):
+        raise RecordingError(result)
+    return result
 
 
 def _course_or_reason(order: CourseOrder) -> Course | str:

@@ -19,7 +19,7 @@ from cluster.config import spoken_duration
 from cluster.events import Event, SettingChanged
 from cluster.spec import ScenarioSpec, SettingError, scopes_of_setting, why_not
 from recordings.bounded_files import RecordingError
-from recordings.comparison.course import CourseOrder, course_of
+from recordings.comparison.course import CourseOrder, CourseUnderWay, course_meanwhile
 from recordings.comparison.diff import FlightDiff, Side
 from recordings.comparison.meter import BillMeter
 from recordings.flights.runner import FlightResult, Replay, Setting, fly
@@ -111,32 +111,55 @@ def fork(
             " it cannot be flown again exactly, and so has no fork"
         )
     end_us = until_us if until_us is not None else recording.header.settings.until_us
-    original = course_of(CourseOrder(path, end_us, salvage))
-    end_us = end_us if end_us is not None else original.virtual_us
+    with course_meanwhile(recording, CourseOrder(path, end_us, salvage)) as original:
+        return _flown_beside(
+            original,
+            recording,
+            point,
+            end_us=end_us if end_us is not None else original.virtual_us,
+            record=record,
+            progress=progress,
+            leave=None if leave is None else msgspec.structs.replace(leave, never=path),
+        )
+
+
+def _flown_beside(
+    original: CourseUnderWay,
+    recording: Recording,
+    point: ForkPoint,
+    *,
+    end_us: int,
+    record: Path | None,
+    progress: Callable[[int], object] | None,
+    leave: Leave | None,
+) -> ForkResult:
+    """Fly the fork and compare it with the recorded flight, whose course may still be read meanwhile."""
     at_us = point.at_us
     if at_us > end_us:
         raise SettingError(f"--at {spoken_duration(at_us)}: the fork ends before it, at {spoken_duration(end_us)}")
-    plan = plan_of(recording, (), end_us, None if leave is None else msgspec.structs.replace(leave, never=path))
+    plan = plan_of(recording, (), end_us, leave)
     given = [*(parse(text, plan.spec.names()) for text in point.commands), *set_commands(plan.spec, point.settings)]
     replay = fork_replay(at_us, given, operators_commands(original.commands))
-    cut = original.until_us if end_us > original.until_us else None
+    cut = original.virtual_us if end_us > original.virtual_us else None
     meter, changes = BillMeter(keep_log=True, until_us=cut), _Changes(at_us)
     same = None if given else Comparison(recording.event_lines())
     flight = fly(plan, record=record, replay=replay, progress=progress, log=changes, meter=meter, on_lines=same)
-    warnings = list(original.warnings)
+    recorded = original.course()
+    warnings = list(recorded.warnings)
     found = None
     if flight.virtual_us < at_us:
         reached = spoken_duration(flight.virtual_us // 1_000 * 1_000)
         warnings.append(f"the flight was ended at {reached}, before the fork: it has no course of its own")
-    elif original.virtual_us > at_us:
+    elif recorded.virtual_us > at_us:
         mine = flown_course(plan, flight, meter, record)
-        found = compare_with(original, Side(label="fork", spoken="the fork", course=mine), salvage=salvage)
+        flown = Side(label="fork", spoken="the fork", course=mine)
+        found = compare_with(recorded, flown, salvage=recording.salvage)
         if same is not None:
-            same.finish(recorded_until_us=original.virtual_us, flown_until_us=flight.virtual_us)
+            same.finish(recorded_until_us=recorded.virtual_us, flown_until_us=flight.virtual_us)
             found = msgspec.structs.replace(found, equal=same.divergence is None and flight.diverged is None)
     else:
-        end = spoken_duration(original.virtual_us // 1_000 * 1_000)
-        warnings.append(f"{path} ends at {end}, before the fork: there is no bill to compare with")
+        end = spoken_duration(recorded.virtual_us // 1_000 * 1_000)
+        warnings.append(f"{recording.path} ends at {end}, before the fork: there is no bill to compare with")
     return ForkResult(flight=flight, at_us=at_us, diff=found, settings=changes.found, warnings=warnings)
 
 

@@ -37,6 +37,11 @@ def cores() -> int:
     return min(usable, MOST_PROCESSES)
 
 
+def can_fly_another() -> bool:
+    """Whether a second process would fly beside this one, on a core of its own."""
+    return cores() > 1 and not multiprocessing.current_process().daemon
+
+
 class ProcessEnded(msgspec.Struct, frozen=True):
     """A process ended during a flight (by the machine, out of memory): `code` is negative for a signal."""
 
@@ -144,6 +149,20 @@ def flown_in(
         yield processes.results(enumerate(orders))
     finally:
         processes.end()
+
+
+@contextmanager
+def flown_meanwhile(fly: Callable[[O], R], order: O) -> Iterator[Callable[[], R | ProcessEnded]]:
+    """Fly one order in a process of its own while this one goes on; what is yielded waits for the result.
+
+    Not from within such a process: it can have no processes of its own. Leaving the context ends the process.
+    """
+    process = _FlyingProcess(multiprocessing.get_context("spawn"), fly)
+    try:
+        process.give((0, order))
+        yield lambda: process.take()[2]
+    finally:
+        process.end()
 
 
 def _fly_orders(fly: Callable[[O], R], pipe: Connection) -> None:

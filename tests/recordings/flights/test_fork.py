@@ -1,5 +1,6 @@
 """A fork is the recorded flight up to its instant, and another one from there."""
 
+import os
 from pathlib import Path
 
 import msgspec
@@ -7,6 +8,7 @@ import pytest
 
 from cluster.commands import CommandError
 from recordings.bounded_files import RecordingError
+from recordings.comparison import course
 from recordings.flights.fork import ForkPoint, fork
 from recordings.flights.rerun import rerun
 from recordings.flights.runner import FlightResult, Replay, fly, make_plan
@@ -129,6 +131,33 @@ def test_a_fork_that_ends_before_its_instant_has_not_held(recorded: Recorded) ->
     nothing_else = msgspec.structs.replace(forked.flight, expectations=[])
     assert not msgspec.structs.replace(forked, flight=nothing_else).held
     assert msgspec.structs.replace(forked, flight=msgspec.structs.replace(nothing_else, virtual_us=AT_US)).held
+
+
+def test_a_large_recording_is_read_in_another_process_meanwhile(
+    recorded: Recorded, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, _ = recorded
+    point = ForkPoint(at_us=AT_US, commands=("kill billing-1",))
+    here = fork(path, point)
+    monkeypatch.setattr(course, "ALONE_BELOW_BYTES", 0)
+    monkeypatch.setattr(course, "can_fly_another", lambda: True)
+    monkeypatch.setattr(course, "course_of", _not_here)
+    meanwhile = fork(path, point)
+    assert here.diff is not None
+    assert meanwhile.diff is not None
+    assert meanwhile.diff.report() == here.diff.report()
+    monkeypatch.setattr(course, "_course_or_reason", _ends)
+    with pytest.raises(RecordingError, match="could not be read: its process ended"):
+        fork(path, point)
+
+
+def _not_here(order: course.CourseOrder) -> course.Course:
+    raise AssertionError(f"{order.path} is read in this process")
+
+
+def _ends(_order: course.CourseOrder) -> None:
+    """A process that the machine kills while it reads."""
+    os._exit(9)
 
 
 def test_what_cannot_be_forked_is_refused(recorded: Recorded) -> None:
