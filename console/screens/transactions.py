@@ -10,6 +10,7 @@ from console.presenters.transactions import (
     TransactionsListing,
     transaction_of,
 )
+from console.presenters.why.answers import Subject
 from console.screens.flight_screen import WIDEST, FlightScreen, ListFactory
 from console.widgets.panel import Panel
 from console.widgets.panel_layout import ALL_THERE_IS, Arrangement, PanelSlot, SizeHint
@@ -58,6 +59,13 @@ class TransactionsScreen(FlightScreen):
             if transaction_of(view, producer.producer_id) is chosen:
                 return CommandTarget("producer", producer.producer)
         return None
+
+    def why_subject(self) -> Subject | None:
+        """A partition that is held back, or the producer that runs the selected id."""
+        panel, view = self.console_app.focused_panel(), self.console_app.flight.view
+        if panel is not None and panel.id == "held" and panel.selected in view.partitions:
+            return Subject("partition", panel.selected)
+        return super().why_subject()
 
     def opened(self, panel: str, key: str) -> None:
         """Open the fault menu of the producer that runs the id."""

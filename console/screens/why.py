@@ -12,7 +12,7 @@ from console.screens.flight_screen import FlightScreen
 from console.screens.overlays import ChosenCommand, Overlay
 from console.widgets.panel import Panel
 
-NOTHING_SELECTED = "select a group or a member first"
+NOTHING_SELECTED = "select a group, a member, a topic or a broker first"
 
 
 class WhyScreen(Overlay):

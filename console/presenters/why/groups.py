@@ -16,9 +16,9 @@ from console.presenters.formatting import countdown
 from console.presenters.rebalance_phase import session_key
 from console.presenters.styled_text import ERROR, MOVING, OK, WARN
 from console.presenters.why.answers import WhyAnswer, WhyFact, WhyFacts, in_order
+from console.presenters.why.brokers import broker_lines
 
 NAMED = 3
-BROKER_LINES = ("fault_started", "broker_stopped", "broker_fenced", "broker_started", "controller_elected")
 
 
 def coordinator_not_available(facts: WhyFacts, name: str) -> WhyAnswer | None:
@@ -32,7 +32,7 @@ def coordinator_not_available(facts: WhyFacts, name: str) -> WhyAnswer | None:
     partition = group.coordinator_partition
     found = [*facts.last(partition, "leader_elected"), *facts.last(name, "group_loaded", "consumer_group_loaded")]
     if broker >= 0:
-        found += facts.lines(f"broker-{broker}", *BROKER_LINES)
+        found += broker_lines(facts, broker)
     may = {DOWN: f"start broker-{broker}", FROZEN: f"resume broker-{broker}"}.get(state, "")
     if state == NO_LEADER:
         replicas = facts.view.partitions[partition].replicas if partition in facts.view.partitions else ()

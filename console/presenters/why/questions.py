@@ -4,10 +4,10 @@ from collections.abc import Callable, Collection
 from typing import NamedTuple
 
 from cluster.view.state import ClusterView
-from console.presenters.why import groups, members
+from console.presenters.why import brokers, groups, members, partitions
 from console.presenters.why.answers import Question, Subject, WhyAnswer, WhyFacts
 
-MOST_ANSWERS = 4
+MOST_ANSWERS = 5
 
 
 class Questions(NamedTuple):
@@ -31,6 +31,12 @@ QUESTIONS: dict[str, Questions] = {
         (members.member_gone, members.process_stands_still, members.poll_late, members.group_waits),
         members.member_goes_on,
     ),
+    "partition": Questions(partitions.PARTITION_QUESTIONS, partitions.partition_goes_on),
+    "topic": Questions(partitions.TOPIC_QUESTIONS, partitions.topic_goes_on),
+    "broker": Questions(
+        (brokers.broker_away, brokers.broker_passing, brokers.leads_nothing, brokers.out_of_sync),
+        brokers.broker_serves,
+    ),
 }
 
 
@@ -43,5 +49,11 @@ def answers(facts: WhyFacts, subject: Subject) -> list[WhyAnswer]:
 
 def subject_named(view: ClusterView, name: str) -> Subject | None:
     """What a name stands for; None for an unknown name."""
-    known: dict[str, Collection[str]] = {"group": view.groups, "member": view.members}
+    known: dict[str, Collection[str]] = {
+        "group": view.groups,
+        "member": view.members,
+        "partition": view.partitions,
+        "topic": view.topics,
+        "broker": [f"broker-{number}" for number in view.brokers],
+    }
     return next((Subject(kind, name) for kind, names in known.items() if name in names), None)

@@ -4,7 +4,7 @@ import pytest
 
 from console.presenters import formatting
 from console.presenters.exceptions import facts
-from console.presenters.why import groups, members
+from console.presenters.why import brokers, groups, members, partitions, questions
 from console.presenters.why.answers import WhyFact, WhyFacts
 
 Patch = pytest.MonkeyPatch
@@ -49,7 +49,35 @@ def a_member_was_removed_for_another_reason(patch: Patch) -> None:
     patch.setitem(members.DECIDED, "session expired", left)
 
 
+def a_broker_is_fenced_later(patch: Patch) -> None:
+    """The session of a dead broker has two seconds more."""
+    original = formatting.countdown
+    patch.setattr(brokers, "countdown", lambda us: original(us + 2_000_000))
+
+
+def an_under_replicated_partition_is_calm(patch: Patch) -> None:
+    """A replica out of sync is forgotten."""
+    asked = tuple(one for one in partitions.PARTITION_QUESTIONS if one is not partitions.under_replicated)
+    patch.setitem(questions.QUESTIONS, "partition", questions.QUESTIONS["partition"]._replace(asked=asked))
+
+
+def a_broker_out_of_sync_is_calm(patch: Patch) -> None:
+    """A broker that runs again is in sync at once."""
+    asked = tuple(one for one in questions.QUESTIONS["broker"].asked if one is not brokers.out_of_sync)
+    patch.setitem(questions.QUESTIONS, "broker", questions.QUESTIONS["broker"]._replace(asked=asked))
+
+
+def unread_partitions_are_calm(patch: Patch) -> None:
+    """A partition without an owner is read."""
+    asked = tuple(one for one in partitions.PARTITION_QUESTIONS if one is not partitions.not_consumed)
+    patch.setitem(questions.QUESTIONS, "partition", questions.QUESTIONS["partition"]._replace(asked=asked))
+
+
 FALSE_ANSWERS = {
+    a_broker_is_fenced_later: ("coordinator-failover", 125),
+    an_under_replicated_partition_is_calm: ("coordinator-failover", 125),
+    a_broker_out_of_sync_is_calm: ("coordinator-failover", 125),
+    unread_partitions_are_calm: ("first-flight", 40),
     a_barrier_closes_later: ("first-flight", 40),
     one_member_fewer_is_awaited: ("first-flight", 40),
     a_rebalance_began_later: ("first-flight", 40),

@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 from cluster.spec import ScenarioSpec
 from tests.console.judge.books import Books
+from tests.console.judge.cluster_why_judge import KINDS, ClusterWhyJudge
 from tests.console.judge.consumer_group_judge import ConsumerGroupJudge
 from tests.console.judge.event_log_judge import judge_entry
 from tests.console.judge.grammar import Sentences, Verdict
@@ -59,12 +60,14 @@ class WhyJudge:
     def __init__(self, books: Books, now_us: int, verdict: Verdict, spec: ScenarioSpec) -> None:
         self.books, self.now_us, self.verdict = books, now_us, verdict
         self.headline = HeadlineJudge(books, now_us, verdict, spec)
+        self.cluster = ClusterWhyJudge(books, now_us, verdict, self.headline)
 
     def subjects(self) -> dict[str, list[str]]:
         """What is asked about, by kind; members in an order that changes with time."""
         members = list(self.books.members)
         turn = self.now_us // 100_000 % max(1, len(members))
-        return {"group": list(self.books.groups), "member": [*members[turn:], *members[:turn]]}
+        of_cluster = self.cluster.subjects()
+        return {"group": list(self.books.groups), "member": [*members[turn:], *members[:turn]], **of_cluster}
 
     def judge(self, kind: str, name: str, rows: list[str]) -> None:
         """The lines on one subject."""
@@ -86,6 +89,8 @@ class WhyJudge:
     # --- what has to be said ----------------------------------------------------------------------------------------
 
     def _wanted(self, kind: str, name: str) -> list[str]:
+        if kind in KINDS:
+            return self.cluster.wanted(kind, name)
         if kind == "group":
             group = self.books.groups[name]
             found = [r"coordinator|no coordinator"] * self._out(group)
@@ -129,6 +134,8 @@ class WhyJudge:
     # --- verdicts ---------------------------------------------------------------------------------------------------
 
     def _verdicts(self, kind: str, name: str) -> Sentences:
+        if kind in KINDS:
+            return self.cluster.verdicts(kind, name)
         if kind == "group":
             return self._of_group(self.books.groups[name])
         member = self.books.members[name]
@@ -202,12 +209,16 @@ class WhyJudge:
 
     def _fact(self, kind: str, name: str, at_us: int, text: str) -> None:
         verdict, place = Verdict(self.now_us), f"why {name}, fact"
-        group = self.books.groups[name if kind == "group" else self.books.members[name].group]
-        verdict.read(place, text, self._facts(group, at_us))
+        verdict.read(place, text, self._own_facts(kind, name, at_us))
         if verdict.false and "unknown" in verdict.false[0]:
             judge_entry(self.books, at_us, text, place, self.verdict)
             return
         self.verdict.claim(not verdict.false, place, f"{text!r} at {at_us}")
+
+    def _own_facts(self, kind: str, name: str, at_us: int) -> Sentences:
+        if kind in KINDS:
+            return self.cluster.facts(kind, name, at_us)
+        return self._facts(self.books.groups[name if kind == "group" else self.books.members[name].group], at_us)
 
     def _facts(self, group: GroupBook, at_us: int) -> Sentences:
         at_ms, rebalance, members = at_us // 1_000, group.under_way, self.books.members
@@ -247,6 +258,8 @@ class WhyJudge:
     # --- ends and remedies ------------------------------------------------------------------------------------------
 
     def _ends(self, kind: str, name: str) -> Sentences:
+        if kind in KINDS:
+            return self.cluster.ends(kind, name)
         member = self.books.members[name] if kind == "member" else None
         group = self.books.groups[member.group if member is not None else name]
         absent, rebalance = self._absent(group), group.under_way
@@ -291,6 +304,7 @@ class WhyJudge:
             (r"start (\S+)", lambda m: not members[m[1]].alive),
             (r"restart (\S+)", lambda m: members[m[1]].alive),
             (r"resume (\S+)", lambda m: members[m[1]].frozen),
+            (r"abort hanging transaction (\S+)", lambda m: m[1] in self.headline._hanging()),
             (r"scale (\S+) to 1", lambda m: not self.books.groups[m[1]].members),
         )
 

@@ -81,9 +81,27 @@ def test_a_fact_of_a_recording_is_an_instant() -> None:
     sit(script, app=recorded_flight.app())
 
 
-def test_what_has_no_answer_yet_is_refused_on_the_line() -> None:
+def test_brokers_topics_and_partitions_are_explained() -> None:
     async def script(seat: Seat) -> None:
-        await seat.type(":why broker-2")
+        for name, words in (
+            ("broker-2", "broker-2 is up: it leads"),
+            ("orders-0", "no member of billing reads orders-0"),
+            ("orders", "no member of billing reads orders-"),
+        ):
+            seat.app.execute_line(f"why {name}")
+            await seat.settle()
+            assert words in shown(seat)
+            await seat.press("escape")
+        seat.app.screen.board.panels["brokers"].focus()  # type: ignore[attr-defined]
+        await seat.press("w")
+        assert "why broker-" in shown(seat)
+
+    sit(script, app=FlightdeckApp(source=StillFlight(20.0)))
+
+
+def test_what_is_not_in_the_cluster_is_refused_on_the_line() -> None:
+    async def script(seat: Seat) -> None:
+        await seat.type(":why broker-9")
         await seat.press("enter")
         line = seat.app.input_line()
         assert line is not None
