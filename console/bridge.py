@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from cluster.commands import Command, Names
 from cluster.events import EVENT_KINDS, Event
 from cluster.view import ClusterView, fold
-from console.flight import INVARIANT_BROKEN
+from console.flight import INVARIANT_BROKEN, Stepped
 from console.flight_clock import BUILDING, ENDED, FAILED, LIVE, PAUSED, FlightClock
 from console.live_flight import FlightRequest, Setting
 from console.presenters.producers.limits import ProducerConfigs, configs_of
@@ -88,6 +88,10 @@ class Bridge:
         self._commands: list[CommandNote] = []
         self._awaited_kind: type[Event] | None = None
         self._kind_seen = False
+        self._found: Event | None = None  # the event that a step to a kind led to
+        self._step_from_seq: int | None = None  # the last event before the step that is under way
+        self._step_to_turn = 0
+        self._stepped_seqs: tuple[int, int] | None = None  # the last event before the step, and its own last one
         self._stop_seen = False  # the thread has seen the stop request
         self._copying = False
         self._last: deque[Event] = deque(maxlen=LAST_EVENTS)
@@ -104,6 +108,20 @@ class Bridge:
     def last_events(self) -> list[Event]:
         """The last events of an ended flight, folded or still queued."""
         return [*self._last, *self._queue][-LAST_EVENTS:]
+
+    @property
+    def stepped(self) -> Stepped | None:
+        """What the last step did, as soon as its events are folded, and until time goes on."""
+        seqs = self._stepped_seqs
+        if seqs is None or self.clock.phase != PAUSED:
+            return None
+        before_seq, seq = seqs
+        event = self._last[-1] if self._last else None
+        if seq != (event.seq if event is not None else 0):
+            return None
+        if self._found is not None:
+            return Stepped(1, self._found)
+        return Stepped(seq - before_seq, event if seq > before_seq else None)
 
     @property
     def stopped(self) -> bool:
@@ -148,16 +166,31 @@ class Bridge:
 
     def pause(self, paused: bool) -> str:
         """Pause or resume; returns the reason of a refusal."""
-        return self._control(lambda simulation: simulation.timeline.pause() if paused else simulation.timeline.resume())
+
+        def begin(simulation: "Simulation") -> None:
+            self._step_from_seq = self._stepped_seqs = None
+            if paused:
+                simulation.timeline.pause()
+            else:
+                simulation.timeline.resume()
+
+        return self._control(begin)
 
     def step(self, kind: str | None) -> str:
         """Advance by one turn, or up to the next event of `kind`; returns the reason of a refusal."""
-        if kind is None:
-            return self._control(lambda simulation: simulation.timeline.step())
 
         def begin(simulation: "Simulation") -> None:
-            self._awaited_kind, self._kind_seen = EVENT_KINDS[kind], False
-            simulation.timeline.step_until(lambda: self._kind_seen)
+            timeline = simulation.timeline
+            if self._step_from_seq is None:  # two presses in a row are one step of two turns
+                self._step_from_seq, self._step_to_turn = simulation.seq, timeline.turn
+            self._kind_seen, self._found = kind is None, None
+            if kind is None:
+                self._awaited_kind = None
+                self._step_to_turn += 1
+                timeline.step()
+            else:
+                self._awaited_kind = EVENT_KINDS[kind]
+                timeline.step_until(lambda: self._kind_seen)
 
         return self._control(begin)
 
@@ -319,7 +352,7 @@ class Bridge:
         """The sink of the simulation: queue every event, in order."""
         self._queue.append(event)
         if event.__class__ is self._awaited_kind:
-            self._kind_seen = True
+            self._kind_seen, self._found = True, event
 
     def _is_behind(self) -> bool:
         return len(self._queue) > MAX_QUEUED or self._copying
@@ -330,6 +363,10 @@ class Bridge:
             return
         timeline = simulation.timeline
         phase = PAUSED if timeline.paused else LIVE
+        if not timeline.paused:
+            self._step_from_seq = self._stepped_seqs = None
+        elif self._step_from_seq is not None and self._kind_seen and timeline.turn >= self._step_to_turn:
+            self._stepped_seqs, self._step_from_seq = (self._step_from_seq, simulation.seq), None
         until_us = plan.settings.until_us
         self.clock = FlightClock(timeline.position_us, timeline.speed, timeline.actual_speed, phase, until_us)
 

@@ -5,7 +5,7 @@ A `Source` delivers events and takes commands: `Bridge` for a live simulation, `
 """
 
 from collections.abc import Callable, Sequence
-from typing import Protocol, runtime_checkable
+from typing import NamedTuple, Protocol, runtime_checkable
 
 from cluster.commands import Command, Names
 from cluster.events import Event
@@ -24,6 +24,13 @@ ONLY_RECORDED = "a live flight cannot seek; only a recording can"
 def failure_title(failure: str) -> str:
     """The cause that ended a flight early, in a few words; `failure` is the full text of `Source.failure`."""
     return INVARIANT_BROKEN if failure.startswith(INVARIANT_BROKEN) else SIMULATION_FAILED
+
+
+class Stepped(NamedTuple):
+    """What a step did: the number of its events, and the last of them; the event of a kind counts alone."""
+
+    events: int
+    event: Event | None
 
 
 class Source(Protocol):
@@ -70,6 +77,10 @@ class Source(Protocol):
     @property
     def last_events(self) -> Sequence[Event]:
         """The last events before a failure, oldest first."""
+
+    @property
+    def stepped(self) -> Stepped | None:
+        """What the last step did, while the view stands where it led; None otherwise."""
 
     @property
     def stopped(self) -> bool:

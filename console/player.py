@@ -17,7 +17,7 @@ from cluster.events import EVENT_KINDS, Event
 from cluster.spec import ScenarioSpec
 from cluster.view import ClusterView
 from cluster.view.state import LogEntry
-from console.flight import READ_ONLY
+from console.flight import READ_ONLY, Stepped
 from console.flight_clock import ENDED, LIVE, PAUSED, FlightClock
 from console.presenters.formatting import clock
 from console.presenters.producers.limits import configs_of
@@ -77,6 +77,7 @@ class Player:
         self._reached = 0.0
         self._goal_us: int | None = None
         self._steps = 0
+        self._has_stepped = False  # the cursor came to its event by a step or a search
         self._search_condition: Callable[[], bool] | None = None
         self._last: Event | None = None
         self._refused_commands = RefusedCommands()
@@ -105,6 +106,13 @@ class Player:
         phase = LIVE if moving else ENDED if playback.at_end else PAUSED
         skips = self._skips_quiet
         return FlightClock(playback.at_us, playback.speed, self._reached, phase, playback.end_us, True, skips)
+
+    @property
+    def stepped(self) -> Stepped | None:
+        """The event that a step or search led to, while the cursor stands just behind it."""
+        event = self.playback.last
+        standing = self._has_stepped and not self.playback.playing and not self.busy
+        return Stepped(1, event) if standing and event is not None else None
 
     @property
     def busy(self) -> bool:
@@ -176,7 +184,7 @@ class Player:
                 return AT_THE_BEGINNING
             if self.playback.speed > 0 and self.playback.at_end:
                 return AT_THE_END
-        self.playback.playing = not paused
+        self.playback.playing, self._has_stepped = not paused, False
         return ""
 
     def step(self, kind: str | None) -> str:
@@ -259,6 +267,7 @@ class Player:
     def _seek_now(self) -> None:
         goal_us, steps = self._goal_us, self._steps
         self._goal_us, self._steps = None, 0
+        self._has_stepped = steps != 0
         if goal_us is not None:
             self.playback.seek_us(goal_us)
         if steps:
@@ -299,7 +308,7 @@ class Player:
                     return
                 playback.step()
                 if holds():
-                    self._search_condition = None
+                    self._search_condition, self._has_stepped = None, True
                     return
 
     def _measure(self) -> None:

@@ -22,10 +22,12 @@ from console.presenters.styled_text import (
     STRONG,
     WARN,
     Line,
+    fit,
     length,
     line,
     wrapped,
 )
+from console.presenters.travel.steps import step_line
 from console.presenters.why.answers import Subject
 from console.presenters.why.questions import QUESTIONS
 from console.widgets.canvas import Canvas
@@ -209,7 +211,9 @@ class FlightScreen(Screen[None]):
         ahead = flight.seekable.landmarks if flight.seekable is not None else ()
         strip = [chrome.flight_strip(flight.view, flight.clock, width, ahead), chrome.strip_scale(flight.clock, width)]
         bars["strip"].paint(strip)
-        bars["ticker"].paint(chrome.ticker(flight.view, width, max(1, bars["ticker"].size.height)))
+        rows, stepped = max(1, bars["ticker"].size.height), source.stepped
+        said = [fit(step_line(stepped), width)] if stepped is not None else []
+        bars["ticker"].paint([*chrome.ticker(flight.view, width, rows)[len(said) :], *said])
         bars["footer"].paint([app.footer(width)])
         self._paint_caption(app.caption)
 

@@ -34,6 +34,7 @@ Listener = Callable[[Event], object]
 class Playback:
     """A cursor in a recording: `view` is the fold of the events up to it, `at_us` its instant.
 
+    `last` is the event before the cursor; None at the beginning, and where a jump ended at a keyframe.
     `listeners` get every event that is played (`tick`, `step` forwards). A jump sends them nothing, replaces `view` and
     counts in `jumps`. `end_us` and `events` are the whole recording's. Every method that reads may raise DamagedError
     (with `salvage` the recording ends there).
@@ -53,6 +54,7 @@ class Playback:
         self._keyframes.forget_after(self.events)
         self._landmarks: list[LogEntry] | None = None
         self.view, self.at_us = ClusterView(), 0
+        self.last: Event | None = None
         self._origin: Position | None = None
         self._ahead = self._read(None)
         self._peeked: Event | None = next(self._ahead, None)
@@ -121,7 +123,8 @@ class Playback:
         """Jump to just after an event (0: before the first); the cursor's instant is the event's."""
         seq = min(max(seq, 0), self.events)
         with _no_collections():
-            self._jump(self._keyframes.before_seq(seq), back=seq < self.seq)
+            # one event before it is folded at least, so that `last` is known
+            self._jump(self._keyframes.before_seq(seq - 1), back=seq < self.seq)
             self._fold(seq=seq)
         self.at_us = self.view.at_us
 
@@ -195,6 +198,7 @@ class Playback:
         try:
             while event is not None and event.seq <= seq and event.at_us <= at_us:
                 fold(view, event)
+                self.last = event
                 self._peeked = event = next(ahead, None)
         except MISFITS as error:
             assert event is not None
@@ -226,7 +230,7 @@ class Playback:
     def _start_at(self, keyframe: Position | None) -> None:
         while keyframe is not None and not self._begin_behind(keyframe):
             keyframe = self._keyframes.before_seq(keyframe.seq)  # unusable: try the one before it
-        self._origin = keyframe
+        self._origin, self.last = keyframe, None
         if keyframe is None:
             self.view = ClusterView()
             self._ahead = self._read(None)

@@ -6,6 +6,7 @@ from functools import lru_cache
 from cluster.commands import Command, Names, text_of
 from cluster.events import Event
 from cluster.view import ClusterView, fold
+from console.flight import Stepped
 from console.flight_clock import FlightClock
 from console.presenters.producers.limits import ProducerConfigs
 from console.refused_commands import RefusedCommands
@@ -43,6 +44,7 @@ class StillFlight:
         self.clock = FlightClock(synthetic.us(seconds), speed, speed, phase, synthetic.us(300))
         self.recording = ""
         self.stopped = True
+        self.stepped: Stepped | None = None
         self.failure = failure
         self.notice = self.input_error = ""
         self.last_events: Sequence[Event] = ()

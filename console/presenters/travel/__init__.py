@@ -1,0 +1,1 @@
+"""What the frame says of a flight that is stepped through, or whose past is shown."""

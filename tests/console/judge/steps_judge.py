@@ -1,0 +1,49 @@
+"""Judges the line that a step shows: it says nothing that the event of that number in the event log does not hold."""
+
+import re
+from collections.abc import Mapping
+
+STEP = re.compile(r" ▸ (?:([\d,]+) events, the last: )?event ([\d,]+): (\w+)((?: \S+)*)")
+NO_EVENT = " ▸ one turn, without an event"
+NAMED = re.compile(r"(?:broker|leader broker|generation|epoch|offset|from offset|position)[ -](-?\d+)|(\d+) records")
+
+
+def step_faults(shown: str, raw: Mapping[int, Mapping[str, object]], seq: int, events: int | None = None) -> list[str]:
+    """What is false in a line, with the journal's lines by number, for a view that stands behind event `seq`.
+
+    `events`: the number of events of the step, where the line must say it.
+    """
+    if shown.rstrip() == NO_EVENT:
+        return [] if events == 0 else [f"there were events: {shown}"]
+    shown, is_cut = shown.rstrip().removesuffix("…"), shown.rstrip().endswith("…")
+    shown = shown.rpartition(" ")[0] if is_cut else shown  # half a word says nothing
+    match = STEP.fullmatch(shown)
+    if match is None:
+        return [f"not a sentence of the grammar: {shown!r}"]
+    several, number, kind, words = match.groups()
+    faults = [] if int(number.replace(",", "")) == seq else [f"the view stands behind event {seq}: {shown}"]
+    if events is not None and int((several or "1").replace(",", "")) != events:
+        faults.append(f"the step had {events} events: {shown}")
+    event = raw[seq]
+    if kind != "".join(word.capitalize() for word in str(event["kind"]).split("_")):
+        faults.append(f"event {seq} is {event['kind']}: {shown}")
+    return [*faults, *_foreign(words.strip(), event), *([] if is_cut else _missing(words, event))]
+
+
+def _foreign(words: str, event: Mapping[str, object]) -> list[str]:
+    """Words that stand for no value of the event."""
+    rest = f" {words} "
+    texts = [value for value in event.values() if isinstance(value, str) and value]
+    for text in sorted(texts, key=len, reverse=True):
+        rest = rest.replace(f" {text} ", "  ", 1)
+    for match in NAMED.finditer(rest):
+        if any(value == int(match[1] or match[2]) for value in event.values()):
+            rest = rest.replace(match[0], " ", 1)
+    return [f"not in the event: {word}" for word in rest.split()]
+
+
+def _missing(words: str, event: Mapping[str, object]) -> list[str]:
+    """Names and outcomes of the event that are not said."""
+    fields = ("member" if event.get("member") else "group", "partition", "error")
+    wanted = [event.get(field) for field in fields]
+    return [f"not said: {value}" for value in wanted if value and f" {value}" not in words]
