@@ -35,9 +35,14 @@ def event_words(event: Event) -> tuple[str, str]:
     numbers = {field: value for field, value in said.items() if type(value) is int and value >= 0}
     actor = next((texts[field] for field in ACTORS if field in texts), "")
     words = [actor, *(texts[field] for field in OBJECTS if field in texts)]
-    words += [label.format(numbers[field]) for field, label in LABELS.items() if field in numbers]
+    words += [_labelled(label, numbers[field]) for field, label in LABELS.items() if field in numbers]
     words += [texts[field] for field in OUTCOMES if field in texts]
     return type(event).__name__, " ".join(word for word in words if word)
+
+
+def _labelled(label: str, number: int) -> str:
+    """`offset 4`, `12 records`, `1 record`."""
+    return label.format(number) if number != 1 else label.format(number).removesuffix("s")
 
 
 def step_line(stepped: Stepped) -> Line:

@@ -5,7 +5,9 @@ from collections.abc import Mapping
 
 STEP = re.compile(r" ▸ (?:([\d,]+) events, the last: )?event ([\d,]+): (\w+)((?: \S+)*)")
 NO_EVENT = " ▸ one turn, without an event"
-NAMED = re.compile(r"(?:broker|leader broker|generation|epoch|offset|from offset|position)[ -](-?\d+)|(\d+) records")
+NAMED = re.compile(
+    r"(?:broker|leader broker|generation|epoch|offset|from offset|position)[ -](-?\d+)|(1) record(?!s)|(\d+) records"
+)
 
 
 def step_faults(shown: str, raw: Mapping[int, Mapping[str, object]], seq: int, events: int | None = None) -> list[str]:
@@ -37,7 +39,7 @@ def _foreign(words: str, event: Mapping[str, object]) -> list[str]:
     for text in sorted(texts, key=len, reverse=True):
         rest = rest.replace(f" {text} ", "  ", 1)
     for match in NAMED.finditer(rest):
-        if any(value == int(match[1] or match[2]) for value in event.values()):
+        if any(value == int(match[1] or match[2] or match[3]) for value in event.values()):
             rest = rest.replace(match[0], " ", 1)
     return [f"not in the event: {word}" for word in rest.split()]
 
