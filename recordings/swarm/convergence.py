@@ -26,6 +26,7 @@ from cluster.commands import (
 from cluster.spec import GroupSpec, ProducerSpec, ScenarioSpec, TopicSpec
 from recordings.swarm.consumer_protocol import topics_read
 from recordings.swarm.faults import POLICY, migrating, renamed
+from recordings.swarm.migrating import unless_left_behind
 from recordings.swarm.pace import reads_too_slowly, writes_too_slowly
 from recordings.swarm.parts import (
     commands_of,
@@ -123,7 +124,8 @@ def _group(spec: ScenarioSpec, group: GroupSpec) -> Iterator[str]:
     if not settles(spec, group):
         return
     empty = f'{where}.state in ["Empty", "Dead"] && {where}.members == 0'
-    yield empty if group.assign else f'{where}.state == "Stable" && {where}.members == {group.members}'
+    stable = f'{where}.state == "Stable" && {where}.members == {group.members}'
+    yield empty if group.assign else unless_left_behind(spec, group, stable)
     restless = is_restless(spec, group)
     hangs = is_transactional(spec, group) and (_may_crash_away(spec) or may_be_cut(spec, group))
     hangs = hangs or (group.application.commit == "transaction" and _may_crash_away(spec))  # its own commits
@@ -136,10 +138,10 @@ def _group(spec: ScenarioSpec, group: GroupSpec) -> Iterator[str]:
     # assign() names no added partitions, and a Deployment's new pods are named by none
     unread = bool(group.assign) and (bool(commands_of(spec, AddPartitions)) or group.name in renamed(spec))
     if commits_all(spec, group) and not unread:
-        yield f"{counts}.unread == 0"
+        yield unless_left_behind(spec, group, f"{counts}.unread == 0")
         behind_markers = group.application.commit == "auto" or not is_transactional(spec, group)
         if behind_markers and repeats_commits(spec, group, undisturbed=not spec.steps):
-            yield f"{where}.lag == 0"
+            yield unless_left_behind(spec, group, f"{where}.lag == 0")
 
 
 def is_steady(spec: ScenarioSpec, group: GroupSpec, member: str) -> str:
@@ -174,12 +176,18 @@ def _ids_expire_while_joining(spec: ScenarioSpec, group: GroupSpec) -> bool:
     """Whether its applications' transactional ids may expire between initTransactions and the first commit.
 
     That is fatal (INVALID_PRODUCER_ID_MAPPING). When it hits all members at once, they rejoin an Empty group and wait
-    at its initial barrier, one delay per newcomer, until the new ids have expired as well: for ever.
+    at its initial barrier, one delay per newcomer, until the new ids have expired as well: for ever. In the new
+    protocol they wait for the share of a member whose leave was refused (buggify), until its session ends: `close()`
+    does not repeat it (`ConsumerHeartbeatRequestManager`).
     """
     if group.application.commit != "transaction":
         return False
     brokers, members = spec.broker_config(spec.brokers[0]), group.consumer_config(group.instances()[0])
     delay_ms = number(brokers, "group.initial.rebalance.delay.ms")
+    if spec.buggify and (group.speaks_new_protocol or group.name in migrating(spec)):
+        session_ms = number(brokers, "group.consumer.session.timeout.ms")
+        if session_ms >= number(brokers, "transactional.id.expiration.ms"):
+            return True
     barrier_ms = min(delay_ms * group.members, max(delay_ms, number(members, "max.poll.interval.ms")))
     working_ms = number(members, "max.poll.records") * group.application.per_record_us // 1_000
     return barrier_ms + working_ms + REQUESTS_MS >= number(brokers, "transactional.id.expiration.ms")

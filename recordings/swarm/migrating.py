@@ -11,11 +11,11 @@ from typing import Final
 
 import msgspec
 
-from cluster.commands import RollingRestart, Set
+from cluster.commands import RollingRestart, Set, targets_of
 from cluster.config import Value
 from cluster.spec import GroupSpec, ScenarioSpec, StepSpec
 from recordings.swarm.consumer_protocol import ASSIGNORS, quick_sessions
-from recordings.swarm.faults import FAULTS_BEGIN_US, POLICY, SECOND_US, step
+from recordings.swarm.faults import FAULTS_BEGIN_US, POLICY, SECOND_US, migrating, step
 
 POLICIES: Final = ("bidirectional", "bidirectional", "bidirectional", "upgrade", "downgrade", "disabled")
 AND_BACK: Final = 0.7  # share of groups that return to their first protocol
@@ -68,3 +68,30 @@ def _migration(group: GroupSpec, stream: Random) -> list[StepSpec]:
         texts = [f"set {name} {key}" for key in (f"group.protocol {protocol}", *deploys[protocol])]
         steps += [step(at_us, text) for text in (*texts, f"rolling restart {name} every {every_ms}ms down {down_ms}ms")]
     return steps
+
+
+# --- what a migration may leave ---------------------------------------------------------------------------------------
+
+
+def unless_left_behind(spec: ScenarioSpec, group: GroupSpec, claim: str) -> str:
+    """The claim, or that a former process of a member has left such a member behind, where faults allow that.
+
+    A coordinator arms the timers of a classic member in a consumer group once the records of its JoinGroup are
+    committed. If their append times out, it arms none, and the records stay: a process that ends before it has joined
+    again leaves a member without a session, which holds its share until the coordinator loads the group anew
+    (`GroupMetadataManager.classicGroupJoinToConsumerGroup`, `onLoaded`; `CoordinatorRuntime`'s OperationTimeout).
+    Only a group that migrates has classic members beside the new protocol. Only a fault of a broker delays an append.
+    """
+    brokers = {broker.name for broker in spec.brokers}
+    delayed = any(brokers & {*targets_of(step.command)} for step in spec.steps)
+    if not (delayed and group.name in migrating(spec)):
+        return claim
+    where = f'groups["{group.name}"]'
+    left = " || ".join(_outnumbers(where, name) for name in group.instances())
+    return f'({claim}) || ({where}.protocol == "consumer" && ({left}))'
+
+
+def _outnumbers(where: str, name: str) -> str:
+    """Whether more classic members have the name than its running process, which speaks either protocol."""
+    own = f'(members["{name}"].state == "STABLE" ? 0 : 1)'
+    return f'{where}.classic_members.filter(each, each == "{name}").size() > {own}'
