@@ -77,11 +77,13 @@ USAGES: dict[str, tuple[str, str]] = {
     "step": ("step [EVENT-KIND]", "one turn, or up to the next event of a kind"),
     "until": ("until EXPRESSION", "run until it holds: until groups.billing.state == 'Stable'"),
     "record": ("record PATH", "record this flight, from its beginning"),
-    "go": ("go PLACE | TIME", "a group, a member; in a recording 12m30s, 1:20.5, -10s"),
+    "go": ("go PLACE | TIME", "a group, a member, partition orders-1; in a recording 12m30s, 1:20.5, -10s"),
     "why": ("why [SUBJECT]", "why it stands still, and until when; without a name: the selection"),
 }
 """Syntax and effect of the console's own commands; `usages` adds the screens to `go`."""
 FLAT_OUT = "flat out"
+PARTITION = "partition "
+"""The beginning of a partition's place."""
 FORMER_PLACES = {"hangar": "library"}
 """Places that playback scripts of earlier releases name."""
 
@@ -148,9 +150,14 @@ def _kind(rest: str, column: int) -> str | None:
     return rest or None
 
 
+def partition_place(partition: str) -> str:
+    """The place of a partition; a group may have the partition's name."""
+    return f"{PARTITION}{partition}"
+
+
 def known_places(names: Names, places: Sequence[str]) -> tuple[str, ...]:
-    """Every place that `go` can show: screens, groups, members."""
-    return (*places, *names.groups, *names.members())
+    """Every place that `go` can show: screens, groups, members, partitions."""
+    return (*places, *names.groups, *names.members(), *map(partition_place, names.partitions()))
 
 
 def _destination(rest: str, column: int, known: Sequence[str]) -> Go | Instant:
@@ -183,7 +190,7 @@ def completions(text: str, names: Names, places: Sequence[str] = ()) -> list[str
         return [*own, *(other for other in complete(text, names) if other not in own)]
     candidates = {"speed": ("0.1", "0.5", "1", "2", "5", "20", "100", FLAT_OUT), "step": tuple(EVENT_KINDS)}
     if word == "go":
-        return [place for place in known_places(names, places) if place.startswith(rest) and place != rest]
+        return _places_after(rest, names, places)
     if word == "why":
         return [name for name in subjects(names) if name.startswith(rest) and name != rest]
     if word == "set":
@@ -193,6 +200,14 @@ def completions(text: str, names: Names, places: Sequence[str] = ()) -> list[str
     if word in candidates:
         return [name for name in candidates[word] if name.startswith(rest) and name != rest]
     return complete(text, names) if word not in USAGES or word in {"pause", "resume"} else []
+
+
+def _places_after(rest: str, names: Names, places: Sequence[str]) -> list[str]:
+    """The words that may follow `go`: the last word of each place, as a completion replaces one word."""
+    if rest.startswith(PARTITION):
+        return [name for name in names.partitions() if name.startswith(rest[len(PARTITION) :]) and name not in rest]
+    words = (*places, *names.groups, *names.members(), PARTITION.strip())
+    return [word for word in words if word.startswith(rest) and word != rest]
 
 
 def _configuration_keys(rest: str, names: Names) -> list[str] | None:

@@ -17,7 +17,7 @@ PAUSE_MS = 60_000
 
 
 class CommandTarget(NamedTuple):
-    """The selected target: its kind (`group`, `member`, `broker`, `producer`, `topic`) and its name."""
+    """The selected target: its kind (`group`, `member`, `broker`, `producer`, `topic`, `partition`), its name."""
 
     kind: str
     name: str
@@ -39,6 +39,7 @@ def fault_menu_entries(view: ClusterView, names: Names, target: CommandTarget) -
         "broker": _broker,
         "producer": _producer,
         "topic": _topic,
+        "partition": _partition,
     }[target.kind](view, target.name)
     return [fault if fault.reason else fault._replace(reason=_refused(fault.text, names)) for fault in entries]
 
@@ -219,6 +220,23 @@ def _topic(view: ClusterView, name: str) -> list[MenuEntry]:
         MenuEntry(f"abort hanging transaction {held or first}", "abort the oldest open transaction", stable),
         MenuEntry(f"delete records {first} before {_end(view, first)}", "deletes all older records"),
         *_from_catalogue("topic", name, ""),
+    ]
+
+
+def _partition(view: ClusterView, name: str) -> list[MenuEntry]:
+    one = view.partitions[name]
+    held = any(other is one for other in held_back(view))
+    led = "" if one.leader >= 0 else "the partition has no leader"
+    return [
+        MenuEntry(f"kill broker-{max(1, one.leader)}", "kill the leader's broker: the controller elects another", led),
+        MenuEntry(f"elect preferred {name}", "elect the first replica again"),
+        MenuEntry(f"elect unclean {name}", "elect a replica out of sync: records may be lost"),
+        MenuEntry(
+            f"abort hanging transaction {name}",
+            "abort the oldest open transaction",
+            "" if held else "no transaction holds readers back",
+        ),
+        MenuEntry(f"delete records {name} before {_end(view, name)}", "deletes all older records"),
     ]
 
 

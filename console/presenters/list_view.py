@@ -49,6 +49,11 @@ class Listing:
         """The `row_height` lines of one row."""
         raise NotImplementedError
 
+    def object_at(self, key: str, x: int) -> str:
+        """What a click on a cell of a row opens, in place of the row; empty for the row itself."""
+        del key, x
+        return ""
+
     def key_at(self, at_us: int) -> str:
         """The key of the newest row at or before an instant; empty without one, or where rows have no instant."""
         del at_us

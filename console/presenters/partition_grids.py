@@ -98,6 +98,13 @@ class Grid(Listing):
         cells = merged(self.cells(names))
         return (fit(line("  ", *fit((label,), self.label), *cells, *self.suffix(topic, first)), self.width),)
 
+    def object_at(self, key: str, x: int) -> str:
+        """The partition of the cell under the mouse."""
+        topic, _, number = key.partition(CONTINUED)
+        place, first = (x - self.label - 2) // self.cell, int(number or 0)
+        names = self.view.partitions_by_topic.get(topic, [])[first : first + self.across]
+        return names[place] if 0 <= place < len(names) else ""
+
     def cells(self, names: Sequence[str]) -> Iterable[Span]:
         """The spans of successive partitions of a topic, each `self.cell` wide altogether."""
         raise NotImplementedError
@@ -258,6 +265,18 @@ def topic_health(view: ClusterView, topic: str, up: set[int]) -> Line:
     if under:
         return line((f"▲ {under} under-replicated", WARN))
     return line(("● all in sync", MUTED))
+
+
+def worst_partition(view: ClusterView, topic: str) -> str:
+    """The topic's partition without a live leader, with most replicas out of sync, or with the largest lag."""
+    up, groups = up_brokers(view), [view.groups[name] for name in view.topic_readers.get(topic, ())]
+
+    def sickness(name: str) -> tuple[bool, int, int]:
+        one = view.partitions[name]
+        lag = max((lag_of(view, group, one) for group in groups), default=0)
+        return one.leader not in up, len(one.replicas) - len(one.isr), lag
+
+    return max(view.partitions_by_topic[topic], key=sickness)
 
 
 def _has_offline_partition(view: ClusterView, topic: str) -> bool:

@@ -226,7 +226,13 @@ def holder(view: ClusterView, partition: PartitionView, now_us: int) -> tuple[in
     assert known is not None
     producer_id = known.index.holds_back()
     if producer_id is None or known.index.open[producer_id] > partition.last_stable_offset:
-        return NEVER, _undecided(view, known)
+        first_of = known.index.undecided
+        return NEVER, undecided_transaction(view, known, min(first_of, key=lambda offset: first_of[offset]))
+    return open_transaction(view, partition, producer_id, now_us)
+
+
+def open_transaction(view: ClusterView, partition: PartitionView, producer_id: int, now_us: int) -> tuple[int, Line]:
+    """The start of a producer id's open transaction, and its transactional id and state; NEVER if it hangs."""
     one = transaction_of(view, producer_id)
     if is_hanging(one, partition.partition) or one is None:
         return NEVER, line(("hanging: ", ERROR), (hanging_words(one, producer_id), PLAIN))
@@ -251,10 +257,8 @@ def is_stuck(view: ClusterView, partition: PartitionView, now_us: int) -> bool:
     return one.state == ONGOING and 2 * left_of_timeout_us(one, now_us) <= 1_000 * one.timeout_ms
 
 
-def _undecided(view: ClusterView, known: PartitionTransactions) -> Line:
+def undecided_transaction(view: ClusterView, known: PartitionTransactions, marker: int) -> Line:
     """A transaction with a marker: readers pass it only after the high watermark does."""
-    first_of = known.index.undecided
-    marker = min(first_of, key=lambda offset: first_of[offset])
     ended = known.ended[marker]
     one = transaction_of(view, ended.producer_id)
     name = one.transactional_id if one is not None else f"producer id {ended.producer_id}"

@@ -4,6 +4,7 @@ from console.screens.flight_screen import FlightScreen
 from console.screens.group import GroupScreen
 from console.screens.library import LibraryScreen
 from console.screens.overview import OverviewScreen
+from console.screens.partition import PartitionScreen
 from console.screens.raster import RasterScreen
 from console.screens.transactions import TransactionsScreen
 
@@ -13,9 +14,10 @@ SCREENS: tuple[type[FlightScreen], ...] = (
     LibraryScreen,
     TransactionsScreen,
     RasterScreen,
+    PartitionScreen,
 )
 """Every screen that `go` reaches. The first is the bottom of the stack. If two have a place of the same name, `go`
 opens the first: a group may be named like a screen."""
 
 PLACES = tuple(screen.place for screen in SCREENS if screen.place)
-"""The places of screens; `go` also takes groups and members, which are places of the group screen."""
+"""The places of screens; `go` also takes groups, members and partitions."""

@@ -9,6 +9,7 @@ from textual.screen import Screen
 from textual.widget import Widget
 
 from console.app_interface import AppInterface
+from console.command_line import partition_place
 from console.flight import Flight
 from console.presenters import chrome
 from console.presenters.exceptions.headline import Headline, headline
@@ -169,8 +170,11 @@ class FlightScreen(Screen[None]):
         self.call_after_refresh(self.paint)
 
     def on_panel_opened(self, message: Panel.Opened) -> None:
-        """Pass the opened row to the subclass."""
-        self.opened(message.panel.id or "", message.key)
+        """Show the partition of an opened cell; pass an opened row to the subclass."""
+        if message.in_cell:
+            self.console_app.go(partition_place(message.key))
+        else:
+            self.opened(message.panel.id or "", message.key)
 
     def on_descendant_focus(self) -> None:
         """Paint again for the new focus: heights and footer depend on it."""

@@ -4,6 +4,7 @@ from typing import Self
 
 from cluster.view.state import GroupView
 from console.app_interface import AppInterface
+from console.command_line import partition_place
 from console.flight import Flight
 from console.presenters.awaited_members import members_of
 from console.presenters.consumer_groups.members_table import ReconciliationListing
@@ -11,7 +12,7 @@ from console.presenters.event_log import EventLogListing
 from console.presenters.fault_menu import CommandTarget
 from console.presenters.list_view import Listing
 from console.presenters.members import MembersListing
-from console.presenters.partition_grids import OwnershipListing
+from console.presenters.partition_grids import OwnershipListing, worst_partition
 from console.presenters.rebalance_phase import PhaseListing
 from console.presenters.rebalances import NOW, RebalancesListing
 from console.screens.flight_screen import WIDEST, FlightScreen, ListFactory
@@ -103,11 +104,13 @@ class GroupScreen(FlightScreen):
         return CommandTarget("group", self.group)
 
     def opened(self, panel: str, key: str) -> None:
-        """Open the details of a finished rebalance, the fault menu of a member, or show the awaited member."""
+        """Open a finished rebalance, a topic's worst partition or a member's fault menu; or show the awaited member."""
         if panel == "rebalances" and key == NOW:
             self.notify("the details open when the rebalance is over; panel 1 shows its phase", timeout=3)
         elif panel == "rebalances":
             self.app.push_screen(RebalanceDetailsScreen(self.group, key))
+        elif panel == "ownership" and self.console_app.flight.view.partitions_by_topic.get(key):
+            self.console_app.go(partition_place(worst_partition(self.console_app.flight.view, key)))
         elif panel == "phase":
             self.board.panels["members"].selected = key
             self.board.panels["members"].focus()

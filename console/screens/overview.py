@@ -1,13 +1,14 @@
 """The overview: the state of the whole cluster, the first screen of a flight."""
 
 from cluster.commands import undo_of
+from console.command_line import partition_place
 from console.flight import Flight
 from console.presenters.active_faults import ActiveFaultsListing
 from console.presenters.event_log import EventLogListing
 from console.presenters.fault_menu import CommandTarget
 from console.presenters.list_view import Listing
 from console.presenters.overview import BrokersListing, GroupsListing
-from console.presenters.partition_grids import TopicsListing
+from console.presenters.partition_grids import TopicsListing, worst_partition
 from console.presenters.producers.table import ProducersListing
 from console.screens.flight_screen import WIDE, WIDEST, FlightScreen, ListFactory
 from console.widgets.panel import Panel
@@ -74,11 +75,14 @@ class OverviewScreen(FlightScreen):
         return CommandTarget(KINDS[panel.id], panel.selected)
 
     def opened(self, panel: str, key: str) -> None:
-        """Open a group's screen, the command that undoes a fault, or the fault menu of another row."""
+        """Open a group, a topic's worst partition, or the fault menu or undo command of another row."""
+        view = self.console_app.flight.view
         if panel == "groups":
             self.console_app.go(key)
+        elif panel == "topics" and view.partitions_by_topic.get(key):
+            self.console_app.go(partition_place(worst_partition(view, key)))
         elif panel == "faults":
-            fault = self.console_app.flight.view.faults.get(int(key))
+            fault = view.faults.get(int(key))
             undo = undo_of(fault.kind, fault.targets) if fault is not None else ""
             if undo:
                 self.console_app.open_line(":", undo)

@@ -40,11 +40,11 @@ class Panel(Canvas, can_focus=True):
     ]
 
     class Opened(Message):
-        """A row is to be opened."""
+        """A row is to be opened, or the object in one of its cells."""
 
-        def __init__(self, panel: "Panel", key: str) -> None:
+        def __init__(self, panel: "Panel", key: str, *, in_cell: bool = False) -> None:
             super().__init__()
-            self.panel, self.key = panel, key
+            self.panel, self.key, self.in_cell = panel, key, in_cell
 
     def __init__(self, number: int, name: str) -> None:
         super().__init__(id=name)
@@ -185,6 +185,14 @@ class Panel(Canvas, can_focus=True):
         if key:
             self.post_message(self.Opened(self, key))
 
+    def _open_at(self, key: str, x: int) -> None:
+        """Open the object in a cell of a row, or the row."""
+        opened = self._listing.object_at(key, x) if self._listing is not None else ""
+        if opened:
+            self.post_message(self.Opened(self, opened, in_cell=True))
+        else:
+            self.action_open()
+
     def reveal(self, at_us: int) -> bool:
         """Scroll to the newest row at or before an instant; False if there is none, or no room for it."""
         key = self._listing.key_at(at_us) if self._listing is not None else ""
@@ -216,7 +224,7 @@ class Panel(Canvas, can_focus=True):
         if key:
             self._select(key)
             if event.chain == 2:
-                self.action_open()
+                self._open_at(self._keys[place], event.x)
 
     def on_mouse_scroll_down(self) -> None:
         """Scroll without selecting."""

@@ -25,7 +25,7 @@ from tests.support.console.terminal_process import Process
 
 FRAMES = 120
 PROMISED_PARTITIONS, PROMISED_MS = 2_000, 16
-PLACES = ("overview", "workers", "transactions", "raster")
+PLACES = ("overview", "workers", "transactions", "raster", "partition topic-3-7")
 TERMINAL = Console(width=200, height=60, force_terminal=True, color_system="truecolor")
 
 

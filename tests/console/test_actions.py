@@ -13,8 +13,10 @@ from console.presenters.fault_menu import CommandTarget, MenuEntry
 from console.presenters.help import FaultMenuListing, help_lines
 from console.presenters.styled_text import plain
 from console.screens.catalogue import PLACES, SCREENS
+from console.screens.group import GroupScreen
 from console.screens.overlays import FaultMenu, HelpScreen
 from console.screens.palette import ConsoleProvider
+from console.screens.partition import PartitionScreen
 from console.widgets.panel import Panel
 from tests.support.console.pilot import Seat, sit
 from tests.support.console.stopped_clock import NAMES
@@ -102,7 +104,8 @@ def test_every_screen_of_the_table_has_a_place_and_what_derives_from_it() -> Non
 def test_every_screen_of_the_table_opens_by_its_place_and_by_its_key() -> None:
     async def script(seat: Seat) -> None:
         for screen in SCREENS:
-            for opens in (f"go {screen.place}" if screen.place else "go billing-1", screen.key):
+            named = screen.place or {GroupScreen: "billing-1", PartitionScreen: "partition orders-1"}[screen]
+            for opens in (f"go {named}", screen.key):
                 if opens:
                     seat.app.go("overview")
                     await (seat.press(opens) if opens == screen.key else seat.settle())

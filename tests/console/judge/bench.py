@@ -18,6 +18,12 @@ from console.presenters.exceptions import headline
 from console.presenters.members import MembersListing
 from console.presenters.overview import BrokersListing, GroupsListing
 from console.presenters.partition_grids import OwnershipListing, TopicsListing
+from console.presenters.partitions.tables import (
+    LogListing,
+    OpenTransactionsListing,
+    ReadersListing,
+    ReplicasListing,
+)
 from console.presenters.producers.limits import configs_of
 from console.presenters.producers.table import ProducersListing
 from console.presenters.raster import comparison
@@ -47,6 +53,7 @@ from tests.console.judge.headline_judge import HeadlineJudge
 from tests.console.judge.members_judge import MembersJudge
 from tests.console.judge.overview_judge import OverviewJudge
 from tests.console.judge.ownership_judge import OwnershipJudge
+from tests.console.judge.partition_judge import PartitionJudge
 from tests.console.judge.phase_judge import PhaseJudge
 from tests.console.judge.producer_books import declared_configs
 from tests.console.judge.raster_judge import RasterJudge, cells_after, judge_difference, names_of, text_after
@@ -132,6 +139,7 @@ def judge(view: ClusterView, books: Books, now_us: int, spec: ScenarioSpec, widt
     _overview(view, books, now_us, spec, width, verdict)
     _transactions(view, books, now_us, width, verdict)
     judge_answers(view, books, now_us, spec, verdict)
+    judge_partitions(view, books, now_us, width, verdict)
     for name in books.groups:
         _group(view, books, name, now_us, spec, width, verdict)
     for one, other in pairwise(books.groups):
@@ -217,6 +225,28 @@ def _transactions(view: ClusterView, books: Books, now_us: int, width: int, verd
         judge_entry(books, instant(text[1:13]), text[17:].strip(), "transactions, events", verdict)
     if not listing.row_keys():
         judge_.nothing_befell(plain(listing.vacant))
+
+
+def judge_partitions(view: ClusterView, books: Books, now_us: int, width: int, verdict: Verdict) -> None:
+    """Judge the place of some partitions, those with transactions first, others at each instant in turn."""
+    internal = {topic.topic for topic in view.topics.values() if topic.internal}
+    known = view.partitions
+    names = sorted(known, key=lambda name: (known[name].transactions is None, known[name].topic in internal))
+    turn = now_us // 100_000 % max(1, len(names))
+    for name in dict.fromkeys([*names[:2], *names[turn : turn + 2]]):
+        one = view.partitions[name]
+        judge_ = PartitionJudge(books, name, now_us, verdict)
+        log, readers = LogListing(view, one, now_us, width), ReadersListing(view, one, now_us, width)
+        judge_.log([plain(log.rows(key)[0]).strip() for key in log.row_keys()])
+        judge_.listed(list(readers.row_keys()), plain(readers.vacant))
+        for key in readers.row_keys():
+            judge_.reader(key, plain(readers.header()), plain(readers.rows(key)[0]))
+        spans = OpenTransactionsListing(view, one, now_us, width)
+        rows = [plain(spans.rows(key)[0]) for key in spans.row_keys()]
+        judge_.transactions(plain(spans.header()), rows, plain(spans.vacant))
+        replicas = ReplicasListing(view, one, width)
+        rows = [plain(replicas.rows(key)[0]) for key in replicas.row_keys()]
+        judge_.replicas(plain(replicas.header()), rows)
 
 
 def _sign(row: Line) -> tuple[str, str]:

@@ -26,14 +26,19 @@ class BrokerBook(msgspec.Struct):
 
 
 class PartitionBook(msgspec.Struct):
-    """The leader, the in-sync replicas, and the end of the log under the newest leader epoch."""
+    """The leader and its epoch, the in-sync replicas, and the end of the log under the newest leader that took over.
+
+    `led_in`: the epoch in which each broker last took over.
+    """
 
     topic: str
     leader: int = -1
     replicas: tuple[int, ...] = ()
     isr: tuple[int, ...] = ()
+    elected: int = 0
     epoch: int = -1
     taken_by: int = -1
+    led_in: dict[int, int] = {}
     high_watermark: int = 0
     log_start: int = 0
     log_end: int = 0
@@ -120,12 +125,14 @@ class ClusterBooks:
     def _leader_elected(self, event: e.LeaderElected) -> None:
         partition = self.partitions[event.partition]
         partition.leader, partition.replicas, partition.isr = event.leader, event.replicas, event.isr
+        partition.elected = event.leader_epoch
 
     def _isr_changed(self, event: e.IsrChanged) -> None:
         self.partitions[event.partition].isr = event.isr
 
     def _leadership_taken(self, event: e.LeadershipTaken) -> None:
         partition = self.partitions[event.partition]
+        partition.led_in[event.broker] = event.leader_epoch
         if event.leader_epoch >= partition.epoch:
             partition.epoch, partition.taken_by = event.leader_epoch, event.broker
             partition.high_watermark, partition.log_end = event.high_watermark, event.log_end

@@ -8,12 +8,21 @@ from cluster.events import Event
 from tests.console.judge.bench import SECOND_US, false_claims, flown, named
 from tests.console.judge.false_answers import FALSE_ANSWERS
 from tests.console.judge.false_headlines import FALSE_HEADLINES
+from tests.console.judge.false_partitions import FALSE_PARTITIONS
 from tests.console.judge.false_presenters import FALSE_PRESENTERS, FalsePresenter
 from tests.console.judge.false_producers import FALSE_PRODUCERS
 from tests.console.judge.false_rasters import FALSE_RASTERS
 from tests.console.judge.false_state_presenters import FALSE_STATE_PRESENTERS
 
-ALL = FALSE_PRESENTERS | FALSE_STATE_PRESENTERS | FALSE_HEADLINES | FALSE_RASTERS | FALSE_PRODUCERS | FALSE_ANSWERS
+ALL = (
+    FALSE_PRESENTERS
+    | FALSE_STATE_PRESENTERS
+    | FALSE_HEADLINES
+    | FALSE_RASTERS
+    | FALSE_PRODUCERS
+    | FALSE_ANSWERS
+    | FALSE_PARTITIONS
+)
 
 
 @lru_cache(maxsize=16)

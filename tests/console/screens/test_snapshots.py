@@ -95,6 +95,21 @@ def test_a_transaction_that_is_stuck(place: str, size: tuple[int, int], snap_com
     assert snap_compare(FlightdeckApp(source=source), terminal_size=size, run_before=looking(place))
 
 
+@pytest.mark.parametrize("size", SIZES[:2], ids=lambda size: f"{size[0]}x{size[1]}")
+@pytest.mark.parametrize("seconds", [2.9, 20.0, 90.0])
+def test_partition(seconds: float, size: tuple[int, int], snap_compare: Compare) -> None:
+    app = FlightdeckApp(source=StillFlight(seconds))
+    assert snap_compare(app, terminal_size=size, run_before=looking("partition orders-1"))
+
+
+@pytest.mark.parametrize("size", SIZES[:2], ids=lambda size: f"{size[0]}x{size[1]}")
+def test_partition_with_a_transaction_that_is_stuck(size: tuple[int, int], snap_compare: Compare) -> None:
+    source = StillFlight(75.0, events=stuck_flight())
+    source.names, source.producer_configs = load("stuck-last-stable-offset").spec.names(), {}
+    app = FlightdeckApp(source=source)
+    assert snap_compare(app, terminal_size=size, run_before=looking("partition payments-0"))
+
+
 @pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
 def test_producers_that_wait(size: tuple[int, int], snap_compare: Compare) -> None:
     source = StillFlight(24.0, events=tuple(synthetic_producers.events(24.0)))

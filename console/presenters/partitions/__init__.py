@@ -1,0 +1,1 @@
+"""The place of a partition: its log as a ruler, readers, transactions, replicas."""
