@@ -173,7 +173,7 @@ def _destination(rest: str, column: int, known: Sequence[str]) -> Go | Instant:
 
 def subjects(names: Names) -> tuple[str, ...]:
     """Everything that `why` answers on."""
-    return (*names.groups, *names.members(), *names.topics, *names.partitions(), *names.brokers)
+    return (*names.groups, *names.clients(), *names.topics, *names.partitions(), *names.brokers)
 
 
 def _why(rest: str, column: int, known: Sequence[str]) -> Why:

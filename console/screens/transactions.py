@@ -61,10 +61,12 @@ class TransactionsScreen(FlightScreen):
         return None
 
     def why_subject(self) -> Subject | None:
-        """A partition that is held back, or the producer that runs the selected id."""
+        """A partition that is held back, or the selected id."""
         panel, view = self.console_app.focused_panel(), self.console_app.flight.view
         if panel is not None and panel.id == "held" and panel.selected in view.partitions:
             return Subject("partition", panel.selected)
+        if panel is not None and panel.id == "ids" and panel.selected in view.transactions:
+            return Subject("transaction", panel.selected)
         return super().why_subject()
 
     def opened(self, panel: str, key: str) -> None:

@@ -12,7 +12,7 @@ from console.screens.flight_screen import FlightScreen
 from console.screens.overlays import ChosenCommand, Overlay
 from console.widgets.panel import Panel
 
-NOTHING_SELECTED = "select a group, a member, a topic or a broker first"
+NOTHING_SELECTED = "select a row with a name first"
 
 
 class WhyScreen(Overlay):
@@ -23,7 +23,9 @@ class WhyScreen(Overlay):
     def __init__(self, below: FlightScreen, subject: Subject) -> None:
         def listing(width: int) -> WhyListing:
             flight = below.console_app.flight
-            return WhyListing(flight.view, subject, flight.now_us, flight.source.broker_session_us, width)
+            source = flight.source
+            limits = source.broker_session_us, width, source.producer_configs
+            return WhyListing(flight.view, subject, flight.now_us, *limits)
 
         super().__init__(listing)
         self.below = below

@@ -4,8 +4,9 @@ from collections.abc import Callable
 from functools import cached_property
 from typing import NamedTuple
 
-from cluster.view.state import NEVER, LogEntry
+from cluster.view.state import NEVER, LogEntry, ProducerView
 from console.presenters.exceptions.facts import ClusterFacts
+from console.presenters.producers.limits import ProducerLimits, limits_of
 from console.presenters.styled_text import ERROR, MOVING, OK, WARN
 
 GLYPHS = {ERROR: "✖", WARN: "▲", MOVING: "↻", OK: "●"}
@@ -38,6 +39,10 @@ class WhyAnswer(NamedTuple):
 
 class WhyFacts(ClusterFacts):
     """A view at an instant, with its log of events by subject."""
+
+    def limits(self, producer: ProducerView) -> ProducerLimits | None:
+        """The limits in force for a producer, if its configuration is known."""
+        return limits_of(self.view, self.configs, producer)
 
     @cached_property
     def _entries(self) -> dict[str, list[LogEntry]]:

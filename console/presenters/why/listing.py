@@ -3,6 +3,7 @@
 from cluster.view.state import ClusterView
 from console.presenters.formatting import clock
 from console.presenters.list_view import CONTINUED, Listing
+from console.presenters.producers.limits import ProducerConfigs
 from console.presenters.styled_text import ACCENT, EMPTY, FAINT, MUTED, PLAIN, STRONG, Line, fit, line, wrapped
 from console.presenters.why.answers import GLYPHS, Subject, WhyAnswer, WhyFacts
 from console.presenters.why.questions import QUESTIONS, answers
@@ -14,12 +15,20 @@ FACT_INDENT = 17
 class WhyListing(Listing):
     """The answers on one subject. A fact's key is its instant, a command's key its text after `COMMAND`."""
 
-    def __init__(self, view: ClusterView, subject: Subject, now_us: int, session_us: int | None, width: int) -> None:
+    def __init__(
+        self,
+        view: ClusterView,
+        subject: Subject,
+        now_us: int,
+        session_us: int | None,
+        width: int,
+        configs: ProducerConfigs | None = None,
+    ) -> None:
         super().__init__(width)
         self.title = f"why {subject.name}"
         self._rows: dict[str, Line] = {}
         known = subject.kind in QUESTIONS and bool(view.brokers)
-        self.answers = answers(WhyFacts(view, now_us, session_us), subject) if known else []
+        self.answers = answers(WhyFacts(view, now_us, session_us, configs), subject) if known else []
         for place, answer in enumerate(self.answers):
             self._answer(place, answer)
 

@@ -4,7 +4,7 @@ from collections.abc import Callable, Collection
 from typing import NamedTuple
 
 from cluster.view.state import ClusterView
-from console.presenters.why import brokers, groups, members, partitions
+from console.presenters.why import brokers, groups, members, partitions, producers, transactions
 from console.presenters.why.answers import Question, Subject, WhyAnswer, WhyFacts
 
 MOST_ANSWERS = 5
@@ -37,6 +37,14 @@ QUESTIONS: dict[str, Questions] = {
         (brokers.broker_away, brokers.broker_passing, brokers.leads_nothing, brokers.out_of_sync),
         brokers.broker_serves,
     ),
+    "producer": Questions(
+        (producers.process_away, producers.stands_still, producers.partitions_refuse, producers.records_failed),
+        producers.producer_goes_on,
+    ),
+    "transaction": Questions(
+        (transactions.coordinator_not_available, transactions.open_transaction, transactions.requests_refused),
+        transactions.none_open,
+    ),
 }
 
 
@@ -55,5 +63,7 @@ def subject_named(view: ClusterView, name: str) -> Subject | None:
         "partition": view.partitions,
         "topic": view.topics,
         "broker": [f"broker-{number}" for number in view.brokers],
+        "producer": view.producers,
+        "transaction": view.transactions,
     }
     return next((Subject(kind, name) for kind, names in known.items() if name in names), None)

@@ -180,7 +180,8 @@ def judge_answers(view: ClusterView, books: Books, now_us: int, spec: ScenarioSp
     judge_ = WhyJudge(books, now_us, verdict, spec)
     for kind, names in judge_.subjects().items():
         for name in names[:ASKED]:
-            listing = WhyListing(view, Subject(kind, name), now_us, spec.broker_session_us, 400)
+            subject, configs = Subject(kind, name), configs_of(spec)
+            listing = WhyListing(view, subject, now_us, spec.broker_session_us, 400, configs)
             judge_.judge(kind, name, [plain(listing.rows(key)[0]).rstrip() for key in listing.row_keys()])
 
 

@@ -4,7 +4,7 @@ import pytest
 
 from console.presenters import formatting
 from console.presenters.exceptions import facts
-from console.presenters.why import brokers, groups, members, partitions, questions
+from console.presenters.why import brokers, groups, members, partitions, producers, questions, transactions
 from console.presenters.why.answers import WhyFact, WhyFacts
 
 Patch = pytest.MonkeyPatch
@@ -73,7 +73,35 @@ def unread_partitions_are_calm(patch: Patch) -> None:
     patch.setitem(questions.QUESTIONS, "partition", questions.QUESTIONS["partition"]._replace(asked=asked))
 
 
+def a_batch_expires_later(patch: Patch) -> None:
+    """delivery.timeout.ms has three seconds more."""
+    original = formatting.countdown
+    patch.setattr(producers, "countdown", lambda us: original(us + 3_000_000))
+
+
+def failed_records_are_calm(patch: Patch) -> None:
+    """Records that were given up are forgotten."""
+    asked = tuple(one for one in questions.QUESTIONS["producer"].asked if one is not producers.records_failed)
+    patch.setitem(questions.QUESTIONS, "producer", questions.QUESTIONS["producer"]._replace(asked=asked))
+
+
+def a_transaction_is_younger(patch: Patch) -> None:
+    """A transaction is open for a second less."""
+    original = formatting.duration
+    patch.setattr(transactions, "duration", lambda us: original(max(0, us - 1_000_000)))
+
+
+def refused_epochs_are_calm(patch: Patch) -> None:
+    """Requests of a fenced producer were accepted."""
+    asked = tuple(one for one in questions.QUESTIONS["transaction"].asked if one is not transactions.requests_refused)
+    patch.setitem(questions.QUESTIONS, "transaction", questions.QUESTIONS["transaction"]._replace(asked=asked))
+
+
 FALSE_ANSWERS = {
+    a_batch_expires_later: ("below-min-isr", 60),
+    failed_records_are_calm: ("zombie-producer", 60),
+    a_transaction_is_younger: ("stuck-last-stable-offset", 60),
+    refused_epochs_are_calm: ("zombie-producer", 60),
     a_broker_is_fenced_later: ("coordinator-failover", 125),
     an_under_replicated_partition_is_calm: ("coordinator-failover", 125),
     a_broker_out_of_sync_is_calm: ("coordinator-failover", 125),

@@ -36,6 +36,7 @@ class ProducerBook:
         self.state, self.error, self.numbers_batches = "Stopped", "", False
         self.acked = self.failed = self.retries = self.held = 0
         self.waiting_us = -1
+        self.failures: Counter[str] = Counter()
         self.batches: dict[str, list[Batch]] = {}
         self.requests: list[Request] = []
         self.read: dict[str, int] = {}
@@ -102,11 +103,13 @@ class ProducerBook:
                 self._split(event)
             case e.BatchFailed():
                 self.failed += event.records
+                self.failures[event.error] += event.records
                 self.held -= event.freed_bytes
                 self.error = event.error
                 self._fail(event)
             case e.SendRefused():
                 self.failed += event.records
+                self.failures[event.error] += event.records
                 self.error = event.error
 
     def _lives(self, event: e.ProducerStateChanged) -> None:

@@ -12,6 +12,7 @@ from tests.console.judge.grammar import Sentences, Verdict
 from tests.console.judge.group_books import GroupBook
 from tests.console.judge.headline_judge import HeadlineJudge
 from tests.console.judge.member_books import MemberBook
+from tests.console.judge.producer_why_judge import ProducerWhyJudge
 from tests.console.judge.reasons import Reasons
 from tests.console.judge.spoken import DURATION, instant, says
 
@@ -61,12 +62,15 @@ class WhyJudge:
         self.books, self.now_us, self.verdict = books, now_us, verdict
         self.headline = HeadlineJudge(books, now_us, verdict, spec)
         self.cluster = ClusterWhyJudge(books, now_us, verdict, self.headline)
+        producers = ProducerWhyJudge(books, now_us, self.headline, self.cluster)
+        self.others: dict[str, ClusterWhyJudge | ProducerWhyJudge] = dict.fromkeys(KINDS, self.cluster)
+        self.others |= dict.fromkeys(producers.subjects(), producers)
 
     def subjects(self) -> dict[str, list[str]]:
         """What is asked about, by kind; members in an order that changes with time."""
         members = list(self.books.members)
         turn = self.now_us // 100_000 % max(1, len(members))
-        of_cluster = self.cluster.subjects()
+        of_cluster = self.cluster.subjects() | self.others["producer"].subjects()
         return {"group": list(self.books.groups), "member": [*members[turn:], *members[:turn]], **of_cluster}
 
     def judge(self, kind: str, name: str, rows: list[str]) -> None:
@@ -89,8 +93,8 @@ class WhyJudge:
     # --- what has to be said ----------------------------------------------------------------------------------------
 
     def _wanted(self, kind: str, name: str) -> list[str]:
-        if kind in KINDS:
-            return self.cluster.wanted(kind, name)
+        if kind in self.others:
+            return self.others[kind].wanted(kind, name)
         if kind == "group":
             group = self.books.groups[name]
             found = [r"coordinator|no coordinator"] * self._out(group)
@@ -134,8 +138,8 @@ class WhyJudge:
     # --- verdicts ---------------------------------------------------------------------------------------------------
 
     def _verdicts(self, kind: str, name: str) -> Sentences:
-        if kind in KINDS:
-            return self.cluster.verdicts(kind, name)
+        if kind in self.others:
+            return self.others[kind].verdicts(kind, name)
         if kind == "group":
             return self._of_group(self.books.groups[name])
         member = self.books.members[name]
@@ -216,8 +220,8 @@ class WhyJudge:
         self.verdict.claim(not verdict.false, place, f"{text!r} at {at_us}")
 
     def _own_facts(self, kind: str, name: str, at_us: int) -> Sentences:
-        if kind in KINDS:
-            return self.cluster.facts(kind, name, at_us)
+        if kind in self.others:
+            return self.others[kind].facts(kind, name, at_us)
         return self._facts(self.books.groups[name if kind == "group" else self.books.members[name].group], at_us)
 
     def _facts(self, group: GroupBook, at_us: int) -> Sentences:
@@ -258,8 +262,8 @@ class WhyJudge:
     # --- ends and remedies ------------------------------------------------------------------------------------------
 
     def _ends(self, kind: str, name: str) -> Sentences:
-        if kind in KINDS:
-            return self.cluster.ends(kind, name)
+        if kind in self.others:
+            return self.others[kind].ends(kind, name)
         member = self.books.members[name] if kind == "member" else None
         group = self.books.groups[member.group if member is not None else name]
         absent, rebalance = self._absent(group), group.under_way
@@ -296,14 +300,18 @@ class WhyJudge:
             ("no timer ends this: its process does not run", lambda _: member is not None and not member.alive),
         )  # fmt: skip
 
+    def _runs(self, name: str) -> bool:
+        members = self.books.members
+        return members[name].alive if name in members else self.books.cluster.producers[name].state == "Paused"
+
     def _may(self) -> Sentences:
         members, brokers = self.books.members, self.books.cluster.brokers
         return (
             (r"start broker-(\d+)", lambda m: not brokers[int(m[1])].up),
             (r"resume broker-(\d+)", lambda m: brokers[int(m[1])].frozen),
-            (r"start (\S+)", lambda m: not members[m[1]].alive),
+            (r"start (\S+)", lambda m: not self._runs(m[1])),
             (r"restart (\S+)", lambda m: members[m[1]].alive),
-            (r"resume (\S+)", lambda m: members[m[1]].frozen),
+            (r"resume (\S+)", lambda m: members[m[1]].frozen if m[1] in members else self._runs(m[1])),
             (r"abort hanging transaction (\S+)", lambda m: m[1] in self.headline._hanging()),
             (r"scale (\S+) to 1", lambda m: not self.books.groups[m[1]].members),
         )

@@ -99,6 +99,16 @@ def test_brokers_topics_and_partitions_are_explained() -> None:
     sit(script, app=FlightdeckApp(source=StillFlight(20.0)))
 
 
+def test_a_producer_is_explained() -> None:
+    async def script(seat: Seat) -> None:
+        name = next(iter(seat.app.flight.view.producers))
+        await seat.type(f":why {name}")
+        await seat.press("enter")
+        assert f"{name} is Running" in shown(seat)
+
+    sit(script, app=FlightdeckApp(source=StillFlight(20.0)))
+
+
 def test_what_is_not_in_the_cluster_is_refused_on_the_line() -> None:
     async def script(seat: Seat) -> None:
         await seat.type(":why broker-9")
