@@ -286,15 +286,24 @@ class IndependentBill:
         self.groups[line["group"]].reconciles = line["protocol"] == "consumer"
 
     def _group_protocol_converted(self, line: Line, at_us: int) -> None:
+        """An empty group is one of the other protocol from now on: its generations begin anew."""
+        self._converted(line, at_us)
+        self.groups[line["group"]].share.clear()
+
+    def _converted(self, line: Line, at_us: int) -> None:
+        """A rebalance of the former protocol never ends."""
         self._group_protocol_declared(line, at_us)
+        self.groups[line["group"]].open_cause = None
 
     def _classic_group_upgraded(self, line: Line, at_us: int) -> None:
-        self._group_protocol_converted(line | {"protocol": "consumer"}, at_us)
+        self._converted(line | {"protocol": "consumer"}, at_us)
         group = self.groups[line["group"]]
-        group.had = {name: set(holders) for name, holders in group.holders.items()}
+        group.generation, group.alone = line["epoch"], dict.fromkeys(line["members"], False)
+        named = {line["members"][member_id]: names for member_id, names in line["assigned"].items()}
+        group.had = {name: {member} for member, names in named.items() for name in names}
 
     def _consumer_group_downgraded(self, line: Line, at_us: int) -> None:
-        self._group_protocol_converted(line | {"protocol": "classic"}, at_us)
+        self._converted(line | {"protocol": "classic"}, at_us)
 
     def _member_declared(self, line: Line, _: int) -> None:
         self.group_of[line["member"]] = line["group"]
@@ -441,6 +450,8 @@ class IndependentBill:
             group.parts.setdefault(name, _Part())
             self._read(name, at_us)
         self.passages[member].append((at_us, "assigned" if self.held[member] else "idle"))
+        for name in line["partitions"]:
+            (group.assigned_in if group.reconciles else group.moved_in).pop(name, None)
         if group.reconciles:
             self._moved(group, member, line["partitions"])
         elif group.share.get(member) != line["generation"]:
