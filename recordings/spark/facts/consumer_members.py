@@ -57,7 +57,9 @@ def _names(tables: Tables) -> DataFrame:
     loaded = tables["consumer_group_loaded"].select(
         "run_id", "group", sf.explode("members").alias("member_id", "member")
     )
-    return subscribed.unionByName(loaded).distinct()
+    # a static member that comes back has a new id, and need not subscribe anew
+    changed = tables["member_assignment_changed"].select(*MEMBER, "member")
+    return subscribed.unionByName(loaded).unionByName(changed).distinct()
 
 
 def _presence(tables: Tables) -> DataFrame:

@@ -9,7 +9,7 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as sf
 
 from recordings.spark.facts.consumer_members import holdings
-from recordings.spark.facts.group_generations import EMPTY, GROUP, STABLE, rounds
+from recordings.spark.facts.group_generations import EMPTY, GROUP, STABLE, group_changes, rounds
 from recordings.spark.facts.ownership import holding_facts
 from recordings.spark.report_model import CONSUMER, CONVERTED
 from recordings.spark.tables import Tables
@@ -23,9 +23,11 @@ def partitions_given(tables: Tables) -> DataFrame:
     `reconciled`: the group was one of the consumer protocol then.
     """
     once = Window.partitionBy(*GROUP, "member").orderBy("seq")
+    assigned = tables["partitions_assigned"].select(*GROUP, "seq", "member", "generation", "partitions")
+    if not tables["static_member_replaced"].isEmpty():  # else planning would take longer than the result is worth
+        assigned = assigned.unionByName(_inherited(tables), allowMissingColumns=True)
     taken = (
-        tables["partitions_assigned"]
-        .withColumn("last", sf.lag("generation").over(once))
+        assigned.withColumn("last", sf.lag("generation").over(once))
         .withColumn("renewed", sf.col("last").isNull() | (sf.col("last") != sf.col("generation")))
         .select(*GROUP, "seq", "member", sf.explode("partitions").alias("partition"), "renewed")
     )
@@ -42,6 +44,21 @@ def partitions_given(tables: Tables) -> DataFrame:
     )
 
 
+def _inherited(tables: Tables) -> DataFrame:
+    """The shares that static members have from their predecessors: `GROUP`, `seq`, `member`, `generation` (of both).
+
+    No rebalance gives them, even if the member has another client id than its predecessor.
+    """
+    time = Window.partitionBy(*GROUP).orderBy("seq")
+    heirs = tables["static_member_replaced"].where("goes_on").select(*GROUP, "seq", "member")
+    generations = group_changes(tables).select(*GROUP, "seq", "generation")
+    return (
+        generations.unionByName(heirs, allowMissingColumns=True)
+        .withColumn("generation", sf.coalesce(sf.last("generation", ignorenulls=True).over(time), sf.lit(0)))
+        .where("member is not null")
+    )
+
+
 def _is_given() -> Column:
     awaited = sf.col("awaited").isNotNull() & (sf.col("place") == 1)
     return sf.col("open") | awaited
@@ -52,12 +69,12 @@ def _with_rebalance(tables: Tables, taken: DataFrame) -> DataFrame:
 
     `reconciled`, `open` (a rebalance of the consumer protocol), `closed_seq` (the end of the last one; -1: none yet).
     """
-    opens = (sf.col("what") == "started") & (sf.col("protocol") == CONSUMER)
-    closes = sf.when(sf.col("ends").isin(STABLE, EMPTY, CONVERTED), sf.col("seq"))
-    turns = rounds(tables).select(
+    over = sf.col("ends").isin(STABLE, EMPTY) & sf.col("rebalances")
+    closes = sf.when(over | (sf.col("ends") == CONVERTED), sf.col("seq"))
+    turns = _with_rounds(tables).select(
         *GROUP,
         "seq",
-        sf.when(opens, True).when(sf.col("ends").isNotNull(), False).alias("open"),
+        sf.when(sf.col("opens"), True).when(sf.col("ends").isNotNull(), False).alias("open"),
         closes.alias("closed_seq"),
         (sf.col("protocol") == CONSUMER).alias("reconciled"),
     )
@@ -67,12 +84,24 @@ def _with_rebalance(tables: Tables, taken: DataFrame) -> DataFrame:
     return taken.unionByName(turns, allowMissingColumns=True).withColumns(last).where("member is not null")
 
 
+def _with_rounds(tables: Tables) -> DataFrame:
+    """The `rounds`; `rebalances`: the group epoch rose in it, else a static member was away.
+
+    The group of a static member that leaves for a while is Reconciling until the member is back: no rebalance.
+    """
+    whole = Window.partitionBy(*GROUP, "round")
+    opens = (sf.col("what") == "started") & (sf.col("protocol") == CONSUMER)
+    return rounds(tables).withColumns({"opens": opens, "rebalances": sf.bool_or(opens).over(whole)})
+
+
 def _awaited(tables: Tables) -> DataFrame:
     """What members had to take over yet when their group became Stable.
 
     `GROUP`, `closed_seq`, `member`, `partition`, `awaited` (true).
     """
-    over = rounds(tables).where((sf.col("protocol") == CONSUMER) & (sf.col("ends") == STABLE))
+    over = _with_rounds(tables).where(
+        (sf.col("protocol") == CONSUMER) & (sf.col("ends") == STABLE) & sf.col("rebalances")
+    )
     held = (sf.col("_from") <= sf.col("closed_seq")) & sf.coalesce(
         sf.col("until_seq") > sf.col("closed_seq"), sf.lit(True)
     )

@@ -147,7 +147,10 @@ def rereads(tables: Tables) -> DataFrame:
     reset = tables["positions_reset"].select(
         *key, "member", "reason", sf.explode("positions").alias("partition", "reset"), none.alias("given")
     )
-    read = tables["poll_returned"].select(*key, sf.explode("positions").alias("partition", "position"))
+    # behind markers and gaps a position moves on without a record
+    kinds = (tables["poll_returned"], tables["positions_moved_on"])
+    polled, moved_on = (kind.select(*key, sf.explode("positions").alias("partition", "position")) for kind in kinds)
+    read = polled.unionByName(moved_on)
     given = partitions_given(tables).withColumn("given", sf.struct("seq", "reconciled")).drop("reconciled")
     rows = reset.unionByName(read, allowMissingColumns=True).unionByName(given, allowMissingColumns=True)
     in_order = Window.partitionBy(*GROUP, "partition").orderBy("seq")
