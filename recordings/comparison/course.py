@@ -23,7 +23,8 @@ class Course(msgspec.Struct, frozen=True, kw_only=True):
     """What a comparison needs of one flight.
 
     `virtual_us` is the flight's length, `until_us` the end of this course; `events` are those up to it.
-    `journal_sha256` is the hash of the whole journal, "" without a footer. `commands` are those of the whole recording.
+    `journal_sha256` is the hash of the whole journal, "" without a footer or where damage ends the
+    reading. `commands` are those of the whole recording.
     """
 
     recording: str
@@ -67,7 +68,8 @@ def course_of(order: CourseOrder) -> Course:
                 recording.warn(f"{damage.place}: {damage.reason}; read up to event {entry.seq - 1}")
                 break
             count += 1
-    footer = recording.footer
+    cut_short = order.salvage and recording.warnings  # the footer counts what is not there
+    footer = None if cut_short else recording.footer
     virtual_us = meter.view.at_us if footer is None else footer.virtual_us
     try:
         bill = meter.bill(virtual_us if until_us is None else min(until_us, virtual_us))

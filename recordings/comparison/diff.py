@@ -108,7 +108,7 @@ def compare(a: Side, b: Side) -> FlightDiff:
         b=b,
         until_us=min(one.until_us, other.until_us),
         equal=equal,
-        verdict=idle or verdict(a.subject, b.subject, found),
+        verdict=idle or verdict(a.subject, b.subject, found, partly=bool(bills.only_a or bills.only_b)),
         balance="" if idle else balance(found, b.subject),
         bills=bills,
         logs=compared_logs(one.log, other.log),

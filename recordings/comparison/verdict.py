@@ -49,17 +49,23 @@ def costs(a: Bill, b: Bill, bills: PairedBills) -> list[Cost]:
     ]
 
 
-def verdict(a: str, b: str, found: Sequence[Cost]) -> str:
-    """What each flight costs, in the up to three weightiest measures that differ; `a` and `b` name the flights."""
+def verdict(a: str, b: str, found: Sequence[Cost], *, partly: bool = False) -> str:
+    """What each flight costs, in the up to three weightiest measures that differ; `a` and `b` name the flights.
+
+    `partly`: a flight has groups or producers without a counterpart, which `found` leaves out.
+    """
     shown = [cost for cost in found if cost.is_worth_a_word][:MOST_MEASURES]
     while shown:
         sentence = _sentence(a, b, shown)
         if len(sentence.split()) <= MOST_WORDS or len(shown) == 1:
             return sentence
         shown.pop()
-    if any(cost.a or cost.b for cost in found):
-        return "Both flights cost the same." if all(c.a == c.b for c in found) else "Both flights cost nearly the same."
-    return "Neither flight costs anything."
+    same = all(cost.a == cost.b for cost in found)
+    if not any(cost.a or cost.b for cost in found):
+        return "What both flights have costs nothing in either." if partly else "Neither flight costs anything."
+    if partly:
+        return f"What both flights have costs {'the same' if same else 'nearly the same'}."
+    return f"Both flights cost {'the same' if same else 'nearly the same'}."
 
 
 def without_comparison(subject: str, groups: Sequence[str]) -> str:

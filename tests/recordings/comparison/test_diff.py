@@ -1,6 +1,7 @@
 """Two recordings compared: equal ones, ones of other length, the divergence that matters, and both bills."""
 
 import itertools
+import shutil
 from pathlib import Path
 
 import pytest
@@ -41,6 +42,18 @@ def test_the_shorter_flight_ends_the_comparison(tiny: Scenario, tmp_path: Path) 
     assert killed.equal
     assert killed.until_us == Recording(b).survey().totals.virtual_us
     assert any("has no end" in warning for warning in killed.a.course.warnings)
+
+
+def test_a_flight_that_is_read_up_to_damage_ends_there(tiny: Scenario, tmp_path: Path) -> None:
+    """Its last events are lost; its footer still has the length and the hash of the whole flight."""
+    a = flown(tiny, tmp_path / "a.flight")
+    b = flown(tiny, tmp_path / "b.flight", until_us=13_000_000)
+    shutil.copy(a / "footer.json", b / "footer.json")
+    found = diff(a, b, salvage=True)
+    last_us = Recording(b, salvage=True).survey().totals.virtual_us
+    assert (found.until_us, found.equal, found.compared_events) == (last_us, True, True)
+    assert found.a.course.events == found.b.course.events
+    assert not found.bills.differing
 
 
 def test_the_divergence_is_what_the_setting_does(tiny: Scenario, tmp_path: Path) -> None:
@@ -105,6 +118,14 @@ def test_flights_with_nothing_in_common_are_refused(tiny: Scenario, tmp_path: Pa
         diff(a, b)
 
 
+def test_a_verdict_on_flights_with_groups_of_their_own_is_about_what_both_have(tiny: Scenario, tmp_path: Path) -> None:
+    a = flown(tiny, tmp_path / "a.flight")
+    found = diff(a, flown(parse_scenario(renamed(tiny) + SECOND_GROUP, "other.toml"), tmp_path / "b.flight"))
+    assert not [row for row in found.bills.differing if row.scope == "group"]
+    assert [name for _, name in found.bills.only_a] == ["billing"]
+    assert found.verdict.startswith("What both flights have costs ")
+
+
 def test_the_only_group_is_compared_with_the_only_group(tiny: Scenario, tmp_path: Path) -> None:
     a = flown(tiny, tmp_path / "a.flight")
     found = diff(a, flown(parse_scenario(renamed(tiny), "other.toml"), tmp_path / "b.flight"))
@@ -163,3 +184,7 @@ def test_a_verdict_names_the_weightiest_measures_and_nothing_that_is_the_same() 
     assert verdict("A", "B", [Cost(WEIGHED[2], 1_000_000_000, 1_000_000_100)]) == "Both flights cost nearly the same."
     assert verdict("A", "B", [Cost(WEIGHED[0], 0, 0)]) == "Neither flight costs anything."
     assert not balance([Cost(WEIGHED[0], 2, 2)], "B")
+    nothing = verdict("A", "B", [Cost(WEIGHED[0], 0, 0)], partly=True)
+    assert nothing == "What both flights have costs nothing in either."
+    same = verdict("A", "B", [Cost(WEIGHED[0], 2, 2)], partly=True)
+    assert same == "What both flights have costs the same."
