@@ -29,6 +29,12 @@ from tests.support.console.stopped_clock import StillFlight
 WIDTH = 120
 
 
+@pytest.fixture(autouse=True)
+def _no_frame_is_too_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A loaded machine would cut a frame short, and the test with it."""
+    monkeypatch.setattr(module, "FRAME_BUDGET_SECONDS", 60.0)
+
+
 def drawn(view: ClusterView, now_us: int) -> list[Line]:
     """Everything that screens draw of a view, tones included."""
     listings: list[Listing] = [
