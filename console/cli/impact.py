@@ -2,7 +2,7 @@
 
 # ruff: noqa: PLC0415 - heavy imports are made by the command that needs them
 
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import msgspec
 from cyclopts import Parameter
@@ -10,6 +10,20 @@ from cyclopts import Parameter
 from console.cli.errors import HELD, UsageError
 from console.cli.options import AllowCode, Seed, Sets, duration_of, leave_of, settings_of
 from console.cli.streams import print_text
+
+if TYPE_CHECKING:
+    from cluster.spec import ScenarioSpec
+
+
+def _deployed(spec: "ScenarioSpec", at_us: int) -> "ScenarioSpec":
+    """The scenario with the settings of its own steps up to an instant."""
+    from cluster.commands import Set
+    from cluster.spec import write_over
+
+    for step in sorted(spec.steps, key=lambda step: step.at_us):
+        if step.at_us <= at_us and isinstance(step.command, Set) and step.command.for_us is None:
+            spec = write_over(spec, step.command.scope, step.command.key, step.command.value)
+    return spec
 
 
 def impact(
@@ -25,7 +39,8 @@ def impact(
 ) -> int:
     """Predict the impact of a command at an instant of a flight, without executing it."""
     at_us, changes = duration_of("--at", at) or 0, settings_of(settings)
-    from cluster.commands import parse
+    from cluster.commands import Set, parse
+    from cluster.spec import why_not
     from console.presenters.formatting import clock
     from console.presenters.impact import impact_of, sentences
     from recordings.flights.runner import make_plan, view_at
@@ -36,6 +51,10 @@ def impact(
     if until_us is not None and at_us > until_us:
         raise UsageError(f"--at: the flight ends at {clock(until_us, 0)}")
     wanted = parse(command, plan.spec.names())
+    if isinstance(wanted, Set):
+        reason = why_not(_deployed(plan.spec, at_us), wanted.scope, wanted.key, wanted.value)
+        if reason is not None:
+            raise UsageError(f"{command}: {reason}")
     found = impact_of(view_at(plan, at_us), wanted, at_us, plan.spec.broker_session_us)
     if json:
         report: dict[str, Any] = msgspec.to_builtins(found)

@@ -245,7 +245,8 @@ def _groups(groups: dict[str, Any]) -> Iterable[str]:
         last = group["last_rebalance"]
         if last["cause"]:
             trigger = f" ({last['trigger']})" if last["trigger"] else ""
-            line += f"; the last: {last['cause']}{trigger}, {last['took_ms'] / 1000:g} s, {last['moved']} moved"
+            which = "the last" if group["rebalances"] else "the first assignment"
+            line += f"; {which}: {last['cause']}{trigger}, {last['took_ms'] / 1000:g} s, {last['moved']} moved"
         yield line
 
 
