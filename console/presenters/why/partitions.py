@@ -1,6 +1,7 @@
 """Why a partition takes no records or hands none out: leader, in-sync replicas, last stable offset, owners."""
 
 from cluster.view.state import NEVER, PartitionView
+from console.presenters.exceptions.group_lag import lag_parts
 from console.presenters.formatting import countdown
 from console.presenters.styled_text import ERROR, MOVING, OK, WARN, plain
 from console.presenters.transactions import ONGOING, holder, is_stuck, left_of_timeout_us, transaction_of
@@ -76,6 +77,14 @@ def stable_offset_stuck(facts: WhyFacts, name: str) -> WhyAnswer | None:
             ends = f"{one.transactional_id} times out in {countdown(left_us)} (transaction.timeout.ms)"
     may = (f"abort hanging transaction {name}",) if plain(words).startswith("hanging") else ()
     return WhyAnswer(verdict, WARN if stuck else MOVING, in_order(*found), ends, may)
+
+
+def readers_held_back(facts: WhyFacts, name: str) -> WhyAnswer | None:
+    """A stuck transaction holds a group back: the partition where it holds back most."""
+    worst = lag_parts(facts.view, facts.view.groups[name]).worst
+    if worst is None or not is_stuck(facts.view, worst, facts.now_us):
+        return None
+    return stable_offset_stuck(facts, worst.partition)
 
 
 def not_consumed(facts: WhyFacts, name: str) -> WhyAnswer | None:

@@ -24,6 +24,7 @@ QUESTIONS: dict[str, Questions] = {
             groups.generation_not_complete,
             groups.silent_members,
             groups.partitions_unowned,
+            partitions.readers_held_back,
         ),
         groups.nothing_wrong,
     ),

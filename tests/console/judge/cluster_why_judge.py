@@ -111,7 +111,7 @@ class ClusterWhyJudge:
             rf"{re.escape(name)}: (\d+) partitions? (?:has|have) a leader and all replicas in sync",
             lambda m: int(m[1]) == len(places) and not self.wanted(kind, name),
         )
-        return (*self._health(part), *self._readers(part), whole)
+        return (*self._health(part), *self.readers(part), whole)
 
     def _health(self, part: str) -> Sentences:
         known, brokers = self.cluster.partitions, self.cluster.brokers
@@ -147,7 +147,9 @@ class ClusterWhyJudge:
             (rf"{part} is led by broker-(?P<broker>\d+), all (?P<n>\d+) replicas are in sync", calm),
         )
 
-    def _readers(self, part: str) -> Sentences:
+    def readers(self, part: str) -> Sentences:
+        """What is said of the readers of a partition; `part` is the pattern of its name."""
+
         def held(m: Match) -> bool:
             name = m["part"]
             high, found = self.cluster.partitions[name].high_watermark, self.transactions._holder(name)
@@ -200,20 +202,16 @@ class ClusterWhyJudge:
                 r"(\S+) lost its owner",
                 lambda m: any(one.unowned_since_us.get(m[1], -1) // 1_000 == at_ms for one in groups),
             ),
-            (r"(\S+) began its transaction", lambda m: self.books.transactions.ids[m[1]].started_us // 1_000 == at_ms),
+            *self.began(at_ms),
         )
 
     def ends(self, kind: str, name: str) -> Sentences:
         """The sentences of what ends a condition."""
         places = self._partitions(kind, name) if kind != "broker" else []
-        known, ids = self.cluster.partitions, self.books.transactions.ids
+        known = self.cluster.partitions
 
         def listed(m: Match, truth: tuple[int, ...]) -> bool:
             return sorted(map(_number, m[1].split(", "))) == sorted(truth)
-
-        def timeout(m: Match) -> bool:
-            one = ids[m[1]]
-            return one.state == "Ongoing" and says(m[2], self.transactions._left_us(one))
 
         return (
             (rf"broker-(\d+) is fenced within {D} \(broker.session.timeout.ms\)",
@@ -224,9 +222,26 @@ class ClusterWhyJudge:
              lambda m: any(known[one].leader < 0 and listed(m, known[one].isr) for one in places)),
             (r"(.+?) (?:is|are) in sync again",
              lambda m: any(listed(m, tuple({*known[one].replicas} - {*known[one].isr})) for one in places)),
+            *self.transaction_ends(),
+        )  # fmt: skip
+
+    def began(self, at_ms: int) -> Sentences:
+        """The fact that a transaction began."""
+        ids = self.books.transactions.ids
+        return ((r"(\S+) began its transaction", lambda m: ids[m[1]].started_us // 1_000 == at_ms),)
+
+    def transaction_ends(self) -> Sentences:
+        """What ends a transaction."""
+        ids = self.books.transactions.ids
+
+        def timeout(m: Match) -> bool:
+            one = ids[m[1]]
+            return one.state == "Ongoing" and says(m[2], self.transactions._left_us(one))
+
+        return (
             ("its coordinator aborts it", lambda _: any(one.raised for one in ids.values())),
             (rf"(\S+) times out in {D} \(transaction.timeout.ms\)", timeout),
-        )  # fmt: skip
+        )
 
 
 def _number(broker: str) -> int:

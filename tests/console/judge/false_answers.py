@@ -97,7 +97,14 @@ def refused_epochs_are_calm(patch: Patch) -> None:
     patch.setitem(questions.QUESTIONS, "transaction", questions.QUESTIONS["transaction"]._replace(asked=asked))
 
 
+def groups_held_back_are_calm(patch: Patch) -> None:
+    """A group reads on below a last stable offset that is stuck."""
+    asked = tuple(one for one in questions.QUESTIONS["group"].asked if one is not partitions.readers_held_back)
+    patch.setitem(questions.QUESTIONS, "group", questions.QUESTIONS["group"]._replace(asked=asked))
+
+
 FALSE_ANSWERS = {
+    groups_held_back_are_calm: ("stuck-last-stable-offset", 75),
     a_batch_expires_later: ("below-min-isr", 60),
     failed_records_are_calm: ("zombie-producer", 60),
     a_transaction_is_younger: ("stuck-last-stable-offset", 60),

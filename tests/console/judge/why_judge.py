@@ -11,6 +11,7 @@ from tests.console.judge.event_log_judge import judge_entry
 from tests.console.judge.grammar import Sentences, Verdict
 from tests.console.judge.group_books import GroupBook
 from tests.console.judge.headline_judge import HeadlineJudge
+from tests.console.judge.lag_judge import LagJudge
 from tests.console.judge.member_books import MemberBook
 from tests.console.judge.producer_why_judge import ProducerWhyJudge
 from tests.console.judge.reasons import Reasons
@@ -100,6 +101,7 @@ class WhyJudge:
             found = [r"coordinator|no coordinator"] * self._out(group)
             found += ["not complete|not reconciled"] * bool(self._absent(group))
             found += ["silent"] * bool(self._silent(group))
+            found += ["read_committed reads"] * bool(self._stuck(group))
             return found + ["no owner"] * bool(self._unowned(group))
         member = self.books.members[name]
         group = self.books.groups[member.group]
@@ -119,6 +121,10 @@ class WhyJudge:
 
     def _silent(self, group: GroupBook) -> list[str]:
         return [one for known, one in self.headline._silent() if known is group]
+
+    def _stuck(self, group: GroupBook) -> str:
+        """The partition in which a stuck transaction holds the group back most; empty without one."""
+        return LagJudge(self.books, group, self.now_us, self.verdict).stuck() or ""
 
     def _unowned(self, group: GroupBook) -> int:
         return max(0, len(self.books.partitions_of(group)) - len(group.owners))
@@ -151,7 +157,8 @@ class WhyJudge:
         preparing, barrier = group.state == "PreparingRebalance", group.under_way
         first = barrier is not None and barrier.initial and preparing
         silent, names = self._silent(group), list(group.members.items())
-        calm = not absent and not self._out(group) and not silent
+        stuck = self._stuck(group)
+        calm = not absent and not self._out(group) and not silent and not stuck
 
         def waits(m: Match) -> bool:
             return m["who"] in absent.values() and int(m["more"] or 0) == len(absent) - 1
@@ -186,6 +193,7 @@ class WhyJudge:
              lambda m: calm and barrier is None and m[1] == group.state and not group.members),
             (rf"{name} is (\S+): (\d+) partitions? (?:has|have) an owner, no member is awaited",
              lambda m: calm and not self._unowned(group) and (m[1], int(m[2])) == (group.state, len(group.owners))),
+            *(self.cluster.readers(f"(?P<part>{re.escape(stuck)})") if stuck else ()),
         )  # fmt: skip
 
     def _of_member(self, member: MemberBook, group: GroupBook) -> Sentences:
@@ -222,7 +230,8 @@ class WhyJudge:
     def _own_facts(self, kind: str, name: str, at_us: int) -> Sentences:
         if kind in self.others:
             return self.others[kind].facts(kind, name, at_us)
-        return self._facts(self.books.groups[name if kind == "group" else self.books.members[name].group], at_us)
+        group = self.books.groups[name if kind == "group" else self.books.members[name].group]
+        return (*self._facts(group, at_us), *self.cluster.began(at_us // 1_000))
 
     def _facts(self, group: GroupBook, at_us: int) -> Sentences:
         at_ms, rebalance, members = at_us // 1_000, group.under_way, self.books.members
@@ -298,6 +307,7 @@ class WhyJudge:
             (rf"(\S+) is fenced in {D} \(max.poll.interval.ms\)", fenced),
             (rf"max.poll.interval.ms \((.+?)\) passes in {D}", poll),
             ("no timer ends this: its process does not run", lambda _: member is not None and not member.alive),
+            *self.cluster.transaction_ends(),
         )  # fmt: skip
 
     def _runs(self, name: str) -> bool:
