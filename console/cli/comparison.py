@@ -62,8 +62,9 @@ def of_run(result: "FlightResult", record: Path | None, meter: BillMeter | None,
 
 
 def of_fork(found: "ForkResult", record: Path | None, *, strict: bool = False) -> str:
-    """The comparison with the recorded flight, the settings that wait, and the fork's own flight in short."""
-    lines = [of_diff(found.diff), ""] if found.diff is not None else []
+    """Refused commands, the comparison with the recorded flight, settings that wait, the fork's flight in short."""
+    lines = [f"✖ refused, and without effect: {each.text}: {each.reason}" for each in found.refused]
+    lines += [of_diff(found.diff), ""] if found.diff is not None else []
     for change in found.settings:
         if change.effect != "now":
             who = ", ".join(change.processes) or change.scope

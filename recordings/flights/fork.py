@@ -13,10 +13,10 @@ from typing import Any
 
 import msgspec
 
-from cluster.commands import Command, parse
+from cluster.commands import Command, parse, text_of
 from cluster.commands import catalogue as c
 from cluster.config import spoken_duration
-from cluster.events import Event, SettingChanged
+from cluster.events import CommandRefused, Event, SettingChanged
 from cluster.spec import ScenarioSpec, SettingError, scopes_of_setting, why_not
 from recordings.bounded_files import RecordingError
 from recordings.comparison.course import CourseOrder, CourseUnderWay, course_meanwhile
@@ -36,6 +36,7 @@ Turns = Sequence[tuple[int, int, Command]]
 class ForkResult(msgspec.Struct, frozen=True, kw_only=True):
     """The fork's flight, its comparison with the recorded one, and what `--set` has changed (`settings`).
 
+    `refused`: those of the fork's own commands that the cluster could not carry out; they have changed nothing.
     `diff` is None where the recording ends, or the flight was ended, before the fork: there is nothing to compare.
     """
 
@@ -43,12 +44,13 @@ class ForkResult(msgspec.Struct, frozen=True, kw_only=True):
     at_us: int
     diff: FlightDiff | None
     settings: list[SettingChanged]
+    refused: list[CommandRefused]
     warnings: list[str]
 
     @property
     def held(self) -> bool:
-        """Whether the flight reached the fork, and its expectations and invariants held."""
-        return self.flight.held and self.flight.virtual_us >= self.at_us
+        """Whether the fork was reached and its commands carried out, and expectations and invariants held."""
+        return self.flight.held and self.flight.virtual_us >= self.at_us and not self.refused
 
     def report(self) -> dict[str, Any]:
         """The object that `fork --json` prints."""
@@ -160,7 +162,11 @@ def _flown_beside(
     else:
         end = spoken_duration(recorded.virtual_us // 1_000 * 1_000)
         warnings.append(f"{recording.path} ends at {end}, before the fork: there is no bill to compare with")
-    return ForkResult(flight=flight, at_us=at_us, diff=found, settings=changes.found, warnings=warnings)
+    texts = {text_of(command) for command in given}
+    refused = [each for each in flight.refused if each.at_us == at_us and each.text in texts]
+    return ForkResult(
+        flight=flight, at_us=at_us, diff=found, settings=changes.found, refused=refused, warnings=warnings
+    )
 
 
 class _Changes:

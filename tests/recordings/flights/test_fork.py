@@ -7,6 +7,7 @@ import msgspec
 import pytest
 
 from cluster.commands import CommandError
+from console.cli.comparison import of_fork
 from recordings.bounded_files import RecordingError
 from recordings.comparison import course
 from recordings.flights.fork import ForkPoint, fork
@@ -131,6 +132,16 @@ def test_a_fork_that_ends_before_its_instant_has_not_held(recorded: Recorded) ->
     nothing_else = msgspec.structs.replace(forked.flight, expectations=[])
     assert not msgspec.structs.replace(forked, flight=nothing_else).held
     assert msgspec.structs.replace(forked, flight=msgspec.structs.replace(nothing_else, virtual_us=AT_US)).held
+
+
+def test_a_command_that_is_refused_leads_and_has_not_held(recorded: Recorded) -> None:
+    twice = fork(recorded[0], ForkPoint(at_us=AT_US, commands=("kill billing-1", "kill billing-1")))
+    assert [each.text for each in twice.refused] == ["kill billing-1"]
+    assert not twice.held
+    assert of_fork(twice, None).startswith("✖ refused, and without effect: kill billing-1: billing-1 ")
+    once = fork(recorded[0], ForkPoint(at_us=AT_US, commands=("kill billing-1",)))
+    assert not once.refused
+    assert once.held == once.flight.held
 
 
 def test_a_large_recording_is_read_in_another_process_meanwhile(
