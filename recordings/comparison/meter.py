@@ -120,7 +120,7 @@ class BillMeter:
             compacted=fates["compacted"],
             skipped=group.skipped,
             dead_lettered=self._dead_lettered.get(group.group, 0),
-            reread=meter.dropped_reread + sum(one.reread for one in group.rebalances),
+            reread=meter.dropped_reread + sum(one.reread for one in group.rebalances) + _reread_so_far(group),
             peak_time_lag_us=lag.peak_us,
             peak_at_us=lag.peak_at_us,
             recovery_us=lag.recovery_us,
@@ -231,6 +231,11 @@ class BillMeter:
 
     def _batch_split(self, event: e.BatchSplit) -> None:
         self._refuse(event.producer)
+
+
+def _reread_so_far(group: GroupView) -> int:
+    """What the open rebalance has cost: members of the consumer protocol read again before it is over."""
+    return 0 if group.under_way is None else group.under_way.reread
 
 
 class _Lag(msgspec.Struct, frozen=True):

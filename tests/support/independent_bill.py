@@ -94,6 +94,10 @@ class _Group:
         self.had: dict[str, set[str]] = {}  # partition → its holders when the last round was over
         self.lags: list[tuple[int, int]] = []  # (instant, time lag) of each sample
 
+    def rounds(self) -> set[int]:
+        """The rounds that are over, and the one under way."""
+        return self.closed_rounds | ({self.round} if self.open_cause is not None else set())
+
 
 class IndependentBill:
     """Takes a journal's lines one by one; `bill` compares with `recordings.comparison.bill.Bill` as plain data."""
@@ -141,7 +145,7 @@ class IndependentBill:
                 "by_cause": dict(Counter(group.causes[1:])),
                 "delivered": group.delivered,
                 "duplicated": group.duplicated,
-                "reread": group.reread + sum(group.again[each] for each in group.closed_rounds),
+                "reread": group.reread + sum(group.again[each] for each in group.rounds()),
                 "skipped": group.skipped,
                 "dead_lettered": group.dead_lettered,
                 **_peak(samples),
