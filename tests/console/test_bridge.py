@@ -20,33 +20,15 @@ from recordings.flights.runner import fly, make_plan
 from recordings.journal.reader import Recording
 from recordings.scenarios.loader import load
 from tests.mutants import MUTANTS
+from tests.support.minimal_scenario import TWO_MEMBERS
 
-SCENARIO = """
-title = "Two members"
-until = "20s"
-seed = 3
-[[topic]]
-name = "orders"
-partitions = 4
-[[producer]]
-name = "shop"
-topics = ["orders"]
-rate = "20/s"
-[[group]]
-name = "billing"
-topics = ["orders"]
-members = 2
-[[at]]
-time = "12s"
-do = "stall billing-1 for 2s"
-"""
 FLAT_OUT = float("inf")
 
 
 @pytest.fixture
 def scenario(tmp_path: Path) -> Path:
     path = tmp_path / "two.toml"
-    path.write_text(SCENARIO)
+    path.write_text(TWO_MEMBERS)
     return path
 
 

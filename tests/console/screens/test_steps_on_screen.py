@@ -10,10 +10,10 @@ from console.app import FlightdeckApp
 from console.bridge import Bridge
 from console.screens.flight_screen import FlightScreen
 from tests.console.judge.steps_judge import NO_EVENT, step_faults
-from tests.console.test_bridge import SCENARIO
 from tests.support.console.pilot import Seat, sit
 from tests.support.console.recorded_flight import app, recorded_events
 from tests.support.console.stopped_clock import StillFlight
+from tests.support.minimal_scenario import TWO_MEMBERS
 
 
 def last_line(seat: Seat) -> str:
@@ -65,7 +65,7 @@ def test_a_step_back_over_a_keyframe_names_its_event() -> None:
 
 def test_a_live_step_says_what_its_turn_did(tmp_path: Path) -> None:
     path = tmp_path / "two.toml"
-    path.write_text(SCENARIO)
+    path.write_text(TWO_MEMBERS)
 
     async def script(seat: Seat) -> None:
         flight = seat.app.flight
