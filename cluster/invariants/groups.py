@@ -70,8 +70,17 @@ class GroupInvariants:
             self._unknown[event.group] = {name: set(members[name].owned) for name in event.members.values()}
 
     def group_downgraded(self, event: e.ConsumerGroupDowngraded) -> None:
-        """Note where the generations of a group go on that was a consumer group: at its group epoch."""
+        """Note where generations go on, at the group epoch, and what members read that is not in their targets.
+
+        `ClassicGroup.fromConsumerGroup` writes the targets as the members' assignments. A group that is upgraded again
+        before such a member joins takes its partition for free (`ConsumerGroup.fromClassicGroup`).
+        """
         self._generations[event.group] = event.generation, self._epoch(event.group)
+        members = self._view.members
+        self._unknown[event.group] = {
+            name: {*members[name].owned} - {*event.assignment.get(member_id, ())}
+            for member_id, name in event.members.items()
+        }
 
     def group_converted(self, event: e.GroupProtocolConverted) -> None:
         """Forget the generations of an empty group: one of the other protocol begins anew."""
@@ -224,8 +233,9 @@ class GroupInvariants:
                 broken("G17", event, found)
 
     def member_started(self, event: e.MemberStarted) -> None:
-        """Forget what an earlier process had paused."""
+        """Forget what an earlier process had paused, and what it read."""
         self._paused.pop(event.member, None)
+        self._unknown.get(event.group, {}).pop(event.member, None)
 
     def positions_reset(self, event: e.PositionsReset) -> None:
         """Note an operator's seek: any offset is legal after it."""

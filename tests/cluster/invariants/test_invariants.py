@@ -140,3 +140,20 @@ def test_producers_without_acks_all_are_promised_nothing() -> None:
     assert "T3" not in world.invariants.in_force
     assert set(World().invariants.in_force) == set(SENTENCES) - set(NEED_LOGS)
     assert set(World(log_of=lambda *_: None).invariants.in_force) == set(SENTENCES)
+
+
+def downgraded(**targets: tuple[str, ...]) -> e.Event:
+    members = {f"g-{name[1:]}-id": f"g-{name[1:]}" for name in targets}
+    return e.ConsumerGroupDowngraded(
+        group="g", broker=1, generation=2, protocol="range", leader="g-1-id", members=members,
+        assignment=dict(zip(members, targets.values(), strict=True)), session_deadlines_us=dict.fromkeys(members, -1),
+    )  # fmt: skip
+
+
+def test_a_downgrade_hides_what_a_member_reads_beyond_its_target() -> None:
+    """ClassicGroup.fromConsumerGroup: the coordinator knows the targets, not what members still own."""
+    begun = [*stable(1, g1=(P,), g2=()), given("g-1")]
+    World().breaks("G2", *(copied(event) for event in [*begun, downgraded(g1=(P,), g2=()), given("g-2", 2)]))
+    World().emit(*(copied(event) for event in [*begun, downgraded(g1=(), g2=(P,)), given("g-2", 2)]))
+    known = [*begun, downgraded(g1=(), g2=()), gives_up("g-1")[0], given("g-1", 2), given("g-2", 2)]
+    World().breaks("G2", *(copied(event) for event in known))
