@@ -169,6 +169,8 @@ def test_what_a_truncation_took_is_not_read_again(spark: SparkSession) -> None:
         fields = {
             "positions_reset": "member string, positions map<string, long>, reason string",
             "poll_returned": "positions map<string, long>",
+            "positions_moved_on": "positions map<string, long>",
+            "static_member_replaced": "member string, goes_on boolean",
             "partitions_assigned": "member string, generation int, partitions array<string>",
             "position_truncated": "partition string",
             "consumer_group_epoch_bumped": "epoch int",
@@ -183,6 +185,8 @@ def test_what_a_truncation_took_is_not_read_again(spark: SparkSession) -> None:
             (2, "a", {"t-0": 0}, "earliest"), (5, "a", {"t-0": 300}, "truncated"), (9, "b", {"t-0": 340}, "committed"),
         ),
         "poll_returned": rows("poll_returned", (3, {"t-0": 600}), (6, {"t-0": 350})),
+        "positions_moved_on": rows("positions_moved_on"),
+        "static_member_replaced": rows("static_member_replaced"),
         "position_truncated": rows("position_truncated", (4, "t-0")),
         "consumer_group_epoch_bumped": rows("consumer_group_epoch_bumped"),
     }  # fmt: skip
