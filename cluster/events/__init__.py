@@ -136,6 +136,7 @@ from cluster.events.producers import ProduceSent as ProduceSent
 from cluster.events.producers import SendRefused as SendRefused
 from cluster.events.producers import SequenceInDoubt as SequenceInDoubt
 from cluster.events.rollouts import GroupAutoscaled as GroupAutoscaled
+from cluster.events.rollouts import RollingRestartStarted as RollingRestartStarted
 from cluster.events.rollouts import RolloutAdvanced as RolloutAdvanced
 from cluster.events.rollouts import RolloutEnded as RolloutEnded
 from cluster.events.rollouts import RolloutStarted as RolloutStarted

@@ -3,6 +3,19 @@
 from cluster.events.event import Event
 
 
+class RollingRestartStarted(Event, frozen=True, kw_only=True):
+    """The members of a group begin to restart, one after another, by a schedule that nothing delays.
+
+    `members` in their order: the first restarts now, each other one `every_us` after the one before; each is down for
+    `down_us`.
+    """
+
+    group: str
+    members: tuple[str, ...]
+    every_us: int
+    down_us: int
+
+
 class RolloutStarted(Event, frozen=True, kw_only=True):
     """The members of a group, or the brokers, begin to be replaced; the limits are numbers of processes.
 

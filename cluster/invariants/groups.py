@@ -19,7 +19,7 @@ class GroupInvariants:
         self._generations: dict[str, tuple[int, int]] = {}  # the last generation, and the coordinator's leader epoch
         self._committed: dict[str, dict[str, None]] = {}  # group → partitions with a committed offset
         self._unknown: dict[str, dict[str, set[str]]] = {}  # group → member → what it reads, and was not assigned
-        self._beats: dict[str, tuple[int, str, int]] = {}  # member id → its last answered heartbeat, and its member
+        self._beats: dict[str, tuple[int | None, str, int]] = {}  # member id → last answered heartbeat, member, session
         self._paused: dict[str, dict[str, None]] = {}  # member → the partitions that it has paused
         self._moved_by_operator: dict[str, None] = {}  # groups whose offsets an operator moved: any offset is legal
 
@@ -45,6 +45,7 @@ class GroupInvariants:
             e.PositionsReset: self.positions_reset,
             e.OffsetsCommitted: self.offsets_committed,
             e.OffsetsExpired: self.offsets_expired,
+            e.JoinReceived: self.join_received,
             e.HeartbeatAnswered: self.heartbeat_answered,
             e.MemberRemoved: self.member_removed,
         }
@@ -168,6 +169,11 @@ class GroupInvariants:
         """Forget expired offsets."""
         for name in event.partitions:
             self._committed.get(event.group, {}).pop(name, None)
+
+    def join_received(self, event: e.JoinReceived) -> None:
+        """Note the session timeout that counts from now on."""
+        before = self._beats.get(event.member_id)
+        self._beats[event.member_id] = None if before is None else before[0], event.member, event.session_timeout_ms
 
     def heartbeat_answered(self, event: e.HeartbeatAnswered) -> None:
         """Note the restart of a session. In the new protocol an answer may wait for records; the session does not."""

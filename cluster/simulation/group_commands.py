@@ -5,6 +5,7 @@
 
 from collections.abc import Callable
 
+from cluster import events as e
 from cluster.clients.consumer.consumer import Consumer
 from cluster.commands import catalogue as c
 from cluster.simulation.active_faults import ActiveFaults, CommandRefusedError, Handlers
@@ -79,6 +80,11 @@ class GroupCommands:
         running = [name for name in members if self._processes.is_alive(name)]
         if not running:
             raise CommandRefusedError(f"no member of {command.group} is running")
+        self._cluster.emit(
+            e.RollingRestartStarted(
+                group=command.group, members=tuple(running), every_us=command.every_us, down_us=command.down_us
+            )
+        )
         for place, name in enumerate(running):
             self._cluster.timeline.call_later(place * command.every_us, self._restart_member, name, command.down_us)
 

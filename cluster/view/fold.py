@@ -10,12 +10,12 @@ from cluster.view import (
     fold_groups,
     fold_positions,
     fold_producers,
-    fold_rollouts,
     fold_transactions,
 )
 from cluster.view.document import group_lag
 from cluster.view.fold_table import joined
 from cluster.view.ownership import fold_history
+from cluster.view.rolling import fold_rollouts
 from cluster.view.state import ClusterView
 
 SECOND_US: Final = 1_000_000

@@ -14,6 +14,7 @@ from cluster.view.committed import CommittedStepBack
 from cluster.view.ownership.history import OwnershipHistory
 from cluster.view.placements import Placements, ReplicaGaps, Run, Serials
 from cluster.view.rebalances import ConsumerGroupView, OpenRebalance, RebalanceView
+from cluster.view.rolling.state import RollingRestartView, RolloutView
 from cluster.view.transactions import PartitionTransactions, TransactionView
 from cluster.view.votes import AssignorVote
 
@@ -384,7 +385,8 @@ class ClusterView(msgspec.Struct):
     producers: dict[str, ProducerView] = {}
     faults: dict[int, FaultView] = {}
     transactions: dict[str, TransactionView] = {}
-    rollouts: dict[str, str] = {}  # group or `brokers` → the workload of its rollout under way
+    rollouts: dict[str, RolloutView] = {}  # group or `brokers` → its rollout under way
+    rolling_restarts: list[RollingRestartView] = []  # oldest first; one that is over stays until the next one
     log_entries: list[LogEntry] = []
     next_sample_us: int = 0
     partitions_by_topic: dict[str, list[str]] = {}

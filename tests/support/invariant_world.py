@@ -208,6 +208,19 @@ def beat(at_us: int, deadline_us: int = 1) -> e.Event:
     )
 
 
+def lengthened(session_ms: int) -> e.Event:
+    return e.SettingChanged(
+        scope="g", key="session.timeout.ms", value=str(session_ms), before="1", processes=("g-1",), effect="now"
+    )
+
+
+def rejoined(session_ms: int) -> e.Event:
+    return e.JoinReceived(
+        group="g", member="g-1", member_id="g-1-id", newcomer=False, session_timeout_ms=session_ms,
+        rebalance_timeout_ms=1,
+    )  # fmt: skip
+
+
 def removed(at_us: int, reason: str = "session expired") -> e.Event:
     return e.MemberRemoved(group="g", member="g-1", member_id="g-1-id", reason=reason, at_us=at_us)
 

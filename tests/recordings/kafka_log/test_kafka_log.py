@@ -31,7 +31,7 @@ SILENT = {
     "application_stalled", "heartbeats_paused", "member_starting_up", "member_ready",
     "preferred_read_replica_changed", "partitions_paused", "partitions_resumed",
     "member_epoch_changed",  # the state that it leads to has a line
-    "rollout_started", "rollout_advanced", "rollout_ended", "group_autoscaled",
+    "rolling_restart_started", "rollout_started", "rollout_advanced", "rollout_ended", "group_autoscaled",
 }  # fmt: skip
 """Facts of which Kafka's logs, at level INFO, say nothing."""
 

@@ -2,14 +2,16 @@
 
 from collections.abc import Callable, Sequence
 from functools import lru_cache
+from pathlib import Path
 
 from cluster.commands import Command, Names, text_of
 from cluster.events import Event
 from cluster.view import ClusterView, fold
-from console.flight import Stepped
+from console.flight import Source, Stepped
 from console.flight_clock import FlightClock
 from console.presenters.producers.limits import ProducerConfigs
 from console.refused_commands import RefusedCommands
+from recordings.flights.beside import FlownSoFar
 from tests.support.console import synthetic
 
 NAMES = Names(
@@ -51,6 +53,12 @@ class StillFlight:
         self.asked: list[str] = []
         self.refusal = ""
         self._waiting = list(events or _events(seconds))
+
+    def origin(self) -> Path | FlownSoFar | None:
+        return None
+
+    def undone(self) -> tuple[Source | None, str]:
+        return None, "nothing was given"
 
     def start(self, wake: Callable[[], None]) -> None:
         self.asked.append("start")

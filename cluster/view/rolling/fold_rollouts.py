@@ -3,8 +3,10 @@
 from typing import Final
 
 from cluster import events as e
+from cluster.config.units import format_duration
 from cluster.view.fold_cluster import note, note_of
 from cluster.view.fold_table import FoldTable
+from cluster.view.rolling.state import RollingRestartView, RolloutView
 from cluster.view.state import ClusterView
 
 FOLD = FoldTable()
@@ -28,9 +30,19 @@ def member_ready(view: ClusterView, event: e.MemberReady) -> None:
     note_of(view, event, "member", event.member, " is ready")
 
 
+@FOLD.handles(e.RollingRestartStarted)
+def rolling_restart_started(view: ClusterView, event: e.RollingRestartStarted) -> None:
+    going_on = [one for one in view.rolling_restarts if one.ends_us > event.at_us]
+    begun = RollingRestartView(event.group, len(event.members), event.at_us, event.every_us, event.down_us)
+    view.rolling_restarts = [*going_on, begun]
+    pace = f"one every {format_duration(event.every_us)}, each down for {format_duration(event.down_us)}"
+    noun = "member" if len(event.members) == 1 else "members"
+    note_of(view, event, "member", event.group, f" rolling restart begins: {len(event.members)} {noun}, {pace}")
+
+
 @FOLD.handles(e.RolloutStarted)
 def rollout_started(view: ClusterView, event: e.RolloutStarted) -> None:
-    view.rollouts[event.target] = event.workload
+    view.rollouts[event.target] = RolloutView(event.target, event.workload, event.at_us, len(event.replaced))
     group = view.groups.get(event.target)
     if group is not None and event.workload == "deployment" and event.names:
         group.first_number = int(event.names[0].rpartition("-")[2])
@@ -41,6 +53,9 @@ def rollout_started(view: ClusterView, event: e.RolloutStarted) -> None:
 
 @FOLD.handles(e.RolloutAdvanced)
 def rollout_advanced(view: ClusterView, event: e.RolloutAdvanced) -> None:
+    rollout = view.rollouts.get(event.target)
+    if rollout is not None:
+        rollout.stopped |= dict.fromkeys(event.stops)
     both = tuple(name for name in event.stops if name in event.starts)
     parts = (
         ("restarts", both),
