@@ -1,6 +1,7 @@
 """The table of actions. Keys, footer, help and palette derive from it; the id is for remapping keys.
 
-`does` names the method `action_…` of the application. `reason` returns why the action is impossible now, or None.
+`does` names the method `action_…` of the application; with `screen.` before it, of the screen on top.
+`reason` returns why the action is impossible now, or None.
 The actions that open screens come from `console.screens.catalogue.SCREENS`.
 """
 
@@ -11,9 +12,11 @@ from textual.binding import Binding, BindingType
 
 from console.app_interface import AppInterface
 from console.flight import ONLY_RECORDED
+from console.forking.fork_line import NO_COMPARISON
 from console.presenters.help import Shortcut
 from console.presenters.styled_text import ACCENT, FAINT, MUTED, Line, joined, length, line
 from console.screens.catalogue import SCREENS
+from console.screens.comparison import ComparisonScreen
 from console.screens.flight_screen import NO_RASTER
 from console.screens.raster import RasterScreen
 
@@ -50,7 +53,13 @@ def _has_rebalance(app: AppInterface) -> str | None:
 
 
 def _has_raster(app: AppInterface) -> str | None:
-    return None if app.place() == RasterScreen.place else NO_RASTER
+    return None if app.place() in {RasterScreen.place, ComparisonScreen.place} else NO_RASTER
+
+
+def _has_comparison(app: AppInterface) -> str | None:
+    if app.place() != ComparisonScreen.place:
+        return "open the comparison first: go comparison"
+    return None if app.forking.beside is not None else NO_COMPARISON
 
 
 def _has_list(app: AppInterface) -> str | None:
@@ -72,7 +81,8 @@ class Action(NamedTuple):
 
 
 TIME, PLACES, ACTING, LISTS, RASTER, CONSOLE = "time", "places", "acting", "lists", "ownership over time", "console"
-SECTIONS = (TIME, PLACES, ACTING, LISTS, RASTER, CONSOLE)
+COMPARISON = "comparison"
+SECTIONS = (TIME, PLACES, ACTING, LISTS, RASTER, COMPARISON, CONSOLE)
 
 ACTIONS: tuple[Action, ...] = (
     Action("time.pause", "space", "space", "pause", "pause or resume virtual time", TIME, "pause", _steerable, True),
@@ -115,7 +125,7 @@ ACTIONS: tuple[Action, ...] = (
         "stall poll",
         "stall the member's poll loop for 1m",
         ACTING,
-        "on_member('stall {} for 1m')",
+        "screen.on_member('stall {} for 1m')",
         _has_member,
     ),
     Action(
@@ -125,9 +135,10 @@ ACTIONS: tuple[Action, ...] = (
         "hold heartbeats",
         "pause its heartbeats for 1m",
         ACTING,
-        "on_member('pause heartbeats of {} for 1m')",
+        "screen.on_member('pause heartbeats of {} for 1m')",
         _has_member,
     ),
+    Action("act.fork", "F", "F", "fork", "another course from this instant; again cancels", ACTING, "screen.fork"),
     Action("act.why", "w", "w", "why?", "why the selection stands still; why SUBJECT", ACTING, "why"),
     Action(
         "act.remedies",
@@ -136,19 +147,50 @@ ACTIONS: tuple[Action, ...] = (
         "remedies",
         "settings that would have changed the rebalance",
         ACTING,
-        "remedies",
+        "screen.remedies",
         _has_rebalance,
     ),
     Action(
         "list.filter", "slash", "/", "filter", "show only rows that match; ! inverts", LISTS, "filter", _has_list, True
     ),
-    Action("raster.zoom", "z", "z", "zoom", "another span of time", RASTER, "raster('zoom')", _has_raster),
-    Action("raster.beside", "c", "c", "compare", "with another group", RASTER, "raster('beside')", _has_raster),
-    Action("raster.save", "ctrl+s", "ctrl+s", "save", "as text and SVG", RASTER, "raster('save')", _has_raster),
-    Action("raster.group", "n", "n", "next group", "the next group's", RASTER, "raster('group')", _has_raster),
+    Action("raster.zoom", "z", "z", "zoom", "another span of time", RASTER, "screen.raster('zoom')", _has_raster),
+    Action("raster.beside", "c", "c", "compare", "with another group", RASTER, "screen.raster('beside')", _has_raster),
+    Action("raster.save", "ctrl+s", "ctrl+s", "save", "as text and SVG", RASTER, "screen.raster('save')", _has_raster),
+    Action("raster.group", "n", "n", "next group", "the next group's", RASTER, "screen.raster('group')", _has_raster),
+    Action("comparison.swap", "x", "x", "swap", "A and B", COMPARISON, "screen.comparison('swap')", _has_comparison),
+    Action(
+        "comparison.divergence",
+        "d",
+        "d",
+        "divergence",
+        "go to the first divergence",
+        COMPARISON,
+        "screen.comparison('divergence')",
+        _has_comparison,
+    ),
+    Action(
+        "comparison.keep",
+        "K",
+        "K",
+        "keep",
+        "keep the fork as a recording",
+        COMPARISON,
+        "screen.comparison('keep')",
+        _has_comparison,
+    ),
+    Action(
+        "comparison.open",
+        "o",
+        "o",
+        "open",
+        "play the flight of the chosen raster",
+        COMPARISON,
+        "screen.comparison('open')",
+        _has_comparison,
+    ),
     Action("go.back", "escape", "esc", "back", "cancel, clear the filter, or go back", PLACES, "go_back"),
     Action("go.last", "minus", "-", "last place", "go to the place before this", PLACES, "last_place"),
-    Action("go.next-panel", "tab", "tab", "next panel", "focus the next panel", PLACES, "next_panel"),
+    Action("go.next-panel", "tab", "tab", "next panel", "focus the next panel", PLACES, "screen.next_panel"),
     Action(
         "go.previous-panel",
         "shift+tab",
@@ -156,9 +198,11 @@ ACTIONS: tuple[Action, ...] = (
         "previous panel",
         "focus the previous panel",
         PLACES,
-        "previous_panel",
+        "screen.previous_panel",
     ),
-    Action("go.maximize", "M", "M", "maximize", "the focused panel alone, or all", PLACES, "maximize", _has_list),
+    Action(
+        "go.maximize", "M", "M", "maximize", "the focused panel alone, or all", PLACES, "screen.maximize", _has_list
+    ),
     *(
         Action(
             f"go.{screen.place}",
@@ -174,7 +218,7 @@ ACTIONS: tuple[Action, ...] = (
         if screen.key
     ),
     *(
-        Action(f"go.panel-{n}", str(n), str(n), f"panel {n}", f"focus panel {n}", PLACES, f"panel({n})")
+        Action(f"go.panel-{n}", str(n), str(n), f"panel {n}", f"focus panel {n}", PLACES, f"screen.panel({n})")
         for n in range(1, 7)
     ),
     Action("console.help", "question_mark,f1", "?", "help", "all keys and commands", CONSOLE, "help", _always, True),

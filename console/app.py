@@ -20,6 +20,8 @@ from console.command_line import Go, Why, completed, completions, read, usage_of
 from console.control_commands import execute
 from console.flight import ONLY_RECORDED, Flight, Source
 from console.flight_clock import PLAYBACK_SPEEDS, SPEEDS, next_speed
+from console.forking.flights_beside import Forking
+from console.forking.fork_line import Fork, ForkCancel, Undo
 from console.live_flight import Setting
 from console.presenters.chrome import instant_under
 from console.presenters.fault_menu import CommandTarget, fault_menu_entries
@@ -27,12 +29,19 @@ from console.presenters.formatting import speed as speed_words
 from console.presenters.impact import BROKER_SESSION_US, preview
 from console.presenters.styled_text import Line
 from console.screens.catalogue import PLACES, SCREENS
+from console.screens.comparison import ComparisonScreen
 from console.screens.flight_screen import FlightScreen
 from console.screens.overlays import ChosenCommand, FailureScreen, FaultMenu, HelpScreen, Overlay
 from console.screens.why import open_why
 from console.shutdown import ShutdownGuard
-from console.terminal_output import draw_changes_only, remapped_keys, size_of_terminal, terminal_attributes
-from console.themes import DARK, DESCRIPTIONS, MONO, THEMES, Styles, styles_of
+from console.terminal_output import (
+    draw_changes_only,
+    filter_colours,
+    remapped_keys,
+    size_of_terminal,
+    terminal_attributes,
+)
+from console.themes import DARK, DESCRIPTIONS, MONO, THEMES, Styles, WithoutColours, styles_of
 from console.time_input import Instant
 from console.visible import visible
 from console.widgets.command_input import CommandInput, InputHelp, LineError
@@ -93,6 +102,8 @@ class FlightdeckApp(App[None]):
         for theme in THEMES:
             self.register_theme(theme)
         self.theme = MONO if self.no_color else DARK
+        if self.no_color:
+            filter_colours(self, WithoutColours(lambda: self.theme_variables))
         self.flight = Flight(
             source
             or Bridge(
@@ -114,6 +125,7 @@ class FlightdeckApp(App[None]):
         self._drawing = False
         self._shutdown_guard: ShutdownGuard | None = None
         self.caption = ""  # the text that a playback script shows
+        self.forking = Forking()
 
     # --- start and end ----------------------------------------------------------------------------------------------
 
@@ -161,8 +173,9 @@ class FlightdeckApp(App[None]):
         self.flight.source.start(wake)
 
     def on_unmount(self) -> None:
-        """End the simulation's thread with the console."""
+        """End the simulation's thread, and a fork, with the console."""
         self.flight.source.stop()
+        self.forking.close()
         if self._shutdown_guard is not None:
             self._shutdown_guard.uninstall()
 
@@ -187,6 +200,7 @@ class FlightdeckApp(App[None]):
     def paint(self) -> None:
         """Paint the screen on top, and the screen below an overlay."""
         self._show_notices()
+        self._show_comparison()
         for screen in reversed(self.screen_stack):
             if isinstance(screen, FlightScreen | Overlay):
                 screen.paint()
@@ -222,6 +236,21 @@ class FlightdeckApp(App[None]):
         if source.failure and not self._failure_shown:
             self._failure_shown = True
             self.push_screen(FailureScreen(source))
+
+    def _show_comparison(self) -> None:
+        """Show what a fork has come to; where an overlay or a typed line would be lost, say that it is there."""
+        ended, screen = self.forking.poll(), self.flight_screen()
+        if ended is None:
+            return
+        beside, line = self.forking.beside, self.input_line()
+        if ended.failed or beside is None:
+            self.warn(ended.failed)
+        elif isinstance(screen, ComparisonScreen):
+            screen.show(beside)
+        elif line is None or line.is_open or screen is not self.screen:
+            self.notify("the fork has been flown: go comparison", timeout=6)
+        else:
+            self.call_later(self.go, ComparisonScreen.place)
 
     # --- themes -----------------------------------------------------------------------------------------------------
 
@@ -292,38 +321,12 @@ class FlightdeckApp(App[None]):
         panel = self.focused_panel()
         screen = self.flight_screen()
         if screen is not None and screen.board.maximized:
-            self.action_maximize()
+            screen.action_maximize()
         elif panel is not None and panel.pattern:
             panel.filter("")
         elif len(self.screen_stack) > 1:
             self._last_place = self.place()
             self.pop_screen()
-
-    def action_panel(self, number: int) -> None:
-        """Focus a panel by its number."""
-        screen = self.flight_screen()
-        panels = [panel for panel in screen.board.panels.values() if panel.display] if screen is not None else []
-        if number <= len(panels):
-            if screen is not None and screen.board.maximized:
-                self.action_maximize()
-            panels[number - 1].focus()
-
-    def action_next_panel(self) -> None:
-        """Focus the next panel."""
-        self.screen.focus_next()
-
-    def action_previous_panel(self) -> None:
-        """Focus the previous panel."""
-        self.screen.focus_previous()
-
-    def action_maximize(self) -> None:
-        """Maximize the focused panel, or show all again."""
-        screen, panel = self.flight_screen(), self.focused_panel()
-        if screen is not None and panel is not None:
-            board = screen.board
-            board.maximized = "" if board.maximized else panel.id or ""
-            board.rearrange()
-            self.call_after_refresh(screen.paint)
 
     # --- flights ----------------------------------------------------------------------------------------------------
 
@@ -351,6 +354,17 @@ class FlightdeckApp(App[None]):
         self._quit_requested = self._failure_shown = False
         self._last_place = OVERVIEW.place
         self.begin()
+
+    def _undo(self) -> None:
+        """Go on with the live flight from before its last command, at the same place."""
+        source, words = self.flight.source.undone()
+        if source is None:
+            self.warn(words)
+            return
+        place = self.place()
+        self._fly(source)
+        self.go(place)
+        self.notify(f"undone: {words}", timeout=4)
 
     # --- time -------------------------------------------------------------------------------------------------------
 
@@ -439,27 +453,6 @@ class FlightdeckApp(App[None]):
             else:
                 self.execute_line(str(chosen))
 
-    def action_remedies(self) -> None:
-        """Measure which settings would have changed the rebalance that is shown, or end that."""
-        screen, why_not = self.flight_screen(), self.why_no_remedies()
-        if screen is None or why_not is not None:
-            self.warn(why_not or "")
-            return
-        screen.toggle_remedies()
-
-    def action_raster(self, what: str) -> None:
-        """Change the raster that is shown, or save it."""
-        screen = self.flight_screen()
-        self.warn(screen.change_raster(what) if screen is not None else None)
-
-    def action_on_member(self, text: str) -> None:
-        """Give a command for the selected member."""
-        target = self.selected_target()
-        if target is None or target.kind != "member":
-            self.warn("select a member first")
-        else:
-            self.execute_line(text.format(target.name))
-
     def action_why(self, name: str = "") -> None:
         """Answer `why?` on a name, or on the selection."""
         self.warn(open_why(self.flight_screen(), name, self._on_fault))
@@ -484,6 +477,12 @@ class FlightdeckApp(App[None]):
                 self.seek(command)
             case Why(name):
                 self.action_why(name)
+            case Fork():
+                self.warn(self.forking.fork(self.flight, command))
+            case ForkCancel():
+                self.warn(self.forking.cancel())
+            case Undo():
+                self._undo()
             case _:
                 self.warn(execute(self.flight, command))
 

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Protocol
 
 from console.flight import Flight
+from console.forking.flights_beside import Forking
 from console.presenters.fault_menu import CommandTarget
 from console.presenters.styled_text import Line
 from console.widgets.panel import Panel
@@ -17,6 +18,7 @@ class AppInterface(Protocol):
     theme: str
     caption: str
     directory: Path
+    forking: Forking
 
     def selected_target(self) -> CommandTarget | None:
         """The object that the fault menu would be about; None without one."""
@@ -44,6 +46,9 @@ class AppInterface(Protocol):
 
     def open_line(self, prompt: str, text: str = "") -> None:
         """Open the input line with `text` in it."""
+
+    def warn(self, message: str | None) -> None:
+        """Show a short warning; nothing for an empty message."""
 
     def action_fault(self) -> None:
         """Open the fault menu of the selected target."""

@@ -7,6 +7,7 @@ as one immutable value. Heavy imports wait until the thread runs, so that the fi
 """
 
 import gc
+import math
 import threading
 import time
 from collections import deque
@@ -14,12 +15,12 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cluster.commands import Command, Names
+from cluster.commands import Command, Names, text_of
 from cluster.events import EVENT_KINDS, Event
 from cluster.view import ClusterView, fold
 from console.flight import INVARIANT_BROKEN, Stepped
 from console.flight_clock import BUILDING, ENDED, FAILED, LIVE, PAUSED, FlightClock
-from console.live_flight import FlightRequest, Setting
+from console.live_flight import FlightRequest, Resumption, Setting
 from console.presenters.producers.limits import ProducerConfigs, configs_of
 from console.refused_commands import RefusedCommands
 
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     import trio
 
     from cluster.simulation import Simulation
+    from recordings.flights.beside import FlownSoFar
     from recordings.flights.runner import CommandNote, Plan
     from recordings.journal.writer import Recorder
     from recordings.scenarios.custom_code import Leave
@@ -94,6 +96,7 @@ class Bridge:
         self._stepped_seqs: tuple[int, int] | None = None  # the last event before the step, and its own last one
         self._stop_seen = False  # the thread has seen the stop request
         self._copying = False
+        self._resume: Resumption | None = None
         self._last: deque[Event] = deque(maxlen=LAST_EVENTS)
 
     # --- state for the console --------------------------------------------------------------------------------------
@@ -127,6 +130,34 @@ class Bridge:
     def stopped(self) -> bool:
         """Whether the simulation's thread has ended or was abandoned; its recording is closed."""
         return self._thread is None or self._abandoned or not self._thread.is_alive()
+
+    def origin(self) -> "FlownSoFar | None":
+        """The plan, and the operator's commands so far."""
+        if self._plan is None or self._simulation is None:
+            return None
+        from recordings.flights.beside import FlownSoFar  # noqa: PLC0415
+        from recordings.flights.runner import given_by_operator  # noqa: PLC0415
+
+        plan, given = self._plan, given_by_operator(list(self._commands))
+        commands = tuple((turn, at_us, text_of(command)) for turn, at_us, command in given)
+        return FlownSoFar(plan.scenario, plan.text, plan.settings, commands)
+
+    def undone(self) -> "tuple[Bridge | None, str]":
+        """This flight up to before its last command, not started, and that command; or None and why there is none."""
+        plan = self._plan
+        if self._recorder is not None or self._copying:
+            return None, "this flight is being recorded: a flight that goes on from before is another one"
+        from recordings.flights.runner import given_by_operator  # noqa: PLC0415
+
+        given = given_by_operator(list(self._commands))
+        if plan is None or not given:
+            return None, "no command has been given: there is nothing to undo"
+        _, at_us, last = given.pop()
+        request = self._request
+        again = Bridge(request.scenario, speed=self.clock.speed, invariants=request.invariants, leave=request.leave)
+        again._know(plan)
+        again._resume = Resumption(given, max(0, at_us - 1), self.clock.phase == PAUSED)
+        return again, text_of(last)
 
     def start(self, wake: Callable[[], None]) -> None:
         """Build and fly on a new thread; that thread calls `wake` to have the console draw at once."""
@@ -299,11 +330,14 @@ class Bridge:
         if plan is None:
             self.clock = self.clock._replace(phase=FAILED)
             return None
+        self._know(plan)
+        return plan
+
+    def _know(self, plan: "Plan") -> None:
         self._plan = plan
         self.names, self.broker_session_us = plan.spec.names(), plan.spec.broker_session_us
         self.producer_configs = configs_of(plan.spec)
         self.title = f"{plan.scenario} · seed {plan.settings.seed}"
-        return plan
 
     def _fly(self, plan: "Plan") -> None:
         import trio  # noqa: PLC0415
@@ -319,6 +353,9 @@ class Bridge:
         if plan.invariants:  # last, so that the recorder has the event that broke an invariant
             simulation.sinks.append(Invariants(plan.spec, simulation.view))
         simulation.timeline.hold = self._is_behind
+        if self._resume is not None:
+            simulation.timeline.replay = list(self._resume.commands)
+            simulation.timeline.set_speed(math.inf)
         complete = False
         try:
             complete = bool(trio.run(self._main, simulation, plan.settings.until_us, clock=simulation.timeline))
@@ -339,9 +376,20 @@ class Bridge:
                 collect_frames()
                 self._read_clock()
                 self._wake()
+                if self._resume is not None:
+                    await self._fly_again(simulation, self._resume)
                 await simulation.timeline.fly(until_us if until_us is not None else float("inf"))
                 return True
         return False
+
+    async def _fly_again(self, simulation: "Simulation", resume: Resumption) -> None:
+        """Fly what was flown before; then go on at the speed of then."""
+        timeline = simulation.timeline
+        await timeline.fly(resume.until_us)
+        timeline.set_speed(self._speed)
+        if resume.paused:
+            timeline.pause()
+        self._read_clock()
 
     def _cancel(self) -> None:
         self._stop_seen = True

@@ -23,6 +23,7 @@ from cluster.commands import (
 )
 from cluster.config import nearest
 from cluster.events import EVENT_KINDS
+from console.forking.fork_line import FORK_USAGE, Fork, ForkCancel, Undo, fork_completions, read_fork
 from console.time_input import Instant, parse_instant
 
 
@@ -68,7 +69,7 @@ class Why(NamedTuple):
     name: str
 
 
-Control = Speed | Time | Step | Until | Record | Go | Why | Instant
+Control = Speed | Time | Step | Until | Record | Go | Why | Fork | ForkCancel | Undo | Instant
 
 USAGES: dict[str, tuple[str, str]] = {
     "speed": ("speed X | flat out", "virtual seconds for each real second: 0.5, 20; a recording's -4 is backwards"),
@@ -78,6 +79,8 @@ USAGES: dict[str, tuple[str, str]] = {
     "until": ("until EXPRESSION", "run until it holds: until groups.billing.state == 'Stable'"),
     "record": ("record PATH", "record this flight, from its beginning"),
     "go": ("go PLACE | TIME", "a group, a member, partition orders-1; in a recording 12m30s, 1:20.5, -10s"),
+    "fork": (FORK_USAGE, "another course from the shown instant on, flown beside, and what it costs"),
+    "undo": ("undo", "go on with the live flight from before its last command"),
     "why": ("why [SUBJECT]", "why it stands still, and until when; without a name: the selection"),
 }
 """Syntax and effect of the console's own commands; `usages` adds the screens to `go`."""
@@ -101,6 +104,8 @@ def read(text: str, names: Names, places: Sequence[str] = ()) -> Control | Comma
     column = len(text) - len(text.lstrip()) + len(word) + 1
     if word in {"pause", "resume"} and not rest:
         return Time(word == "pause")
+    if word == "undo" and not rest:
+        return Undo()
     if word == "speed":
         return Speed(_factor(rest, column))
     if word == "step":
@@ -113,6 +118,8 @@ def read(text: str, names: Names, places: Sequence[str] = ()) -> Control | Comma
         return _destination(rest, column, known_places(names, places))
     if word == "why":
         return _why(rest, column, subjects(names))
+    if word == "fork":
+        return read_fork(rest, column, names)
     try:
         return parse(text, names)
     except CommandError as error:
@@ -191,6 +198,8 @@ def completions(text: str, names: Names, places: Sequence[str] = ()) -> list[str
     candidates = {"speed": ("0.1", "0.5", "1", "2", "5", "20", "100", FLAT_OUT), "step": tuple(EVENT_KINDS)}
     if word == "go":
         return _places_after(rest, names, places)
+    if word == "fork":
+        return fork_completions(rest, names)
     if word == "why":
         return [name for name in subjects(names) if name.startswith(rest) and name != rest]
     if word == "set":

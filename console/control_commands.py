@@ -5,6 +5,7 @@ from typing import cast
 from cluster.commands import Command, text_of
 from console.command_line import Record, Speed, Step, Time, Until
 from console.flight import Flight
+from console.forking.fork_line import Fork, ForkCancel, Undo
 
 
 def execute(flight: Flight, command: object) -> str:
@@ -12,6 +13,8 @@ def execute(flight: Flight, command: object) -> str:
     source = flight.source
     if isinstance(command, Record):
         return source.record(command.path)
+    if isinstance(command, Fork | ForkCancel | Undo):
+        return "forks are flown by the console's screens; `flightdeck fork` is for a recording"
     refusal = flight.why_not_controllable()
     if refusal:
         return refusal

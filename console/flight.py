@@ -5,7 +5,8 @@ A `Source` delivers events and takes commands: `Bridge` for a live simulation, `
 """
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple, Protocol, runtime_checkable
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple, Protocol, runtime_checkable
 
 from cluster.commands import Command, Names
 from cluster.events import Event
@@ -14,6 +15,9 @@ from cluster.view.state import LogEntry
 from console.flight_clock import BUILDING, ENDED, FAILED, PAUSED, FlightClock
 from console.presenters.producers.limits import ProducerConfigs
 from console.refused_commands import RefusedCommands
+
+if TYPE_CHECKING:
+    from recordings.flights.beside import FlownSoFar
 
 READ_ONLY = "a recording is read-only"
 INVARIANT_BROKEN = "an invariant does not hold"  # `Source.failure` begins with it after an invariant violation
@@ -85,6 +89,12 @@ class Source(Protocol):
     @property
     def stopped(self) -> bool:
         """Whether the source's thread has ended and its recording is closed."""
+
+    def origin(self) -> "Path | FlownSoFar | None":
+        """What the flight can be flown again from: its recording, or what was flown so far; None without a cluster."""
+
+    def undone(self) -> "tuple[Source | None, str]":
+        """A source that goes on from before the last command, and that command; or None and the reason of a refusal."""
 
     def start(self, wake: Callable[[], None]) -> None:
         """Begin. Any thread may call `wake` to have the console draw at once."""

@@ -1,10 +1,12 @@
-"""The request for a live flight: the user's options, and the plan and recording made from them."""
+"""The request for a live flight: the user's options, and the plan and recording made from them; how it is resumed."""
 
 # ruff: noqa: PLC0415 - heavy imports wait until the first screen is drawn
 
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
+
+from cluster.commands import Command
 
 if TYPE_CHECKING:
     from recordings.flights.runner import Plan
@@ -57,3 +59,11 @@ class FlightRequest(NamedTuple):
         from recordings.journal.writer import Recorder, new_header
 
         return Recorder(Path(self.record), new_header(plan.scenario, plan.text, plan.settings))
+
+
+class Resumption(NamedTuple):
+    """A flight that begins as another one: its commands by turn, flat out up to an instant; then as it was."""
+
+    commands: list[tuple[int, int, Command]]
+    until_us: int
+    paused: bool

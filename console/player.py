@@ -17,12 +17,13 @@ from cluster.events import EVENT_KINDS, Event
 from cluster.spec import ScenarioSpec
 from cluster.view import ClusterView
 from cluster.view.state import LogEntry
-from console.flight import READ_ONLY, Stepped
+from console.flight import READ_ONLY, Source, Stepped
 from console.flight_clock import ENDED, LIVE, PAUSED, FlightClock
 from console.presenters.formatting import clock
 from console.presenters.producers.limits import configs_of
 from console.refused_commands import RefusedCommands
 from recordings.bounded_files import RecordingError
+from recordings.flights.beside import FlownSoFar
 from recordings.journal.format import Header
 from recordings.journal.keyframes import Keyframes
 from recordings.journal.playback import FASTEST, SLOWEST, Playback
@@ -123,6 +124,14 @@ class Player:
     def landmarks(self) -> Sequence[LogEntry]:
         """The rebalances and faults of the whole recording; empty until the scan has found them."""
         return self._landmarks or ()
+
+    def origin(self) -> "Path | FlownSoFar | None":
+        """The recording."""
+        return self.path
+
+    def undone(self) -> "tuple[Source | None, str]":
+        """Refuse: nothing is given to a recording."""
+        return None, READ_ONLY
 
     def start(self, wake: Callable[[], None]) -> None:
         """Start the scan of the recording; its thread calls `wake` at the end."""

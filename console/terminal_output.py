@@ -18,6 +18,7 @@ from rich.segment import Segment
 from rich.style import Style
 from textual._compositor import ChopsUpdate, CompositorUpdate, LayoutUpdate
 from textual.app import App
+from textual.filter import LineFilter, Monochrome
 from textual.screen import Screen
 from textual.strip import Strip
 from textual.widget import Widget
@@ -46,6 +47,11 @@ def draw_changes_only(app: App[None]) -> None:
         display(screen, tight_update(renderable))
 
     app._display = display_tightly  # type: ignore[method-assign]
+
+
+def filter_colours(app: App[None], colours: LineFilter) -> None:
+    """Use a filter of colours in place of the one that Textual has for NO_COLOR, which writes greys."""
+    app._filters = [one for one in app._filters if not isinstance(one, Monochrome)] + [colours]
 
 
 def terminal_attributes(app: App[None]) -> list[Any] | None:

@@ -4,9 +4,10 @@ Each theme gives Textual its colours and, as variables of its own, the tones of 
 that a theme lacks (Textual's own themes can be chosen too) the nearest of Textual's colours is used.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import NamedTuple
 
+from rich.color import Color as RichColor
 from rich.segment import Segment
 from rich.style import Style
 from textual.color import Color
@@ -177,6 +178,34 @@ THEMES = (
 DESCRIPTIONS = {DARK: "dark", LIGHT: "light", CONTRAST: "high contrast", MONO: "monochrome"}
 
 
+class WithoutColours(LineFilter):
+    """Leaves the terminal its own colours (NO_COLOR): what a background marks is drawn in reverse, grey text dim."""
+
+    def __init__(self, variables: Callable[[], dict[str, str]]) -> None:
+        """Read the current theme's variables anew for each line, because the theme can change."""
+        super().__init__()
+        self._variables = variables
+
+    def apply(self, segments: list[Segment], background: Color) -> list[Segment]:  # noqa: ARG002 - Textual's
+        """The segments with attributes only."""
+        variables = self._variables()
+        paper = Color.parse(variables["background"]).rich_color
+        quiet = {Color.parse(variables[name]).rich_color for name in _QUIET_INKS if name in variables}
+        return [
+            Segment(text, None if style is None else _without_colours(style, paper, quiet), control)
+            for text, style, control in segments
+        ]
+
+
+_QUIET_INKS = (f"tone-{MUTED}", f"tone-{FAINT}")
+
+
+def _without_colours(style: Style, paper: RichColor, quiet: Collection[RichColor]) -> Style:
+    marked = style.bgcolor is not None and not style.bgcolor.is_default and style.bgcolor != paper
+    kept = Style(bold=style.bold, italic=style.italic, underline=style.underline, strike=style.strike, meta=style.meta)
+    return kept + Style(reverse=marked or style.reverse or None, dim=style.dim or style.color in quiet or None)
+
+
 PRINT_HUES = _LIGHT.hues
 """The members' colours on white paper."""
 
@@ -200,7 +229,8 @@ def _filtered(style: Style, background: Color, filters: Sequence[LineFilter]) ->
     segments = [Segment("x", style)]
     for line_filter in filters:
         segments = line_filter.apply(segments, background)
-    return segments[0].style or style
+    filtered = segments[0].style
+    return style if filtered is None else filtered  # a style without colours and attributes is false, too
 
 
 def _on(

@@ -179,6 +179,7 @@ def play(
     ] = False,
     salvage: Salvage = False,
     speed: Annotated[str | None, Parameter(help="0.01 to 1000, or -4: backwards from the end.")] = None,
+    beside: Annotated[Path | None, Parameter(help="Another recording, compared with it on one axis.")] = None,
 ) -> int:
     """Open the console on a recording: forwards, backwards, at any speed."""
     pace = playback_speed_of(speed)
@@ -186,13 +187,15 @@ def play(
     from console.player import Player
 
     reporter = Reporter(print_text, warn, print_error)
+    if headless and beside is not None:
+        raise UsageError("--beside is for the screen; `flightdeck diff` compares without one")
     if headless:
         return play_headless(recording, script, reporter, salvage=salvage)
     if not (sys.stdin.isatty() and sys.stdout.isatty()) or is_dumb_terminal():
         Player(recording, salvage=salvage)  # an unreadable recording is reported first
         needed = "a terminal that can show screens (TERM)" if is_dumb_terminal() else "a terminal"
         raise UsageError(f"the console needs {needed}; --headless plays a recording without one")
-    return play_on_screen(recording, script, reporter, salvage=salvage, speed=pace)
+    return play_on_screen(recording, script, reporter, salvage=salvage, speed=pace, beside=beside)
 
 
 @app.command

@@ -8,6 +8,7 @@ from console.app import FlightdeckApp
 from console.player import Player
 from console.presenters.formatting import clock
 from console.script_runner import ScriptRunner
+from recordings.journal.reader import Recording
 from recordings.journal.script import load_script
 
 HELD, NOT_HELD = 0, 1
@@ -47,8 +48,18 @@ def play_headless(path: Path, script: Path | None, reporter: Reporter, *, salvag
     return NOT_HELD if runner.failures else app.return_code or HELD
 
 
-def play_on_screen(path: Path, script: Path | None, reporter: Reporter, *, salvage: bool, speed: float) -> int:
+def play_on_screen(
+    path: Path,
+    script: Path | None,
+    reporter: Reporter,
+    *,
+    salvage: bool,
+    speed: float,
+    beside: Path | None = None,
+) -> int:
     """Open the console on a recording, with a script if given; backwards (`speed` < 0) from its end.
+
+    `beside`: another recording, which the console compares with it.
 
     Returns the exit code.
 
@@ -63,6 +74,9 @@ def play_on_screen(path: Path, script: Path | None, reporter: Reporter, *, salva
         runner = ScriptRunner(load_script(script), str(script), player, script.parent, watched=True)
     app = FlightdeckApp(source=player)
     app.directory = path.parent
+    if beside is not None:
+        Recording(beside, salvage=salvage)  # an unreadable one is reported first
+        app.forking.compare(path, beside)
     app.run(auto_pilot=runner.run if runner is not None else None)
     reporter.warn(player.warnings)
     failures = runner.failures if runner is not None else []

@@ -1,10 +1,11 @@
-"""Active faults: the command of each, its start, its end, and the command that ends it earlier."""
+"""Active faults and operations under way: the start of each, its end, and the command that ends it earlier."""
 
 from cluster.commands import label_of, undo_of
 from cluster.view.state import NEVER, ClusterView, FaultView
+from console.presenters.exceptions.operations import Operation, operations
 from console.presenters.formatting import UNKNOWN, countdown, duration
 from console.presenters.list_view import Listing, holds
-from console.presenters.styled_text import ACCENT, ERROR, FAINT, MUTED, PLAIN, Line, Span, line
+from console.presenters.styled_text import ACCENT, ERROR, FAINT, MOVING, MUTED, PLAIN, Line, Span, line
 from console.presenters.table import TableColumn, layout
 
 COLUMNS = (
@@ -27,7 +28,10 @@ def fault_label(view: ClusterView, name: str) -> str:
 
 
 class ActiveFaultsListing(Listing):
-    """One line for each active fault, oldest first. Keys are the faults' numbers."""
+    """One line for each active fault, then one for each operation under way, oldest first.
+
+    Keys are the faults' numbers, and those of the operations.
+    """
 
     title = "faults"
     vacant = line(("no fault is active", MUTED))
@@ -35,6 +39,9 @@ class ActiveFaultsListing(Listing):
     def __init__(self, view: ClusterView, now_us: int, width: int) -> None:
         super().__init__(width)
         self.faults = {str(fault.fault): fault for fault in view.faults.values()}
+        self.operations = {one.key: one for one in operations(view, now_us)}
+        if self.operations:
+            self.title = "faults and operations" if self.faults else "operations"
         self.now_us = now_us
         self.layout = layout(COLUMNS, width)
 
@@ -43,15 +50,18 @@ class ActiveFaultsListing(Listing):
         return self.layout.header()
 
     def row_keys(self) -> list[str]:
-        """The faults' numbers, in the order in which they started."""
-        return list(self.faults)
+        """The faults' numbers, in the order in which they started, and the operations."""
+        return [*self.faults, *self.operations]
 
     def exceptions(self) -> list[str]:
-        """Every fault needs attention."""
+        """Every fault needs attention, and an operation that moves members, too."""
         return self.row_keys()
 
     def rows(self, key: str) -> tuple[Line]:
-        """The line of one fault."""
+        """The line of one fault, or of one operation."""
+        operation = self.operations.get(key)
+        if operation is not None:
+            return (self._operation(operation),)
         fault = self.faults[key]
         ending = undo_of(fault.kind, fault.targets)
         left = countdown(fault.ends_at_us - self.now_us) if fault.ends_at_us != NEVER else UNKNOWN
@@ -64,6 +74,19 @@ class ActiveFaultsListing(Listing):
         ]
         return (self.layout.row(cells),)
 
+    def _operation(self, one: Operation) -> Line:
+        lasts = one.ends_us != NEVER
+        left = countdown(one.ends_us - self.now_us) if lasts else UNKNOWN
+        cells: list[Line | Span | str] = [
+            line(("↻", MOVING)),
+            line((one.name, PLAIN), (f": {one.progress}", MOVING), (f", {one.next_in}" if one.next_in else "", MUTED)),
+            duration(self.now_us - one.since_us),
+            line((left, PLAIN if lasts else FAINT)),
+            line((one.ending, ACCENT)) if one.ending else line(("its schedule", FAINT)),
+        ]
+        return self.layout.row(cells)
+
     def matches(self, key: str, pattern: str) -> bool:
-        """Whether the fault's text holds the pattern; `!` in front negates it."""
-        return holds(self.faults[key].text, pattern)
+        """Whether the text of the fault or operation holds the pattern; `!` in front negates it."""
+        operation = self.operations.get(key)
+        return holds(operation.name if operation is not None else self.faults[key].text, pattern)

@@ -13,7 +13,7 @@ from console.presenters.causal_chain import causal_chain, rolling_restart
 from console.presenters.consumer_groups.causes import reconciliation_rows
 from console.presenters.event_log import merged_entries
 from console.presenters.formatting import SECOND_US, clock, duration, partition_seconds, ranges
-from console.presenters.list_view import Listing
+from console.presenters.list_view import CONTINUED, Listing
 from console.presenters.rebalance_phase import members_words, partitions_words
 from console.presenters.styled_text import ACCENT, FAINT, MUTED, OK, PLAIN, STRONG, WARN, Line, line, wrapped
 
@@ -172,31 +172,33 @@ def _vote(vote: AssignorVote, width: int) -> list[Line]:
     return rows
 
 
-def remedies_section(progress: "RemediesProgress | None", key: str, width: int) -> list[Line]:
-    """What would have helped; without a search, the key that begins it."""
-    heading = line(("what would have helped", ACCENT))
+def remedies_section(progress: "RemediesProgress | None", key: str, width: int) -> list[tuple[Line, str]]:
+    """What would have helped, line by line with the key of a remedy; without a search, the key that begins it."""
+    heading = line(("what would have helped, with the same seed", ACCENT)), ""
     width = min(width, 100)
     if progress is None:
-        return [heading, line("  ", (key, ACCENT), (" flies the recording again with other settings", MUTED))]
+        return [heading, (line("  ", (key, ACCENT), (" flies the recording again with other settings", MUTED)), "")]
     if progress.failed:
-        return [heading, *wrapped(line("  ", (progress.failed, WARN)), width, indent=2)]
-    if progress.search is None:
+        return [heading, *((row, "") for row in wrapped(line("  ", (progress.failed, WARN)), width, indent=2))]
+    if progress.result is None:
         done = round(progress.share * BAR_CELLS)
         bar = "█" * done + "░" * (BAR_CELLS - done)
-        return [heading, line(f"  {bar} {progress.share:4.0%}  ", (key, ACCENT), (" cancels", MUTED))]
-    found = [row for each in progress.search.found for row in _remedies(each, width)]
-    said = [row for each in progress.search.warnings for row in wrapped(line("  ", (each, MUTED)), width, indent=2)]
-    return [heading, *found, *said]
+        return [heading, (line(f"  {bar} {progress.share:4.0%}  ", (key, ACCENT), (" cancels", MUTED)), "")]
+    found = [row for each in progress.result.found for row in _remedies(each, width)]
+    said = [row for each in progress.result.warnings for row in wrapped(line("  ", (each, MUTED)), width, indent=2)]
+    return [heading, *found, *((row, "") for row in said)]
 
 
-def _remedies(found: "Remedies", width: int) -> list[Line]:
-    rows = []
+def _remedies(found: "Remedies", width: int) -> list[tuple[Line, str]]:
+    rows: list[tuple[Line, str]] = []
     for remedy in found.remedies:
         mark, tone = _EFFECTS[remedy.effect]
         worse = "worse: " if remedy.effect == "worse" else ""
         words = line("  ", (mark, tone), " ", (remedy.text, PLAIN), (f": {worse}{remedy.words}", MUTED))
-        rows += wrapped(words, width, indent=4)
-    return [*rows, line(f"  {found.sentence}")]
+        first, *more = wrapped(words, width, indent=4)
+        rows += [(first, "\n".join(remedy.settings)), *((row, "") for row in more)]
+    opens = line(f"  {found.sentence}  ", ("enter", ACCENT), (" shows both flights beside each other", MUTED))
+    return [*rows, (opens if rows else line(f"  {found.sentence}"), "")]
 
 
 class RebalanceDetailsListing(Listing):
@@ -204,14 +206,17 @@ class RebalanceDetailsListing(Listing):
 
     title = "rebalance"
 
-    def __init__(self, view: ClusterView, group: GroupView, key: str, width: int, below: Sequence[Line] = ()) -> None:
+    def __init__(
+        self, view: ClusterView, group: GroupView, key: str, width: int, below: Sequence[tuple[Line, str]] = ()
+    ) -> None:
         super().__init__(width)
-        self._lines = [*details_lines(view, group, key, width - 4), *below]
+        lines = [*((row, "") for row in details_lines(view, group, key, width - 4)), *below]
+        self._lines = {name or f"{CONTINUED}{index}": row for index, (row, name) in enumerate(lines)}
 
     def row_keys(self) -> list[str]:
-        """One key for each line; lines cannot be selected."""
-        return [f"#{index}" for index in range(len(self._lines))]
+        """One key for each line; only remedies can be selected, by their settings."""
+        return list(self._lines)
 
     def rows(self, key: str) -> tuple[Line]:
         """One line."""
-        return (line("  ", *self._lines[int(key[1:])]),)
+        return (line("  ", *self._lines[key]),)

@@ -16,6 +16,7 @@ from console.presenters.exceptions.headline import Headline, headline
 from console.presenters.fault_menu import CommandTarget
 from console.presenters.formatting import SECOND_US
 from console.presenters.list_view import Listing
+from console.presenters.raster.axis import short_clock
 from console.presenters.styled_text import (
     ACCENT,
     ERROR,
@@ -124,9 +125,72 @@ class FlightScreen(Screen[None]):
         del what
         return NO_RASTER
 
+    def change_comparison(self, what: str) -> str:
+        """Change the comparison; returns the reason of a refusal."""
+        del what
+        return "open the comparison first: go comparison"
+
     def opened(self, panel: str, key: str) -> None:
         """React to enter on a row."""
         del panel, key
+
+    # --- actions on the screen itself -------------------------------------------------------------------------------
+
+    def action_panel(self, number: int) -> None:
+        """Focus a panel by its number."""
+        panels = [panel for panel in self.board.panels.values() if panel.display]
+        if number <= len(panels):
+            if self.board.maximized:
+                self.action_maximize()
+            panels[number - 1].focus()
+
+    def action_next_panel(self) -> None:
+        """Focus the next panel."""
+        self.focus_next()
+
+    def action_previous_panel(self) -> None:
+        """Focus the previous panel."""
+        self.focus_previous()
+
+    def action_maximize(self) -> None:
+        """Maximize the focused panel, or show all again."""
+        panel = self.console_app.focused_panel()
+        if panel is not None:
+            self.board.maximized = "" if self.board.maximized else panel.id or ""
+            self.board.rearrange()
+            self.call_after_refresh(self.paint)
+
+    def action_remedies(self) -> None:
+        """Measure which settings would have changed the rebalance that is shown, or end that."""
+        why_not = self.why_no_remedies()
+        if why_not is None:
+            self.toggle_remedies()
+        else:
+            self.console_app.warn(why_not)
+
+    def action_raster(self, what: str) -> None:
+        """Change the raster that is shown, or save it."""
+        self.console_app.warn(self.change_raster(what))
+
+    def action_fork(self) -> None:
+        """Open the command line for a fork at the shown instant, or end the one that is being flown."""
+        app = self.console_app
+        if app.forking.under_way:
+            app.warn(app.forking.cancel() or "the fork has been cancelled")
+        else:
+            app.open_line(":", f"fork at {short_clock(app.flight.now_us, 3)} do ")
+
+    def action_comparison(self, what: str) -> None:
+        """Change the comparison that is shown, keep or open its second flight."""
+        self.console_app.warn(self.change_comparison(what))
+
+    def action_on_member(self, text: str) -> None:
+        """Give a command for the selected member."""
+        target = self.selected_target()
+        if target is None or target.kind != "member":
+            self.console_app.warn("select a member first")
+        else:
+            self.console_app.execute_line(text.format(target.name))
 
     # --- the frame --------------------------------------------------------------------------------------------------
 
@@ -217,6 +281,7 @@ class FlightScreen(Screen[None]):
         bars["strip"].paint(strip)
         rows, stepped = max(1, bars["ticker"].size.height), source.stepped
         said = [fit(step_line(stepped), width)] if stepped is not None else []
+        said = [fit(app.forking.progress(), width)] if app.forking.under_way else said
         bars["ticker"].paint([*chrome.ticker(flight.view, width, rows)[len(said) :], *said])
         bars["footer"].paint([app.footer(width)])
         self._paint_caption(app.caption)

@@ -5,6 +5,7 @@ from console.command_line import partition_place
 from console.flight import Flight
 from console.presenters.active_faults import ActiveFaultsListing
 from console.presenters.event_log import EventLogListing
+from console.presenters.exceptions.operations import operations
 from console.presenters.fault_menu import CommandTarget
 from console.presenters.list_view import Listing
 from console.presenters.overview import BrokersListing, GroupsListing
@@ -18,12 +19,12 @@ KINDS = {"groups": "group", "topics": "topic", "brokers": "broker", "producers":
 
 
 class OverviewScreen(FlightScreen):
-    """Groups, topics, brokers, producers, events, and the active faults."""
+    """Groups, topics, brokers, producers, events, the active faults and the operations under way."""
 
     place = "overview"
 
     def panels(self) -> list[Panel]:
-        """Five panels, and one for faults while a fault is active."""
+        """Five panels, and one for faults and operations while there are any."""
         panels = [Panel(number, name) for number, name in enumerate((*KINDS, "events", "faults"), 1)]
         panels[-1].display = False
         return panels
@@ -32,8 +33,9 @@ class OverviewScreen(FlightScreen):
         """From the view, for every frame."""
         view, now_us = flight.view, flight.now_us
         faults = self.board.panels["faults"]
-        if faults.display != bool(view.faults):
-            faults.display = bool(view.faults)
+        shown = bool(view.faults or operations(view, now_us))
+        if faults.display != shown:
+            faults.display = shown
         return {
             "groups": lambda width: GroupsListing(view, now_us, width),
             "topics": lambda width: TopicsListing(view, width),
@@ -82,9 +84,17 @@ class OverviewScreen(FlightScreen):
         elif panel == "topics" and view.partitions_by_topic.get(key):
             self.console_app.go(partition_place(worst_partition(view, key)))
         elif panel == "faults":
-            fault = view.faults.get(int(key))
-            undo = undo_of(fault.kind, fault.targets) if fault is not None else ""
-            if undo:
-                self.console_app.open_line(":", undo)
+            ending = self._ending(key)
+            if ending:
+                self.console_app.open_line(":", ending)
         else:
             self.console_app.action_fault()
+
+    def _ending(self, key: str) -> str:
+        """The command that ends a fault or an operation; empty without one."""
+        flight = self.console_app.flight
+        if not key.isdecimal():
+            found = {one.key: one.ending for one in operations(flight.view, flight.now_us)}
+            return found.get(key, "")
+        fault = flight.view.faults.get(int(key))
+        return undo_of(fault.kind, fault.targets) if fault is not None else ""

@@ -2,7 +2,7 @@
 
 from typing import Self
 
-from cluster.view.state import GroupView
+from cluster.view.state import ClusterView, GroupView
 from console.app_interface import AppInterface
 from console.flight import Flight
 from console.presenters.fault_menu import CommandTarget
@@ -72,48 +72,57 @@ class RasterScreen(FlightScreen):
 
     def list_factories(self, flight: Flight) -> dict[str, ListFactory]:
         """From the view, on one axis."""
-        group = self._group(flight)
-        if group is None:
+        subjects = self.subjects()
+        if not subjects:
             return {}
-        panel, now_us = self.board.panels["raster"], flight.now_us
+        panel, now_us = self.board.panels["raster"], self.now_us()
         width = axis_width(panel.size.width or self.size.width)
         self._axis = axis = axis_for(now_us, width, self._span_us, self._last_us)
-        view, other = flight.view, self._other(flight)
         made: dict[str, RasterListing] = {}
 
-        def raster(name: str, shown: GroupView) -> ListFactory:
+        def raster(name: str, subject: RasterSubject) -> ListFactory:
             def make(width: int) -> Listing:
-                made[name] = self._raster(flight, name, shown, width)
-                return made[name]
+                made[name] = listing = self.raster(name, subject, width)
+                self._grids[name] = listing.grid
+                key = self._keep_row(self.board.panels[name], listing.grid)
+                listing.cursor = CellCursor(key if name == self._pointed else "", self.cursor_us())
+                return listing
 
             return make
 
-        factories: dict[str, ListFactory] = {"raster": raster("raster", group)}
-        if other is not None:
-            factories["beside"] = raster("beside", other)
-        else:
-            factories["lanes"] = lambda width: RasterLanesListing(view, group, axis, width)
+        factories = {name: raster(name, one) for name, one in zip(("raster", "beside"), subjects, strict=False)}
+        if len(subjects) == 1:
+            factories["lanes"] = lambda width: RasterLanesListing(flight.view, subjects[0].group, axis, width)
         factories["cell"] = lambda width: CellListing(self._lines(made, now_us), width)
         return factories
 
-    def _raster(self, flight: Flight, name: str, group: GroupView, width: int) -> RasterListing:
-        panel, other = self.board.panels[name], self._other(flight)
-        shown = [one for one in (self._group(flight), other) if one is not None]
-        listing = RasterListing(
-            flight.view,
-            group,
+    def subjects(self) -> list[RasterSubject]:
+        """What is drawn, each in a panel: the group, and the one that it is compared with."""
+        flight = self.console_app.flight
+        shown = [group for group in (self._group(flight), self._other(flight)) if group is not None]
+        return [RasterSubject(flight.view, group, group.group) for group in shown]
+
+    def now_us(self) -> int:
+        """The instant at which what is drawn ends."""
+        return self.console_app.flight.now_us
+
+    def cursor_us(self) -> int:
+        """The instant of the chosen cell."""
+        return self.now_us() if self._at_us is None else min(self._at_us, self.now_us())
+
+    def raster(self, name: str, subject: RasterSubject, width: int) -> RasterListing:
+        """The raster of a subject in a panel."""
+        shown = [one.group for one in self.subjects()]
+        return RasterListing(
+            subject.view,
+            subject.group,
             self._axis,
             width,
-            room=self._room(flight, group),
-            named=other is not None,
+            room=self._room(subject.view, subject.group),
+            named=len(shown) > 1,
             grid=self._grids.get(name),
-            most_us=most_unowned_us(shown, flight.now_us),
+            most_us=most_unowned_us(shown, self.now_us()),
         )
-        self._grids[name] = listing.grid
-        key = self._keep_row(panel, listing.grid)
-        at_us = flight.now_us if self._at_us is None else min(self._at_us, flight.now_us)
-        listing.cursor = CellCursor(key if name == self._pointed else "", at_us)
-        return listing
 
     def _lines(self, made: dict[str, RasterListing], now_us: int) -> list[Line]:
         """The chosen cell; where two groups part, or the legend, for which a low terminal has no room."""
@@ -157,9 +166,9 @@ class RasterScreen(FlightScreen):
         self.group = self.group or next(iter(flight.view.groups), "")
         return flight.view.groups.get(self.group)
 
-    def _room(self, flight: Flight, group: GroupView) -> int:
+    def _room(self, view: ClusterView, group: GroupView) -> int:
         """The rows of partitions: all partitions if they fit or are few, else what the poll loops leave."""
-        partitions = sum(len(flight.view.partitions_by_topic.get(topic, ())) for topic in group.topics)
+        partitions = sum(len(view.partitions_by_topic.get(topic, ())) for topic in group.topics)
         if partitions <= ROWS:  # shared rows hide the owners' letters: these scroll
             return partitions
         if self.other:
@@ -167,7 +176,7 @@ class RasterScreen(FlightScreen):
         height = self.board.size.height - (CELL_LINES if self.board.size.height >= TALL_BOARD else 2) - AROUND
         if partitions < height:
             return partitions
-        members = sum(1 for member in flight.view.members.values() if member.group == group.group)
+        members = sum(1 for member in view.members.values() if member.group == group.group)
         return max(FEWEST, height - 1 - min(members, height // 4))
 
     def arrangement(self, width: int) -> Arrangement:
@@ -205,7 +214,7 @@ class RasterScreen(FlightScreen):
 
     def change_raster(self, what: str) -> str:
         """Show another span of time, or the next group."""
-        if self._group(self.console_app.flight) is None:
+        if not self.subjects():
             return NO_RASTER
         refusal = {"zoom": self._zoom, "group": self._next_group, "beside": self._beside, "save": self._save}[what]()
         self.paint()
@@ -213,7 +222,7 @@ class RasterScreen(FlightScreen):
 
     def _zoom(self) -> str:
         """The next shorter span that the flight is longer than, around the chosen cell; then the whole flight."""
-        now_us = self.console_app.flight.now_us
+        now_us = self.now_us()
         shorter = [span_us for span_us in ZOOMS[1:] if span_us < (self._span_us or now_us + 1)]
         self._span_us = next((span_us for span_us in shorter if span_us < now_us), ZOOMS[0])
         self._last_us = None if self._at_us is None else min(now_us, self._at_us + self._span_us // 2)
@@ -246,34 +255,37 @@ class RasterScreen(FlightScreen):
 
     def _save(self) -> str:
         """Save what is shown as text and as SVG, beside the recordings."""
-        app = self.console_app
-        flight, title = app.flight, app.flight.source.title
-        shown = [group for group in (self._group(flight), self._other(flight)) if group is not None]
-        axis = axis_for(flight.now_us, axis_width(WIDTH), self._span_us, self._last_us)
-        picture = Picture(title, [RasterSubject(flight.view, group, group.group) for group in shown], axis)
-        stem = stem_of(title.partition(" · ")[0], *(group.group for group in shown), at_us=flight.now_us)
+        axis = axis_for(self.now_us(), axis_width(WIDTH), self._span_us, self._last_us)
+        picture = self.picture(axis)
+        scenario = picture.title.partition(" · ")[0]
+        stem = stem_of(scenario, *(subject.name for subject in picture.subjects), at_us=self.now_us())
         try:
-            paths = save(app.directory, stem, {".txt": text_of(picture), ".svg": svg_of(picture, PRINT_HUES)})
+            paths = save(
+                self.console_app.directory, stem, {".txt": text_of(picture), ".svg": svg_of(picture, PRINT_HUES)}
+            )
         except SaveError as error:
             return str(error)
         self.notify(f"saved: {' and '.join(str(path) for path in paths)}", timeout=6)
         return ""
 
+    def picture(self, axis: TimeAxis) -> Picture:
+        """What is saved."""
+        return Picture(self.console_app.flight.source.title, self.subjects(), axis)
+
     def on_raster_panel_shifted(self, message: RasterPanel.Shifted) -> None:
         """Choose the cell before or after."""
-        now_us = self.console_app.flight.now_us
-        at_us = now_us if self._at_us is None else self._at_us
-        self._choose(at_us + message.by * self._axis.cell_us)
+        at_us = self.now_us() if self._at_us is None else self._at_us
+        self.choose(at_us + message.by * self._axis.cell_us)
 
     def on_raster_panel_pointed(self, message: RasterPanel.Pointed) -> None:
         """Choose the cell under the mouse."""
         column = message.x - 2 - label_width(self.board.panels["raster"].size.width)
         if 0 <= column < self._axis.known:
-            self._choose(self._axis.start_of(column))
+            self.choose(self._axis.start_of(column))
 
-    def _choose(self, at_us: int) -> None:
+    def choose(self, at_us: int) -> None:
         """Choose a cell; the axis moves if it lies outside."""
-        now_us, axis = self.console_app.flight.now_us, self._axis
+        now_us, axis = self.now_us(), self._axis
         at_us = max(0, at_us)
         if at_us < axis.first_us:
             self._last_us = min(now_us, at_us + (axis.width - 1) * axis.cell_us)

@@ -12,6 +12,7 @@ from console.screens.flight_screen import FlightScreen, ListFactory
 from console.widgets.panel import Panel
 from console.widgets.panel_layout import ALL_THERE_IS, SizeHint
 from recordings.remedies.background import BackgroundSearch, RemediesProgress
+from recordings.scenarios.overrides import parse_setting
 
 POLL_SECONDS = 0.2
 
@@ -99,7 +100,15 @@ class RebalanceDetailsScreen(FlightScreen):
             self._search.cancel()
             self._search = None
 
-    def _remedies(self, width: int) -> list[Line]:
+    def opened(self, panel: str, key: str) -> None:
+        """Fly the recording with a remedy's settings, and compare both flights."""
+        del panel
+        source, app = self.console_app.flight.source, self.console_app
+        if isinstance(source, Player) and key:
+            settings = tuple(parse_setting(text) for text in key.splitlines())
+            app.warn(app.forking.what_if(source.path, settings, " ".join(key.splitlines())))
+
+    def _remedies(self, width: int) -> list[tuple[Line, str]]:
         """The section below the details; a live flight has none."""
         if self.why_no_remedies() is not None:
             return []

@@ -11,6 +11,7 @@ from cluster.view.state import LogEntry
 from recordings.bounded_files import RecordingError
 from recordings.comparison.bill import Bill
 from recordings.comparison.meter import BillMeter
+from recordings.comparison.samples import CourseDetail, SampledMeter
 from recordings.flights.processes import ProcessEnded, can_fly_another, flown_in, flown_meanwhile
 from recordings.journal.format import JournaledCommand, Settings
 from recordings.journal.reader import MISFITS, MOST_COMMANDS, Recording
@@ -24,7 +25,7 @@ class Course(msgspec.Struct, frozen=True, kw_only=True):
 
     `virtual_us` is the flight's length, `until_us` the end of this course; `events` are those up to it.
     `journal_sha256` is the hash of the whole journal, "" without a footer or where damage ends the
-    reading. `commands` are those of the whole recording.
+    reading. `commands` are those of the whole recording. `detail` is there if it was asked for.
     """
 
     recording: str
@@ -38,20 +39,26 @@ class Course(msgspec.Struct, frozen=True, kw_only=True):
     log: list[LogEntry]
     commands: list[JournaledCommand] = []
     warnings: list[str] = []
+    detail: CourseDetail | None = None
 
 
 class CourseOrder(msgspec.Struct, frozen=True):
-    """A recording to read, up to an instant (None: to its end)."""
+    """A recording to read, up to an instant (None: to its end). `step_us`: with a detail that has such a step."""
 
     path: Path
     until_us: int | None = None
     salvage: bool = False
+    step_us: int | None = None
+
+    def meter(self) -> BillMeter:
+        """The meter that reads it."""
+        return BillMeter(keep_log=True) if self.step_us is None else SampledMeter(self.step_us, self.until_us)
 
 
 def course_of(order: CourseOrder) -> Course:
     """Read a recording's course. Raises RecordingError: no recording, or damaged (unless `salvage`)."""
     recording = Recording(order.path, salvage=order.salvage)
-    meter, until_us, count = BillMeter(keep_log=True), order.until_us, 0
+    meter, until_us, count = order.meter(), order.until_us, 0
     commands: list[JournaledCommand] = []
     for entry in recording.entries():
         if isinstance(entry, JournaledCommand):
@@ -88,6 +95,7 @@ def course_of(order: CourseOrder) -> Course:
         log=meter.log,
         commands=commands,
         warnings=recording.warnings,
+        detail=meter.detail(bill) if isinstance(meter, SampledMeter) else None,
     )
 
 

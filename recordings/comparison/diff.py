@@ -82,15 +82,17 @@ def diff(a: Path, b: Path, *, salvage: bool = False) -> FlightDiff:
 
     Raises RecordingError: no recording, damaged (unless `salvage`), or NotComparableError.
     """
-    paths = (a, b)
-    courses = courses_of(paths, salvage=salvage)
-    until_us = courses[0].until_us
+    return diff_of(a, b, courses_of((a, b), salvage=salvage), salvage=salvage)
+
+
+def diff_of(a: Path, b: Path, courses: Sequence[Course], *, salvage: bool = False) -> FlightDiff:
+    """Compare two recordings whose courses are read already, up to one instant. Raises as `diff` does."""
     first, second = labels(a, b)
     found = compare(Side(label=first, course=courses[0]), Side(label=second, course=courses[1]))
     if found.equal or found.logs.divergence is not None:
         return found
-    left, right = [_lines(Recording(path, salvage=salvage)) for path in paths]
-    equal, difference = first_difference(left, right, until_us)
+    left, right = [_lines(Recording(path, salvage=salvage)) for path in (a, b)]
+    equal, difference = first_difference(left, right, found.until_us)
     return msgspec.structs.replace(found, first_difference=difference, equal=equal, compared_events=True)
 
 

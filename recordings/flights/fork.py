@@ -21,7 +21,7 @@ from cluster.spec import ScenarioSpec, SettingError, scopes_of_setting, why_not
 from recordings.bounded_files import RecordingError
 from recordings.comparison.course import CourseOrder, CourseUnderWay, course_meanwhile
 from recordings.comparison.diff import FlightDiff, Side
-from recordings.comparison.meter import BillMeter
+from recordings.comparison.samples import meter_up_to
 from recordings.flights.runner import FlightResult, Replay, Setting, fly
 from recordings.flights.what_if import compare_with, flown_course, operators_commands, plan_of
 from recordings.journal.comparison import Comparison
@@ -92,6 +92,13 @@ class ForkPoint(msgspec.Struct, frozen=True, kw_only=True):
     settings: tuple[Setting, ...] = ()
 
 
+class ShownBeside(msgspec.Struct, frozen=True):
+    """How a fork is shown beside its original: the step of its samples, and what the original is called."""
+
+    step_us: int
+    label: str = "recorded"
+
+
 def fork(
     path: Path,
     point: ForkPoint,
@@ -101,8 +108,11 @@ def fork(
     salvage: bool = False,
     progress: Callable[[int], object] | None = None,
     leave: Leave | None = None,
+    shown: ShownBeside | None = None,
 ) -> ForkResult:
     """Fork the recording at `path`; `until_us` is by default the recorded flight's end.
+
+    `shown`: the courses of both flights get a detail.
 
     Raises RecordingError (no recording, damaged, of other random draws), CommandError, SettingError, FlightError.
     """
@@ -113,7 +123,7 @@ def fork(
             " it cannot be flown again exactly, and so has no fork"
         )
     end_us = until_us if until_us is not None else recording.header.settings.until_us
-    with course_meanwhile(recording, CourseOrder(path, end_us, salvage)) as original:
+    with course_meanwhile(recording, CourseOrder(path, end_us, salvage, shown.step_us if shown else None)) as original:
         return _flown_beside(
             original,
             recording,
@@ -122,6 +132,7 @@ def fork(
             record=record,
             progress=progress,
             leave=None if leave is None else msgspec.structs.replace(leave, never=path),
+            shown=shown,
         )
 
 
@@ -134,6 +145,7 @@ def _flown_beside(
     record: Path | None,
     progress: Callable[[int], object] | None,
     leave: Leave | None,
+    shown: ShownBeside | None,
 ) -> ForkResult:
     """Fly the fork and compare it with the recorded flight, whose course may still be read meanwhile."""
     at_us = point.at_us
@@ -143,7 +155,8 @@ def _flown_beside(
     given = [*(parse(text, plan.spec.names()) for text in point.commands), *set_commands(plan.spec, point.settings)]
     replay = fork_replay(at_us, given, operators_commands(original.commands))
     cut = original.virtual_us if end_us > original.virtual_us else None
-    meter, changes = BillMeter(keep_log=True, until_us=cut), _Changes(at_us)
+    changes = _Changes(at_us)
+    meter = meter_up_to(end_us, cut, shown.step_us if shown else None)
     same = None if given else Comparison(recording.event_lines())
     flight = fly(plan, record=record, replay=replay, progress=progress, log=changes, meter=meter, on_lines=same)
     recorded = original.course()
@@ -155,7 +168,8 @@ def _flown_beside(
     elif recorded.virtual_us > at_us:
         mine = flown_course(plan, flight, meter, record)
         flown = Side(label="fork", spoken="the fork", course=mine)
-        found = compare_with(recorded, flown, salvage=recording.salvage)
+        label = shown.label if shown else "recorded"
+        found = compare_with(recorded, flown, salvage=recording.salvage, label=label)
         if same is not None:
             same.finish(recorded_until_us=recorded.virtual_us, flown_until_us=flight.virtual_us)
             found = msgspec.structs.replace(found, equal=same.divergence is None and flight.diverged is None)

@@ -15,7 +15,7 @@ import msgspec
 
 from recordings.comparison.course import Course, CourseOrder, course_of
 from recordings.comparison.diff import FlightDiff, Side
-from recordings.comparison.meter import BillMeter
+from recordings.comparison.samples import meter_up_to
 from recordings.flights.runner import FlightResult, Replay, Setting, fly
 from recordings.flights.what_if import compare_with, flown_course, operators_commands, plan_of
 from recordings.journal.comparison import Comparison, Divergence
@@ -67,11 +67,13 @@ def rerun(
     salvage: bool = False,
     progress: Callable[[int], object] | None = None,
     leave: Leave | None = None,
+    step_us: int | None = None,
 ) -> RerunResult:
     """Rerun the recording at `path`; `settings` make it a what-if, `until_us` another end, `record` a recording of it.
 
-    `leave` permits code that the recorded scenario names and the library does not ship. Raises RecordingError (no
-    recording, or damaged), ScenarioErrors (an impossible setting, code without permission), FlightError.
+    `leave` permits code that the recorded scenario names and the library does not ship. `step_us`: the courses of a
+    what-if get a detail with such a step. Raises RecordingError (no recording, or damaged), ScenarioErrors (an
+    impossible setting), FlightError.
     """
     recording = Recording(path, salvage=salvage)
     survey = recording.survey()
@@ -89,9 +91,8 @@ def rerun(
     stop_at_seq = survey.totals.events if cut_off and exact else None
     replay = _replay(survey.commands, by_turn=exact, stop_at_seq=stop_at_seq)
     comparison = Comparison(upgraded_lines(recording.event_lines(), recording.header.format))
-    recorded_us = survey.totals.virtual_us
-    asks = bool(settings) and not nothing
-    meter = BillMeter(keep_log=True, until_us=recorded_us if end_us > recorded_us else None) if asks else None
+    cut_us = survey.totals.virtual_us if end_us > survey.totals.virtual_us else None
+    meter = meter_up_to(end_us, cut_us, step_us) if settings and not nothing else None
     flight = fly(plan, record=record, replay=replay, progress=progress, on_lines=comparison, meter=meter)
     comparison.finish(
         recorded_until_us=-1 if nothing else survey.totals.virtual_us,
@@ -104,7 +105,7 @@ def rerun(
         matches=comparison.divergence is None and flight.diverged is None,
         compared_events=comparison.compared,
         first_divergence=comparison.divergence,
-        diff=None if meter is None else _what_if(path, salvage, flown_course(plan, flight, meter, record)),
+        diff=None if meter is None else _what_if(path, salvage, flown_course(plan, flight, meter, record), step_us),
         warnings=recording.warnings,
     )
 
@@ -120,8 +121,8 @@ def _warn(recording: Recording, *, nothing: bool, other_draws: bool) -> None:
         )
 
 
-def _what_if(path: Path, salvage: bool, flown: Course) -> FlightDiff:
-    original = course_of(CourseOrder(path, flown.until_us, salvage))
+def _what_if(path: Path, salvage: bool, flown: Course, step_us: int | None) -> FlightDiff:
+    original = course_of(CourseOrder(path, flown.until_us, salvage, step_us))
     return compare_with(original, Side(label="what-if", spoken="the what-if", course=flown), salvage=salvage)
 
 

@@ -10,6 +10,7 @@ from recordings.bounded_files import RecordingError
 from recordings.comparison.course import Course, CourseOrder, course_of
 from recordings.comparison.diff import FlightDiff, Side, compare
 from recordings.comparison.meter import BillMeter
+from recordings.comparison.samples import SampledMeter
 from recordings.flights.runner import FlightResult, Plan, Setting, make_plan
 from recordings.journal.format import JournaledCommand
 from recordings.journal.reader import Recording
@@ -43,6 +44,7 @@ def _parsed(line: JournaledCommand) -> Command:
 def flown_course(plan: Plan, flight: FlightResult, meter: BillMeter, record: Path | None) -> Course:
     """The course of a flight that has just been flown, up to the end of its meter."""
     end_us = flight.virtual_us if meter.until_us is None else min(flight.virtual_us, meter.until_us)
+    bill = meter.bill(end_us)
     return Course(
         recording="" if record is None else str(record),
         scenario=plan.scenario,
@@ -51,17 +53,20 @@ def flown_course(plan: Plan, flight: FlightResult, meter: BillMeter, record: Pat
         until_us=end_us,
         events=flight.events,
         journal_sha256=flight.journal_sha256,
-        bill=meter.bill(end_us),
+        bill=bill,
         log=meter.log,
+        detail=meter.detail(bill) if isinstance(meter, SampledMeter) else None,
     )
 
 
-def compare_with(original: Course, flown: Side, *, salvage: bool) -> FlightDiff:
-    """Compare a recorded flight with one that has just been flown; read the recording again if this one ends before."""
+def compare_with(original: Course, flown: Side, *, salvage: bool, label: str = "recorded") -> FlightDiff:
+    """Compare a recorded flight with one that has just been flown; read the recording again if this one ends before.
+
+    `label`: what the recorded flight is called.
+    """
     until_us = flown.course.until_us
     if original.until_us > until_us:
-        original = course_of(CourseOrder(Path(original.recording), until_us, salvage))
-    recorded = Side(
-        label="recorded", spoken="the recorded flight", course=msgspec.structs.replace(original, warnings=[])
-    )
+        step_us = None if original.detail is None else original.detail.step_us
+        original = course_of(CourseOrder(Path(original.recording), until_us, salvage, step_us))
+    recorded = Side(label=label, spoken=f"the {label} flight", course=msgspec.structs.replace(original, warnings=[]))
     return compare(recorded, flown)

@@ -7,6 +7,7 @@ from cluster.view.state import ClusterView
 from console.presenters.exceptions import cluster_conditions as cluster
 from console.presenters.exceptions import group_conditions as group
 from console.presenters.exceptions.facts import ClusterFacts, ConditionWords
+from console.presenters.exceptions.operations import operation_under_way
 from console.presenters.producers.limits import ProducerConfigs
 from console.presenters.styled_text import EMPTY, ERROR, MOVING, MUTED, OK, WARN, Line, cut, length, line
 
@@ -38,6 +39,7 @@ RANKING = (
     Condition("rebalance under way", MOVING, group.rebalance_under_way),
     Condition("partitions under-replicated", WARN, cluster.under_replicated),
     Condition("fault in force", WARN, cluster.fault_in_force),
+    Condition("operation under way", MOVING, operation_under_way),
     Condition("broker starts or shuts down", MOVING, cluster.broker_passing),
     Condition("coordinator loads a group", MOVING, group.coordinator_loading),
 )

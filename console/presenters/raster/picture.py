@@ -39,11 +39,16 @@ class RasterSubject(NamedTuple):
 
 
 class Picture(NamedTuple):
-    """What is saved: `title` names scenario and seed, all subjects share the axis of time."""
+    """What is saved: `title` names scenario and seed, all subjects share the axis of time.
+
+    `above`, `below`: further lines below the heading, and at the end.
+    """
 
     title: str
     subjects: Sequence[RasterSubject]
     axis: TimeAxis
+    above: Sequence[str] = ()
+    below: Sequence[str] = ()
 
     @property
     def most_us(self) -> int:
@@ -60,7 +65,7 @@ class Picture(NamedTuple):
             one, other = self.subjects
             histories = one.group.history, other.group.history
             lines.append(plain(difference_words((one.name, other.name), *histories, self.axis.now_us)))
-        return lines
+        return [*lines, *self.above]
 
 
 def _subject_words(subject: RasterSubject, grid: RasterGrid, now_us: int) -> str:
@@ -81,7 +86,8 @@ def text_of(picture: Picture) -> str:
         rows += [lanes.rows(key)[0] for key in lanes.row_keys()[:MEMBERS]]
         lines += ["", _subject_words(subject, listing.grid, picture.axis.now_us), f"members: {', '.join(letters)}", ""]
         lines += [plain(row).rstrip() for row in rows]
-    return "\n".join([*lines, "", plain(LEGEND), ""])
+    below = ["", *picture.below] if picture.below else []
+    return "\n".join([*lines, "", plain(LEGEND), *below, ""])
 
 
 def svg_of(picture: Picture, hues: Sequence[str]) -> str:
@@ -98,15 +104,20 @@ def svg_of(picture: Picture, hues: Sequence[str]) -> str:
     y += ROW_PX + 4
     parts.append(_text(8, y, "letter: owner · grey: several owners · violet: moving · red line: unowned", QUIET))
     parts.append(_text(8, y + ROW_PX, "vertical lines: a barrier opens or closes · height: partition-seconds", QUIET))
-    width, height = LABEL_PX + picture.axis.width * CELL_PX + 40, y + 2 * ROW_PX
+    y += 2 * ROW_PX
+    for words in picture.below:
+        y += ROW_PX
+        parts.append(_text(8, y, words, INK, spaced=True))
+    width, height = LABEL_PX + picture.axis.width * CELL_PX + 40, y + ROW_PX * bool(picture.below)
     font = f'font-family="ui-monospace, Menlo, Consolas, monospace" font-size="{FONT_PX}"'
     size = f'width="{width}" height="{height}" viewBox="0 0 {width} {height}"'
     top = [f'<svg xmlns="http://www.w3.org/2000/svg" {size} {font}>', _rect(0, 0, width, height, "#ffffff")]
     return "\n".join([*top, *parts, "</svg>", ""])
 
 
-def _text(x: float, y: float, words: str, fill: str, *, bold: bool = False) -> str:
+def _text(x: float, y: float, words: str, fill: str, *, bold: bool = False, spaced: bool = False) -> str:
     weight = ' font-weight="bold"' if bold else ""
+    weight += ' xml:space="preserve"' if spaced else ""
     return f'<text x="{x:g}" y="{y:g}" fill="{fill}"{weight}>{escape(words)}</text>'
 
 

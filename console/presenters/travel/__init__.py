@@ -1,1 +1,1 @@
-"""What the frame says of a flight that is stepped through, or whose past is shown."""
+"""What the frame says of a flight that is stepped through."""

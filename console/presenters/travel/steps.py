@@ -46,10 +46,10 @@ def _labelled(label: str, number: int) -> str:
 
 
 def step_line(stepped: Stepped) -> Line:
-    """What the step did: the event that the view stands behind, or that its turn had none."""
+    """What the step did: the event that the view stands behind, or that it had none."""
     event = stepped.event
     if event is None:
-        return line((" ▸ ", ACCENT), ("one turn, without an event", MUTED))
+        return line((" ▸ ", ACCENT), ("no event happened in this step", MUTED))
     kind, words = event_words(event)
     several = f"{stepped.events:,} events, the last: " if stepped.events > 1 else ""
     return line((" ▸ ", ACCENT), (f"{several}event {event.seq:,}: ", MUTED), (kind, STRONG), f" {words}".rstrip())

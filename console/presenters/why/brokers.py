@@ -73,7 +73,7 @@ def leads_nothing(facts: WhyFacts, name: str) -> WhyAnswer | None:
     replicas = [one for one in facts.view.partitions.values() if broker.broker in one.replicas]
     if broker_state(broker) != "up" or not replicas or any(one.leader == broker.broker for one in replicas):
         return None
-    verdict = f"{name} leads none of the {len(replicas)} partitions that it has replicas of"
+    verdict = f"{name} leads none of the {len(replicas)} partitions that it replicates"
     return WhyAnswer(verdict, WARN, in_order(*broker_lines(facts, broker.broker)))
 
 

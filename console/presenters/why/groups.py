@@ -130,7 +130,7 @@ def _last_join(group: GroupView, barrier: OpenRebalance) -> tuple[WhyFact, ...]:
 
 
 def awaited(facts: WhyFacts, rebalance: OpenRebalance, one: Awaited | AwaitedMember) -> tuple[WhyFact, ...]:
-    """Why a member is awaited, at its last poll() or at the beginning of the rebalance, and what befell its process."""
+    """Why a member is awaited, at its last poll() or at the beginning of the rebalance, and the end of its process."""
     member = facts.view.members.get(one.member)
     polled = member is not None and "last poll" in one.reason
     at_us = member.last_poll_us if member is not None and polled else rebalance.started_us

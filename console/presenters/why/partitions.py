@@ -150,7 +150,7 @@ def _served(facts: WhyFacts, partition: PartitionView) -> bool:
 
 
 def _without_replicas(facts: WhyFacts, partition: PartitionView, verdict: str, tone: str) -> WhyAnswer:
-    """The replicas out of sync, what befell their brokers, the first one's remedy."""
+    """The replicas out of sync, the newest events of their brokers, the first one's remedy."""
     out = [one for one in partition.replicas if one not in partition.isr]
     found = [fact for number in out[:NAMED] for fact in broker_lines(facts, number)]
     verb = "is" if len(out) == 1 else "are"

@@ -37,7 +37,7 @@ def stands_still(facts: WhyFacts, name: str) -> WhyAnswer | None:
     us = still_us(producer, facts.now_us, facts.limits(producer))
     if not us:
         return None
-    found = [WhyFact(producer.waits_since_us, f"{name} waits for an acknowledgement since then")]
+    found = [WhyFact(producer.waits_since_us, f"{name} began to wait for an acknowledgement")]
     opened_us = oldest_batch_us(producer)
     found.append(WhyFact(opened_us, f"{name}'s oldest batch was opened"))
     oldest = min(producer.in_flight.values(), key=lambda one: one.sent_us, default=None)

@@ -1,6 +1,7 @@
 """The console as a process in a real terminal: the first screen, a live flight, leaving cleanly in every way."""
 
 import os
+import re
 import signal
 from collections.abc import Iterator
 from pathlib import Path
@@ -89,14 +90,37 @@ def test_a_wrong_name_ends_with_two_and_one_message(processes: list[Process]) ->
     assert b"Traceback" not in process.output
 
 
-def test_no_color_is_honoured(processes: list[Process]) -> None:
+def test_no_color_writes_no_colour_at_all(processes: list[Process]) -> None:
     process = start(processes, NO_COLOR="1")
+    process.until("● up")
+    process.press("j")  # selects a row
+    process.press("T")  # another theme does not paint either
+    process.until("theme: dark")
+    process.press("?")
+    process.until("focus panel 6")
+    os.kill(process.pid, signal.SIGTERM)
+    assert process.wait() == 0
+    assert colour_codes(process.output) == set()
+    attributes = {look for row in process.terminal.cells for cell in row for look in cell[1]}
+    assert "7" in attributes  # what a theme marks by its background
+
+
+def test_colours_are_written_without_no_color(processes: list[Process]) -> None:
+    process = start(processes)
     process.until("● up")
     process.press("q")
     assert process.wait() == 0
-    looks = {look for row in process.terminal.cells for cell in row for look in cell[1] if look.startswith("38;2;")}
-    assert looks
-    assert all(len(set(look.split(";")[2:])) == 1 for look in looks)  # greys only
+    assert colour_codes(process.output)
+
+
+def colour_codes(output: bytes) -> set[bytes]:
+    """The SGR sequences that choose a colour: 30–49, 90–107, and the long forms behind 38 and 48."""
+    sequences = re.findall(rb"\x1b\[([0-9;:]*)m", output)
+    return {
+        one
+        for one in sequences
+        if any(re.fullmatch(rb"[34]\d|9[0-7]|10[0-7]", code) for code in re.split(rb"[;:]", one))
+    }
 
 
 def test_the_end_of_a_flight_stays_on_screen(processes: list[Process], tmp_path: Path) -> None:

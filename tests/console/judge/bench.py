@@ -205,7 +205,12 @@ def _overview(view: ClusterView, books: Books, now_us: int, spec: ScenarioSpec, 
             judge_.topic(key, plain(topics.rows(key)[0]))
     faults = ActiveFaultsListing(view, now_us, width)
     for key in faults.row_keys():
-        judge_.fault(int(key), plain(faults.header()), plain(faults.rows(key)[0]))
+        said = plain(faults.header()), plain(faults.rows(key)[0])
+        if key.isdecimal():
+            judge_.fault(int(key), *said)
+        else:
+            judge_.operation(*said)
+    judge_.all_operations(len(faults.operations))
 
 
 def _transactions(view: ClusterView, books: Books, now_us: int, width: int, verdict: Verdict) -> None:

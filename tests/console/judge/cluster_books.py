@@ -44,6 +44,36 @@ class PartitionBook(msgspec.Struct):
     log_end: int = 0
 
 
+class OperationBook(msgspec.Struct):
+    """A rollout or a rolling restart: what began it, and the processes that were asked to stop."""
+
+    begun: e.RolloutStarted | e.RollingRestartStarted
+    asked: set[str] = set()
+
+    def asked_by(self, now_us: int) -> int:
+        """The number of processes that were asked to stop; of a rolling restart its schedule tells."""
+        begun = self.begun
+        if isinstance(begun, e.RolloutStarted):
+            return len(self.asked)
+        times = [begun.at_us + place * begun.every_us for place in range(len(begun.members))]
+        return sum(at_us <= now_us for at_us in times)
+
+    def next_us(self, now_us: int) -> int | None:
+        """When the schedule stops the next member; None without one."""
+        begun = self.begun
+        if isinstance(begun, e.RolloutStarted):
+            return None
+        times = [begun.at_us + place * begun.every_us for place in range(len(begun.members))]
+        return min((at_us for at_us in times if at_us > now_us), default=None)
+
+    def over_us(self) -> int | None:
+        """When the last member of a rolling restart starts again."""
+        begun = self.begun
+        if isinstance(begun, e.RolloutStarted):
+            return None
+        return begun.at_us + begun.every_us * len(begun.members) - begun.every_us + begun.down_us
+
+
 class ClusterBooks:
     """The cluster without groups and members."""
 
@@ -57,6 +87,8 @@ class ClusterBooks:
         self.producers: dict[str, ProducerBook] = {}
         self.inside: set[str] = set()  # members, which may have producers of their names
         self.faults: dict[int, e.FaultStarted] = {}
+        self.rollouts: dict[str, OperationBook] = {}
+        self.restarts: list[OperationBook] = []
         self.faults_since: dict[int, int] = {}
         self.by_ms: defaultdict[int, list[e.Event]] = defaultdict(list)
 
@@ -76,6 +108,11 @@ class ClusterBooks:
     def is_led(self, partition: PartitionBook) -> bool:
         """Whether the leader's process runs."""
         return partition.leader >= 0 and self.brokers[partition.leader].serves
+
+    def operations(self, now_us: int) -> list[OperationBook]:
+        """Rollouts without an end, and rolling restarts whose schedule is not over, oldest first."""
+        restarts = [one for one in self.restarts if (one.over_us() or 0) > now_us]
+        return sorted([*self.rollouts.values(), *restarts], key=lambda one: one.begun.at_us)
 
     # --- brokers ----------------------------------------------------------------------------------------------------
 
@@ -176,6 +213,18 @@ class ClusterBooks:
     def _fault_ended(self, event: e.FaultEnded) -> None:
         del self.faults[event.fault]
 
+    def _rollout_started(self, event: e.RolloutStarted) -> None:
+        self.rollouts[event.target] = OperationBook(event)
+
+    def _rollout_advanced(self, event: e.RolloutAdvanced) -> None:
+        self.rollouts[event.target].asked.update(event.stops)
+
+    def _rollout_ended(self, event: e.RolloutEnded) -> None:
+        del self.rollouts[event.target]
+
+    def _rolling_restart_started(self, event: e.RollingRestartStarted) -> None:
+        self.restarts.append(OperationBook(event))
+
     def _setting_changed(self, event: e.SettingChanged) -> None:
         for name in event.processes:
             if name in self.producers:
@@ -208,6 +257,10 @@ class ClusterBooks:
         **dict.fromkeys(ProducerBook.EVENTS, _of_producer),
         e.FaultStarted: _fault_started,
         e.FaultEnded: _fault_ended,
+        e.RolloutStarted: _rollout_started,
+        e.RolloutAdvanced: _rollout_advanced,
+        e.RolloutEnded: _rollout_ended,
+        e.RollingRestartStarted: _rolling_restart_started,
         e.SettingChanged: _setting_changed,
     }
 

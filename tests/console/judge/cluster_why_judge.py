@@ -184,7 +184,7 @@ class ClusterWhyJudge:
         return (
             (rf"{name} ({'|'.join(AWAY)})", away),
             (rf"{name} ({'|'.join(PASSING)})", lambda m: state == PASSING[m[1]]),
-            (rf"{name} leads none of the (\d+) partitions that it has replicas of",
+            (rf"{name} leads none of the (\d+) partitions that it replicates",
              lambda m: self._leads_none(number) and int(m[1]) == self._replicas(number)),
             (rf"{name} is out of sync in (\S+?)(?: and (\d+) more)?", late),
             (rf"{name} is up: it leads (\d+) partitions?, its replicas are in sync",

@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable
 
 from cluster import events as e
+from cluster.config.units import parse_duration
 from tests.console.judge.books import Books
 from tests.console.judge.grammar import Verdict
 
@@ -141,6 +142,14 @@ SAYINGS: tuple[tuple[str, Callable[[Match, e.Event], bool]], ...] = (
         r"(broker-\d+) (serves again|is shutting down)",
         lambda m, one: (
             isinstance(one, e.BrokerStateChanged) and (one.broker, one.state) == (_broker(m), BROKER_BECAME[m[2]])
+        ),
+    ),
+    (
+        r"(\S+) rolling restart begins: (\d+) members?, one every (\S+), each down for (\S+)",
+        lambda m, one: (
+            isinstance(one, e.RollingRestartStarted)
+            and (one.group, len(one.members)) == (m[1], int(m[2]))
+            and (one.every_us, one.down_us) == (parse_duration(m[3]), parse_duration(m[4]))
         ),
     ),
     (

@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
+from cluster.view.rolling.state import RollingRestartView
 from cluster.view.state import ClusterView, GroupView, PartitionView
 from cluster.view.transactions import TransactionView
 from console.presenters import awaited_members, transactions
@@ -127,6 +128,17 @@ def all_groups_are_stable(patch: Patch) -> None:
     patch.setattr(headline, "calm_words", calm)
 
 
+def restarts_come_later(patch: Patch) -> None:
+    """A rolling restart has asked one member fewer than its schedule says."""
+    original = RollingRestartView.restarted
+    patch.setattr(RollingRestartView, "restarted", lambda one, now_us: original(one, now_us) - 1)
+
+
+def a_rollout_is_over_at_once(patch: Patch) -> None:
+    """Nothing is under way, neither in the headline nor in the table."""
+    _ranked(patch, operation_under_way=lambda facts: None)
+
+
 FALSE_HEADLINES = {
     a_rebalance_outranks_a_dead_leader: ("coordinator-failover", 125),
     a_dead_leader_is_live: ("coordinator-failover", 125),
@@ -142,5 +154,7 @@ FALSE_HEADLINES = {
     producers_that_stand_still_run: ("broker-down", 90),
     the_silent_are_not_named: ("static-restart", 60),
     all_groups_are_stable: ("first-flight", 40),
+    restarts_come_later: ("rolling-restart-dynamic", 100),
+    a_rollout_is_over_at_once: ("rolling-restart-dynamic", 100),
 }
 """Each with a flight that shows it, as in `false_presenters.FALSE_PRESENTERS`."""

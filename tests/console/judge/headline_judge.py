@@ -9,6 +9,7 @@ from tests.console.judge.consumer_group_judge import ConsumerGroupJudge
 from tests.console.judge.grammar import Sentences, Verdict
 from tests.console.judge.group_books import GroupBook
 from tests.console.judge.member_books import MemberBook
+from tests.console.judge.operations import operation_says
 from tests.console.judge.producer_books import declared_configs
 from tests.console.judge.reasons import Reasons
 from tests.console.judge.spoken import DURATION, says
@@ -17,7 +18,7 @@ from tests.console.judge.transaction_books import UNDER_WAY, IdBook
 D = f"({DURATION})"
 LEFT = f"(?P<left>{DURATION})"
 MORE = r"(?: and (?P<more>\d+) more(?: groups?)?)?"
-GLYPHS = "✖✖✖✖✖▲▲▲▲▲▲▲↻▲▲↻↻●"
+GLYPHS = "✖✖✖✖✖▲▲▲▲▲▲▲↻▲▲↻↻↻●"
 """The signs of the ranks, gravest first: the judge's own order, which the console's has to be."""
 BUSY_US = 1_000_000
 OUT = {"no leader", "down", "frozen", "restarted"}
@@ -62,6 +63,7 @@ class HeadlineJudge:
             bool(self.rebalancing),
             bool(self._under()),
             bool(self.cluster.faults),
+            bool(self.cluster.operations(self.now_us)),
             "starting" in brokers or "stopping" in brokers,
             any(self.books.coordinator(one).state == "loading" for one in self.books.groups.values()),
             True,
@@ -222,6 +224,7 @@ class HeadlineJudge:
                  lambda m: self._counted(m, self._under())),
             ),
             self._faults(),
+            ((r"roll.+", self._operates),),
             self._brokers({"starting": "starts", "stopping": "shuts down"}),
             ((r"coordinator broker-(\d+) is loading (\S+)",
               lambda m: self.books.coordinator(self.books.groups[m[2]]) == (int(m[1]), "loading")),),
@@ -355,6 +358,12 @@ class HeadlineJudge:
             (r"(\d+) faults in force(?: · newest: (.+))?",
              lambda m: int(m[1]) == len(texts) > 1 and m[2] in {None, texts[-1]}),
         )  # fmt: skip
+
+    def _operates(self, match: "re.Match[str]") -> bool:
+        """The newest of all operations under way; of several that began in one instant any."""
+        here = self.cluster.operations(self.now_us)
+        newest = [one for one in here if one.begun.at_us == here[-1].begun.at_us]
+        return any(operation_says(match[0], one, self.now_us, len(here) - 1) for one in newest)
 
     def _waits(self) -> Sentences:
         """A group of those with the most unowned partitions: an awaited member, why, until when."""

@@ -10,6 +10,7 @@ from tests.console.judge.consumer_group_judge import ConsumerGroupJudge
 from tests.console.judge.grammar import Sentences, Verdict
 from tests.console.judge.group_books import GroupBook
 from tests.console.judge.lag_judge import LagJudge
+from tests.console.judge.operations import operation_says
 from tests.console.judge.producer_books import ProducerBook
 from tests.console.judge.reasons import Reasons
 from tests.console.judge.seen_table import Table
@@ -357,3 +358,21 @@ class OverviewJudge:
         left = table.cell("ends in") or ""
         ends = left == "–" if fault.ends_at_us < 0 else says(left, fault.ends_at_us - self.now_us)
         self.verdict.claim(ends, place, f"ends in {left}")
+
+    def operation(self, header: str, row: str) -> None:
+        """One line of an operation under way."""
+        table = Table(header, row, {"since": 7, "ends in": 7}, ("fault",))
+        since, left = table.cell("since") or "", table.cell("ends in") or ""
+        right = [
+            one
+            for one in self.books.cluster.operations(self.now_us)
+            if says(since, self.now_us - one.begun.at_us)
+            and (left == "–" if one.over_us() is None else says(left, (one.over_us() or 0) - self.now_us))
+            and operation_says(row.partition("↻")[2].strip(), one, self.now_us)
+        ]
+        self.verdict.claim(bool(right), "overview, operation", row)
+
+    def all_operations(self, shown: int) -> None:
+        """Every operation under way has a line."""
+        here = len(self.books.cluster.operations(self.now_us))
+        self.verdict.claim(shown == here, "overview, operations", f"{shown} lines for {here} operations")

@@ -115,7 +115,7 @@ class ProducerWhyJudge:
             return (oldest.sent_us // 1_000, oldest.broker) == (at_ms, int(m[1]))
 
         return (
-            (rf"{of} waits for an acknowledgement since then", lambda _: book.waiting_us // 1_000 == at_ms),
+            (rf"{of} began to wait for an acknowledgement", lambda _: book.waiting_us // 1_000 == at_ms),
             (rf"{of}'s oldest batch was opened", lambda _: (book.oldest_us or 0) // 1_000 == at_ms),
             (rf"{of}'s oldest request in flight went to broker-(\d+)", request),
             *common,

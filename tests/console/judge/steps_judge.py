@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping
 
 STEP = re.compile(r" ▸ (?:([\d,]+) events, the last: )?event ([\d,]+): (\w+)((?: \S+)*)")
-NO_EVENT = " ▸ one turn, without an event"
+NO_EVENT = " ▸ no event happened in this step"
 NAMED = re.compile(
     r"(?:broker|leader broker|generation|epoch|offset|from offset|position)[ -](-?\d+)|(1) record(?!s)|(\d+) records"
 )

@@ -99,6 +99,35 @@ def test_the_key_measures_shows_progress_and_cancels(path: Path, monkeypatch: py
     sit(script, app=FlightdeckApp(source=Player(path, playing=False)), size=(120, 60))
 
 
+def test_a_remedy_opens_as_a_comparison(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    StoppedSearch.begun, StoppedSearch.cancelled = [], 0
+    settings = ["group.initial.rebalance.delay.ms=500"]
+    remedy = Remedy(text="a shorter delay", settings=settings, effect="better", words="none")
+    found = Remedies(group="billing", rebalance=None, remedies=[remedy], sentence="It helps.")
+    result = RemediesSearch(found=[found], interrupted=False, warnings=[])
+    StoppedSearch.progress = RemediesProgress(1.0, result)
+    monkeypatch.setattr(rebalance_details, "BackgroundSearch", StoppedSearch)
+
+    async def script(seat: Seat) -> None:
+        screen = await open_details(seat)
+        await seat.press("R")
+        screen._poll()
+        await seat.settle()
+        assert "enter shows both flights beside each other" in seat.text()
+        await seat.press("enter")
+        work = seat.app.forking._work
+        assert work is not None, seat.notices()
+        while not work.poll().ended:
+            work._pipe.poll(5.0)
+        await seat.settle()
+        await seat.settle()
+        assert seat.app.place() == "comparison", seat.notices()
+        assert "only what-if: group.initial.rebalance.delay.ms=500" in seat.text()
+        assert "what-if: billing" in seat.text()
+
+    sit(script, app=FlightdeckApp(source=Player(path, playing=False)), size=(120, 60))
+
+
 def test_leaving_the_details_ends_the_search(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     StoppedSearch.begun, StoppedSearch.cancelled = [], 0
     StoppedSearch.progress = RemediesProgress(0.5)
@@ -133,7 +162,7 @@ def test_a_live_flight_says_that_it_must_be_recorded() -> None:
 
 def test_a_failed_search_says_why() -> None:
     rows = remedies_section(RemediesProgress(failed="it was not possible"), "R", 80)
-    assert "it was not possible" in "".join(text for row in rows for text, _ in row)
+    assert "it was not possible" in "".join(text for row, _ in rows for text, _ in row)
 
 
 def ended(search: BackgroundSearch) -> RemediesProgress:
@@ -144,7 +173,7 @@ def ended(search: BackgroundSearch) -> RemediesProgress:
 
 def test_another_process_measures_and_keeps_them(path: Path) -> None:
     search = BackgroundSearch(path, "billing:1")
-    found = ended(search).search
+    found = ended(search).result
     assert found is not None
     assert [remedy.text.partition(" =")[0] for remedy in found.found[0].remedies] == [
         "group.initial.rebalance.delay.ms"

@@ -11,6 +11,9 @@ from cluster.events import Event
 from console.app import FlightdeckApp
 from console.screens.overlays import FailureScreen
 from console.themes import CONTRAST, LIGHT, MONO
+from recordings.flights.beside import FlightsBeside, fork_beside
+from recordings.flights.fork import ForkPoint
+from recordings.flights.runner import fly, make_plan
 from recordings.scenarios.loader import load
 from tests.console.judge.bench import flown
 from tests.support.console import synthetic_consumer_groups, synthetic_producers, synthetic_transactions
@@ -198,3 +201,31 @@ def test_a_failure(snap_compare: Compare) -> None:
     failure = "the simulation failed at 00:01:30.000000, turn 71234: KeyError: 'orders-7' (broker/broker.py, line 12)"
     app = FlightdeckApp(source=StillFlight(90.0, phase="failed", failure=failure))
     assert snap_compare(app, terminal_size=(120, 40), run_before=looking(None))
+
+
+@pytest.fixture(scope="module")
+def forked(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], FlightsBeside]:
+    """A fork of a library's flight: a member that is killed in a rebalancing group, a coordinator that stops."""
+
+    @lru_cache(maxsize=2)
+    def make(name: str) -> FlightsBeside:
+        at_s, until_s, command = {
+            "eager-vs-cooperative": (12, 30, "kill eager-1"),
+            "coordinator-failover": (20, 40, "stop broker-2"),
+        }[name]
+        room = tmp_path_factory.mktemp(name)
+        fly(make_plan(load(name), until_us=until_s * 1_000_000), record=room / "a.flight")
+        point = ForkPoint(at_us=at_s * 1_000_000, commands=(command,))
+        return fork_beside(room / "a.flight", point, None, room / "b.flight", bool)
+
+    return make
+
+
+@pytest.mark.parametrize("size", SIZES[:2], ids=lambda size: f"{size[0]}x{size[1]}")
+@pytest.mark.parametrize("name", ["", "eager-vs-cooperative", "coordinator-failover"])
+def test_comparison(
+    name: str, size: tuple[int, int], forked: Callable[[str], FlightsBeside], snap_compare: Compare
+) -> None:
+    app = FlightdeckApp(source=StillFlight(20.0))
+    app.forking.beside = forked(name) if name else None
+    assert snap_compare(app, terminal_size=size, run_before=looking("comparison", *(["d"] if name else [])))
