@@ -170,11 +170,20 @@ def still_producer(facts: ClusterFacts) -> ConditionWords | None:
 
 def fenced_producer(facts: ClusterFacts) -> ConditionWords | None:
     """Producers that an epoch fenced: they send no more."""
-    fenced = [one for one in facts.view.producers.values() if one.state == "Fenced"]
-    if not fenced:
+    return _producers(facts, "Fenced", "fenced")
+
+
+def dead_producer(facts: ClusterFacts) -> ConditionWords | None:
+    """Producers whose process died."""
+    return _producers(facts, "Dead", "down")
+
+
+def _producers(facts: ClusterFacts, state: str, words: str) -> ConditionWords | None:
+    found = [one.producer for one in facts.view.producers.values() if one.state == state]
+    if not found:
         return None
-    are, send = ("is", "sends") if len(fenced) == 1 else ("are", "send")
-    return longest_first(f"{and_more([one.producer for one in fenced])} {are} fenced and {send} no more")
+    are, send = ("is", "sends") if len(found) == 1 else ("are", "send")
+    return longest_first(f"{and_more(found)} {are} {words} and {send} no more")
 
 
 def fault_in_force(facts: ClusterFacts) -> ConditionWords | None:

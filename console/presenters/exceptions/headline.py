@@ -35,6 +35,7 @@ RANKING = (
     Condition("member is silent", WARN, group.silent_member),
     Condition("poll() is late", WARN, group.late_poll),
     Condition("producer is fenced", WARN, cluster.fenced_producer),
+    Condition("producer is down", WARN, cluster.dead_producer),
     Condition("broker is down", WARN, cluster.broker_away),
     Condition("rebalance under way", MOVING, group.rebalance_under_way),
     Condition("partitions under-replicated", WARN, cluster.under_replicated),

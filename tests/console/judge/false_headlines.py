@@ -114,6 +114,11 @@ def producers_that_stand_still_run(patch: Patch) -> None:
     patch.setattr(table, "still_us", lambda producer, now_us, limits: 0)
 
 
+def the_dead_send_on(patch: Patch) -> None:
+    """A producer whose process died is calm."""
+    _ranked(patch, dead_producer=lambda facts: None)
+
+
 def the_silent_are_not_named(patch: Patch) -> None:
     """A group with a silent member is calm."""
     patch.setattr(group_conditions, "silent_ids", lambda view, group: [])

@@ -18,7 +18,7 @@ from tests.console.judge.transaction_books import UNDER_WAY, IdBook
 D = f"({DURATION})"
 LEFT = f"(?P<left>{DURATION})"
 MORE = r"(?: and (?P<more>\d+) more(?: groups?)?)?"
-GLYPHS = "✖✖✖✖✖▲▲▲▲▲▲▲↻▲▲↻↻↻●"
+GLYPHS = "✖✖✖✖✖▲▲▲▲▲▲▲▲↻▲▲↻↻↻●"
 """The signs of the ranks, gravest first: the judge's own order, which the console's has to be."""
 BUSY_US = 1_000_000
 OUT = {"no leader", "down", "frozen", "restarted"}
@@ -58,7 +58,8 @@ class HeadlineJudge:
             bool(self._stuck()),
             bool(self._silent()),
             any(self._late(one) for one in members),
-            any(one.state == "Fenced" for one in self.cluster.producers.values()),
+            bool(self._in_state("Fenced")),
+            bool(self._in_state("Dead")),
             "down" in brokers or "frozen" in brokers,
             bool(self.rebalancing),
             bool(self._under()),
@@ -216,7 +217,8 @@ class HeadlineJudge:
               rf"(?: · (?:session ends in (?P<left>{DURATION})|its session is suspended))?"), self._is_silent),),
             ((rf"(\S+) of (\S+) has not polled for {D}(?: · (stalled|processing)(?: · max.poll.interval.ms {D})?)?",
               self._is_late),),
-            ((rf"(?P<who>\S+?){MORE} (?:is|are) fenced and sends? no more", self._is_fenced),),
+            ((rf"(?P<who>\S+?){MORE} (?:is|are) fenced and sends? no more", lambda m: self._is_named(m, "Fenced")),),
+            ((rf"(?P<who>\S+?){MORE} (?:is|are) down and sends? no more", lambda m: self._is_named(m, "Dead")),),
             self._brokers({"down": "is down", "frozen": "is frozen"}),
             waits,
             (
@@ -340,9 +342,13 @@ class HeadlineJudge:
             most and member.group == match[2] and says(match[3], self.now_us - member.busy_since_us) and what and limit
         )
 
-    def _is_fenced(self, match: "re.Match[str]") -> bool:
-        fenced = [name for name, one in self.cluster.producers.items() if one.state == "Fenced"]
-        return match["who"] in fenced and int(match["more"] or 0) == len(fenced) - 1
+    def _in_state(self, state: str) -> list[str]:
+        return [name for name, one in self.cluster.producers.items() if one.state == state]
+
+    def _is_named(self, match: "re.Match[str]", state: str) -> bool:
+        """One producer of this state by name, and the number of the others."""
+        here = self._in_state(state)
+        return match["who"] in here and int(match["more"] or 0) == len(here) - 1
 
     def _brokers(self, words: dict[str, str]) -> Sentences:
         here = {number: words[state] for number in self.cluster.brokers if (state := self._broker(number)) in words}

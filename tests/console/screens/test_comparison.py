@@ -132,19 +132,22 @@ def test_a_live_flight_is_forked_with_its_commands(tmp_path: Path) -> None:
 
     async def script(seat: Seat) -> None:
         await seat.wait_for(lambda: seat.app.flight.clock.phase == LIVE)
-        await seat.wait_for(lambda: seat.app.flight.now_us > 4_000_000)
+        seat.app.execute_line("until now_ms > 9000")
+        seat.app.execute_line("speed 20")
+        await seat.wait_for(lambda: seat.app.flight.clock.phase == "paused")
         seat.app.execute_line("kill billing-2")
-        await seat.wait_for(lambda: seat.app.flight.now_us > 6_000_000)
-        seat.app.execute_line("pause")
+        seat.app.execute_line("until now_ms > 11000")
+        await seat.wait_for(lambda: seat.app.flight.now_us > 11_000_000)
+        await seat.wait_for(lambda: seat.app.flight.clock.phase == "paused")
         await flown(seat, "fork do start billing-2")
         text = seat.text()
-        assert "only fork: over: kill billing-2 at 0:0" in text
+        assert "only fork: over: kill billing-2 at 0:11" in text
         assert "live: billing" in text
         assert "only live" not in text, "both have the command before the fork"
-        assert "first divergence 0:0" in text
+        assert "first divergence 0:11" in text
         assert seat.app.flight.clock.phase == "paused", "the shown flight goes its own way"
 
-    sit(script, app=FlightdeckApp(source=Bridge(scenario, speed=20.0)))
+    sit(script, app=FlightdeckApp(source=Bridge(scenario, speed=1.0)))
 
 
 def test_a_fork_is_cancelled_and_leaves_nothing(path: Path) -> None:
