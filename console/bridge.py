@@ -21,6 +21,7 @@ from cluster.view import ClusterView, fold
 from console.flight import INVARIANT_BROKEN, Stepped
 from console.flight_clock import BUILDING, ENDED, FAILED, LIVE, PAUSED, FlightClock
 from console.live_flight import FlightRequest, Resumption, Setting
+from console.presenters.conversations.messages import ConversationLog
 from console.presenters.producers.limits import ProducerConfigs, configs_of
 from console.refused_commands import RefusedCommands
 
@@ -98,6 +99,7 @@ class Bridge:
         self._copying = False
         self._resume: Resumption | None = None
         self._last: deque[Event] = deque(maxlen=LAST_EVENTS)
+        self._conversation = ConversationLog()
 
     # --- state for the console --------------------------------------------------------------------------------------
 
@@ -130,6 +132,10 @@ class Bridge:
     def stopped(self) -> bool:
         """Whether the simulation's thread has ended or was abandoned; its recording is closed."""
         return self._thread is None or self._abandoned or not self._thread.is_alive()
+
+    def conversation(self) -> ConversationLog:
+        """The newest requests and answers of the flight."""
+        return self._conversation
 
     def origin(self) -> "FlownSoFar | None":
         """The plan, and the operator's commands so far."""
@@ -168,12 +174,14 @@ class Bridge:
     def drain(self, view: ClusterView, refused_commands: RefusedCommands, seconds: float) -> bool:
         """Fold queued events for at most `seconds` of wall time; True if events remain."""
         queue, observe, last = self._queue, refused_commands.observe, self._last
+        spoken = self._conversation.observe
         deadline = time.perf_counter() + seconds
         while queue:
             for _ in range(min(CHUNK, len(queue))):
                 event = queue.popleft()
                 fold(view, event)
                 observe(event)
+                spoken(event)
                 last.append(event)
             if time.perf_counter() >= deadline:
                 break

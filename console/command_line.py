@@ -87,6 +87,8 @@ USAGES: dict[str, tuple[str, str]] = {
 FLAT_OUT = "flat out"
 PARTITION = "partition "
 """The beginning of a partition's place."""
+CONVERSATION = "conversation"
+"""The first word of a conversation's place; names of processes follow it."""
 FORMER_PLACES = {"hangar": "library"}
 """Places that playback scripts of earlier releases name."""
 
@@ -114,6 +116,8 @@ def read(text: str, names: Names, places: Sequence[str] = ()) -> Control | Comma
         return Until(_required(rest, column, word))
     if word == "record":
         return Record(_required(rest, column, word))
+    if word == "go" and rest.startswith(f"{CONVERSATION} "):
+        return _conversation(rest.split()[1:], column, names)
     if word == "go":
         return _destination(rest, column, known_places(names, places))
     if word == "why":
@@ -178,6 +182,16 @@ def _destination(rest: str, column: int, known: Sequence[str]) -> Go | Instant:
     return instant
 
 
+def _conversation(chosen: Sequence[str], column: int, names: Names) -> Go:
+    """The conversation of some members and producers; a transactional id may have any name, so only typos are told."""
+    known = (*names.clients(), *names.groups)
+    for name in chosen:
+        like = nearest(name, known)
+        if name not in known and like is not None:
+            raise CommandError(f"there is no member or producer `{name}`", column, like)
+    return Go(" ".join((CONVERSATION, *chosen)))
+
+
 def subjects(names: Names) -> tuple[str, ...]:
     """Everything that `why` answers on."""
     return (*names.groups, *names.clients(), *names.topics, *names.partitions(), *names.brokers)
@@ -213,6 +227,9 @@ def completions(text: str, names: Names, places: Sequence[str] = ()) -> list[str
 
 def _places_after(rest: str, names: Names, places: Sequence[str]) -> list[str]:
     """The words that may follow `go`: the last word of each place, as a completion replaces one word."""
+    if rest.startswith(f"{CONVERSATION} "):
+        *before, last = rest.split(" ")
+        return [name for name in names.clients() if name.startswith(last) and name not in before and name != last]
     if rest.startswith(PARTITION):
         return [name for name in names.partitions() if name.startswith(rest[len(PARTITION) :]) and name not in rest]
     words = (*places, *names.groups, *names.members(), PARTITION.strip())

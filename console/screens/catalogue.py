@@ -1,6 +1,7 @@
 """The table of screens. `go`, the keys, the palette and the help derive from it: a new screen is one line here."""
 
 from console.screens.comparison import ComparisonScreen
+from console.screens.conversation import ConversationScreen
 from console.screens.flight_screen import FlightScreen
 from console.screens.group import GroupScreen
 from console.screens.library import LibraryScreen
@@ -17,6 +18,7 @@ SCREENS: tuple[type[FlightScreen], ...] = (
     RasterScreen,
     PartitionScreen,
     ComparisonScreen,
+    ConversationScreen,
 )
 """Every screen that `go` reaches. The first is the bottom of the stack. If two have a place of the same name, `go`
 opens the first: a group may be named like a screen."""

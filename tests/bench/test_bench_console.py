@@ -18,6 +18,7 @@ from textual._compositor import ChopsUpdate
 from cluster import events as e
 from cluster.view import ClusterView, fold
 from console.app import FlightdeckApp
+from console.presenters.conversations.messages import KEPT
 from console.refused_commands import RefusedCommands
 from console.screens.comparison import ComparisonScreen
 from console.terminal_output import TightUpdate
@@ -32,7 +33,7 @@ from tests.support.console.terminal_process import Process
 
 FRAMES = 120
 PROMISED_PARTITIONS, PROMISED_MS = 2_000, 16
-PLACES = ("overview", "workers", "transactions", "raster", "partition topic-3-7")
+PLACES = ("overview", "workers", "transactions", "raster", "partition topic-3-7", "conversation")
 TERMINAL = Console(width=200, height=60, force_terminal=True, color_system="truecolor")
 
 
@@ -45,6 +46,20 @@ class Busy(StillFlight):
         self._names = [f"worker-{number}" for number in range(1, members + 1)]
         self._partitions = list(self._view.partitions)[: partitions + 1]
         self._seq, self._tick = self._view.seq, 0
+        for number in range(KEPT):
+            member = self._names[number % members]
+            self.spoken.observe(
+                e.JoinReceived(
+                    seq=number,
+                    at_us=number,
+                    group="workers",
+                    member=member,
+                    member_id=synthetic.member_id(member),
+                    newcomer=True,
+                    session_timeout_ms=45_000,
+                    rebalance_timeout_ms=300_000,
+                )
+            )
         self.clock = self.clock._replace(now_us=self._view.at_us, until_us=600_000_000)
 
     def drain(self, view: ClusterView, refused_commands: RefusedCommands, seconds: float) -> bool:
@@ -72,6 +87,7 @@ class Busy(StillFlight):
                 )
                 fold(view, event)
                 refused_commands.observe(event)
+                self.spoken.observe(event)
         return False
 
 

@@ -13,6 +13,8 @@ from console.flight_clock import FlightClock
 from console.presenters import chrome
 from console.presenters.active_faults import ActiveFaultsListing
 from console.presenters.consumer_groups.members_table import ReconciliationListing
+from console.presenters.conversations.listing import ConversationListing
+from console.presenters.conversations.messages import ConversationLog
 from console.presenters.event_log import EventLogListing
 from console.presenters.exceptions import headline
 from console.presenters.members import MembersListing
@@ -45,6 +47,7 @@ from recordings.scenarios.loader import load
 from recordings.swarm.generator import draw
 from tests.console.judge.books import Books
 from tests.console.judge.consumer_group_judge import ConsumerGroupJudge
+from tests.console.judge.conversation_judge import ROWS, ConversationJudge
 from tests.console.judge.details_judge import DetailsJudge, judge_row
 from tests.console.judge.event_log_judge import judge_entry
 from tests.console.judge.frame_judge import judge_header, judge_strip
@@ -115,13 +118,16 @@ def instants(events: Sequence[e.Event], most: int) -> list[int]:
 
 def judged(events: Sequence[e.Event], spec: ScenarioSpec, most: int = 30) -> Iterator[Verdict]:
     """The verdict on the screens' claims at each sampled instant of a flight."""
-    view, books, at = ClusterView(), Books(), 0
+    view, books, log, at = ClusterView(), Books(), ConversationLog(), 0
     for number, now_us in enumerate(instants(events, most)):
         while at < len(events) and events[at].at_us <= now_us:
             fold(view, events[at])
             books.note(events[at])
+            log.observe(events[at])
             at += 1
-        yield judge(view, books, now_us, spec, WIDTHS[number % len(WIDTHS)])
+        verdict = judge(view, books, now_us, spec, WIDTHS[number % len(WIDTHS)])
+        judge_conversations(log, books, number, verdict)
+        yield verdict
 
 
 def false_claims(events: Sequence[e.Event], spec: ScenarioSpec, most: int = 30) -> list[str]:
@@ -285,6 +291,20 @@ def _raster(
         judge_.barriers(text_after(listing.rows(BARRIERS)[0], label), axis.width)
         judge_.cost(text_after(listing.rows(COST)[0], label)[: axis.width])
         judge_.note(plain(listing.note()))
+
+
+def judge_conversations(log: ConversationLog, books: Books, turn: int, verdict: Verdict) -> None:
+    """Judge the conversation of all, and of some members, producers and transactional ids in turn."""
+    names = [*books.members, *books.cluster.producers, *books.transactions.ids]
+    ids = books.transactions.ids
+    chosen = [names[turn * 3 % len(names)], names[turn * 5 % len(names)]] if names else []
+    first = next(iter(ids), "")
+    last = ids[first].last if first else None
+    markers = [f"producer id {last.producer_id}"] if last is not None else []
+    for few in ([], list(dict.fromkeys(chosen)), [first, *markers] if first else chosen[:1]):
+        listing = ConversationListing(log, few, (400, 120, 80)[turn % 3])
+        rows = [plain(listing.rows(key)[0]) for key in listing.row_keys()[-ROWS:]]
+        ConversationJudge(books.conversation, few, verdict).judge(plain(listing.header()), rows)
 
 
 def _reconciliation(table: ReconciliationListing, judge_: ConsumerGroupJudge, verdict: Verdict) -> None:

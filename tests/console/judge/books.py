@@ -5,6 +5,7 @@ from typing import NamedTuple
 from cluster import events as e
 from tests.console.judge.cluster_books import ClusterBooks
 from tests.console.judge.consumer_group_books import AllGroupBooks
+from tests.console.judge.conversation_judge import ConversationBook
 from tests.console.judge.group_books import GroupBook
 from tests.console.judge.member_books import MemberBook, MemberBooks
 from tests.console.judge.raster_books import RasterBook
@@ -28,6 +29,7 @@ class Books:
         self.cluster = ClusterBooks()
         self.member_books = MemberBooks()
         self.transactions = TransactionBooks()
+        self.conversation = ConversationBook()
         self.registry = AllGroupBooks(self.member_books.holders)
         self.lags: dict[str, list[tuple[int, int]]] = {}
         self.acked: dict[str, list[tuple[int, int]]] = {}
@@ -50,6 +52,7 @@ class Books:
             self._sample(event.at_us // SECOND_US)
         self.cluster.note(event)
         self.transactions.note(event)
+        self.conversation.note(event)
         before = self._held_by(event)
         self.member_books.note(event)
         self.registry.note(event)

@@ -7,6 +7,7 @@ import pytest
 from cluster.events import Event
 from tests.console.judge.bench import SECOND_US, false_claims, flown, named
 from tests.console.judge.false_answers import FALSE_ANSWERS
+from tests.console.judge.false_conversations import FALSE_CONVERSATIONS
 from tests.console.judge.false_headlines import FALSE_HEADLINES
 from tests.console.judge.false_partitions import FALSE_PARTITIONS
 from tests.console.judge.false_presenters import FALSE_PRESENTERS, FalsePresenter
@@ -22,6 +23,7 @@ ALL = (
     | FALSE_PRODUCERS
     | FALSE_ANSWERS
     | FALSE_PARTITIONS
+    | FALSE_CONVERSATIONS
 )
 
 

@@ -113,6 +113,21 @@ def test_partition_with_a_transaction_that_is_stuck(size: tuple[int, int], snap_
     assert snap_compare(app, terminal_size=size, run_before=looking("partition payments-0"))
 
 
+@pytest.mark.parametrize("size", SIZES[:2], ids=lambda size: f"{size[0]}x{size[1]}")
+@pytest.mark.parametrize("place", ["conversation", "conversation billing-1 billing-3"])
+def test_conversation(place: str, size: tuple[int, int], snap_compare: Compare) -> None:
+    app = FlightdeckApp(source=StillFlight(20.0))
+    assert snap_compare(app, terminal_size=size, run_before=looking(place))
+
+
+@pytest.mark.parametrize("size", SIZES[:2], ids=lambda size: f"{size[0]}x{size[1]}")
+def test_conversation_of_a_transactional_id(size: tuple[int, int], snap_compare: Compare) -> None:
+    source = StillFlight(75.0, events=stuck_flight())
+    source.names, source.producer_configs = load("stuck-last-stable-offset").spec.names(), {}
+    place = f"conversation {next(iter(source.names.producers.values()))[0]}"
+    assert snap_compare(FlightdeckApp(source=source), terminal_size=size, run_before=looking(place))
+
+
 @pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
 def test_producers_that_wait(size: tuple[int, int], snap_compare: Compare) -> None:
     source = StillFlight(24.0, events=tuple(synthetic_producers.events(24.0)))

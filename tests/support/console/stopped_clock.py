@@ -9,6 +9,7 @@ from cluster.events import Event
 from cluster.view import ClusterView, fold
 from console.flight import Source, Stepped
 from console.flight_clock import FlightClock
+from console.presenters.conversations.messages import ConversationLog
 from console.presenters.producers.limits import ProducerConfigs
 from console.refused_commands import RefusedCommands
 from recordings.flights.beside import FlownSoFar
@@ -52,7 +53,11 @@ class StillFlight:
         self.last_events: Sequence[Event] = ()
         self.asked: list[str] = []
         self.refusal = ""
+        self.spoken = ConversationLog()
         self._waiting = list(events or _events(seconds))
+
+    def conversation(self) -> ConversationLog:
+        return self.spoken
 
     def origin(self) -> Path | FlownSoFar | None:
         return None
@@ -68,6 +73,7 @@ class StillFlight:
         for event in self._waiting:
             fold(view, event)
             refused_commands.observe(event)
+            self.spoken.observe(event)
         self._waiting = []
         return False
 

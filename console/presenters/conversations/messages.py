@@ -1,0 +1,221 @@
+"""Requests and answers that events tell of: both ends, with Kafka's API name, error, epoch or generation.
+
+An event tells of one end of a request: a client's or a broker's. Where it names no broker, the other end is a role: the
+group's coordinator, the transaction coordinator, the leaders of partitions, any broker.
+"""
+
+from collections import deque
+from collections.abc import Callable, Collection, Container, Iterator
+from heapq import merge
+from typing import Any, NamedTuple
+
+from cluster import events as e
+from console.presenters.formatting import duration, ranges
+
+KEPT, KEPT_PRODUCES = 2_500, 1_500
+REQUEST, ANSWER, REFUSED, LOST, NOTE = "request", "answer", "refused", "lost", "note"
+TRANSACTIONS, LEADERS, BROKERS = "transaction coordinator", "partition leaders", "brokers"
+
+
+class Message(NamedTuple):
+    """A request, an answer, or a note of one end (`targets` empty). `about` names a process that is not an end.
+
+    `lost`: the client gave the request up, because its connection ended or no answer came.
+    """
+
+    event: e.Event
+    kind: str
+    source: str
+    targets: tuple[str, ...]
+    text: str
+    about: str = ""
+
+    def concerns(self, names: Container[str]) -> bool:
+        """Whether one of the names has a part in it."""
+        return self.source in names or self.about in names or any(name in names for name in self.targets)
+
+
+def coordinator_of(group: str) -> str:
+    """The role of a group's coordinator."""
+    return f"{group} coordinator"
+
+
+def producer_id_name(producer_id: int) -> str:
+    """What a marker names in place of its transactional id."""
+    return f"producer id {producer_id}"
+
+
+def _number(count: int, noun: str) -> str:
+    return f"{count} {noun}{'' if count == 1 else 's'}"
+
+
+def _offsets(event: e.OffsetsCommitted) -> Message:
+    role, words = coordinator_of(event.group), f"{_number(len(event.offsets), 'partition')}"
+    if not event.member:
+        return Message(event, NOTE, role, (), f"offsets committed without a member · {words}")
+    return Message(
+        event, ANSWER, role, (event.member,), f"OffsetCommit · NONE · generation {event.generation} · {words}"
+    )
+
+
+def _offsets_refused(event: e.OffsetCommitRefused) -> Message:
+    words = f"OffsetCommit · {event.error} · generation {event.generation}"
+    if event.error == "CommitFailedException":
+        return Message(event, NOTE, event.member, (), f"{words} · not sent")
+    return Message(event, REFUSED, coordinator_of(event.group), (event.member,), words)
+
+
+def _heartbeat(event: e.HeartbeatAnswered) -> Message:
+    kind = ANSWER if event.error == "NONE" else REFUSED
+    return Message(event, kind, coordinator_of(event.group), (event.member,), f"heartbeat · {event.error}")
+
+
+def _barrier(event: e.JoinBarrierCompleted) -> Message:
+    role, members = coordinator_of(event.group), tuple(event.members.values())
+    if not members:
+        return Message(event, NOTE, role, (), f"generation {event.generation} has no member")
+    words = f"JoinGroup · NONE · generation {event.generation} · after {duration(event.waited_us)}"
+    return Message(event, ANSWER, role, members, words)
+
+
+def _produce(event: e.ProduceSent) -> Message:
+    again = f" · again {ranges(list(event.retried))}" if event.retried else ""
+    first = f" · {ranges(list(event.records))}" if event.records else ""
+    return Message(event, REQUEST, event.producer, (LEADERS,), f"Produce to broker-{event.broker}{first}{again}")
+
+
+def _acknowledged(event: e.BatchAcknowledged) -> Message:
+    if event.base_offset < 0 and not event.duplicate:
+        return Message(event, NOTE, event.producer, (), f"Produce · {event.partition} · no offset in an answer")
+    error = "duplicate" if event.duplicate else "NONE"
+    words = f"Produce · {error} · {event.partition} · after {duration(event.latency_us)}"
+    return Message(event, ANSWER, LEADERS, (event.producer,), words)
+
+
+def _unanswered(event: e.BatchRetried | e.BatchFailed, words: str) -> Message:
+    if event.disconnected_from >= 0:
+        words = f"Produce to broker-{event.disconnected_from} · {event.error} · {event.partition}{words}"
+        return Message(event, LOST, event.producer, (LEADERS,), words)
+    words = f"Produce · {event.error} · {event.partition}{words}"
+    if isinstance(event, e.BatchFailed):  # the application was told; no answer need have said so
+        return Message(event, NOTE, event.producer, (), words)
+    return Message(event, REFUSED, LEADERS, (event.producer,), words)
+
+
+def _state(event: e.TransactionStateChanged) -> Message:
+    own, name = f"{event.state} · epoch {event.epoch}", event.transactional_id
+    if event.loaded:
+        return Message(event, NOTE, TRANSACTIONS, (), f"broker-{event.broker} loads {name}: {own}", name)
+    if event.state == "PrepareCommit":
+        return Message(event, REQUEST, name, (TRANSACTIONS,), f"EndTxn · commit · {own}")
+    where = f" · {ranges(list(event.partitions))}" if event.partitions and event.state == "Ongoing" else ""
+    return Message(event, NOTE, TRANSACTIONS, (), f"{name}: {own}{where}", name)
+
+
+def _epoch_refused(event: e.ProducerEpochRefused) -> Message:
+    words = f"epoch {event.epoch}"
+    if event.partition:
+        words = f"Produce · INVALID_PRODUCER_EPOCH · {event.partition} · {words}"
+        return Message(event, REFUSED, LEADERS, (event.transactional_id,), words)
+    return Message(event, REFUSED, TRANSACTIONS, (event.transactional_id,), f"PRODUCER_FENCED · {words}")
+
+
+def _appended(event: e.RecordsAppended) -> Message | None:
+    if not event.marker:
+        return None
+    words = f"{event.marker} marker · {event.partition} at {event.base_offset} · epoch {event.epoch}"
+    return Message(event, NOTE, LEADERS, (), words, producer_id_name(event.producer_id))
+
+
+TABLE: dict[type[e.Event], Callable[[Any], Message | None]] = {
+    e.CoordinatorFound: lambda x: Message(
+        x, ANSWER, BROKERS, (x.member,), f"FindCoordinator · {x.group} · broker-{x.broker}"
+    ),
+    e.CoordinatorLost: lambda x: Message(
+        x, LOST, x.member, (coordinator_of(x.group),), f"gives broker-{x.broker} up: {x.cause}"
+    ),
+    e.MemberIdAssigned: lambda x: Message(
+        x, REFUSED, coordinator_of(x.group), (x.member,), "JoinGroup · MEMBER_ID_REQUIRED"
+    ),
+    e.JoinReceived: lambda x: Message(x, REQUEST, x.member, (coordinator_of(x.group),), "JoinGroup · parked"),
+    e.JoinBarrierCompleted: _barrier,
+    e.SyncReceived: lambda x: Message(
+        x,
+        REQUEST,
+        x.member,
+        (coordinator_of(x.group),),
+        f"SyncGroup · assignment of {_number(len(x.assignments), 'member')}" if x.leader else "SyncGroup",
+    ),
+    e.GroupStabilized: lambda x: Message(
+        x, NOTE, coordinator_of(x.group), (), f"SyncGroup · NONE · generation {x.generation} · to every parked member"
+    ),
+    e.RebalanceStarted: lambda x: Message(
+        x, NOTE, coordinator_of(x.group), (), f"rebalance: {x.cause}{f' ({x.trigger})' if x.trigger else ''}", x.trigger
+    ),
+    e.MemberRemoved: lambda x: Message(
+        x, NOTE, coordinator_of(x.group), (), f"removes {x.member}: {x.reason}", x.member
+    ),
+    e.HeartbeatAnswered: _heartbeat,
+    e.SessionRenewed: lambda x: Message(x, REQUEST, x.member, (coordinator_of(x.group),), "OffsetCommit"),
+    e.OffsetsCommitted: _offsets,
+    e.OffsetCommitRefused: _offsets_refused,
+    e.ProducerIdAssigned: lambda x: Message(
+        x, ANSWER, BROKERS, (x.producer,), f"InitProducerId · producer id {x.producer_id} · epoch {x.epoch}"
+    ),
+    e.ProducerCoordinatorFound: lambda x: Message(
+        x, ANSWER, BROKERS, (x.producer,), f"FindCoordinator · {x.of} · broker-{x.broker}"
+    ),
+    e.ProduceSent: _produce,
+    e.BatchAcknowledged: _acknowledged,
+    e.BatchRetried: lambda x: _unanswered(x, f" · attempt {x.attempt}"),
+    e.BatchFailed: lambda x: _unanswered(x, " · given up"),
+    e.TransactionStateChanged: _state,
+    e.TransactionFenced: lambda x: Message(
+        x, NOTE, TRANSACTIONS, (), f"fences {x.transactional_id}: {x.reason} · epoch {x.epoch}", x.transactional_id
+    ),
+    e.ProducerEpochRefused: _epoch_refused,
+    e.TransactionOffsetsRefused: lambda x: Message(
+        x, REFUSED, coordinator_of(x.group), (x.transactional_id,), f"TxnOffsetCommit · {x.error}"
+    ),
+    e.TransactionMarkerRefused: lambda x: Message(
+        x, REFUSED, LEADERS, (TRANSACTIONS,), f"WriteTxnMarkers · {x.error} · {x.partition} · epoch {x.epoch}",
+        producer_id_name(x.producer_id),
+    ),
+    e.RecordsAppended: _appended,
+}  # fmt: skip
+PRODUCES = (e.ProduceSent, e.BatchAcknowledged)
+
+
+class ConversationLog:
+    """The newest messages up to the shown instant; ordinary Produce requests and answers apart.
+
+    `more`: how many more of each kind it keeps.
+    """
+
+    def __init__(self, more: int = 0) -> None:
+        self._messages: deque[Message] = deque(maxlen=KEPT + more)
+        self._produces: deque[Message] = deque(maxlen=KEPT_PRODUCES + more)
+
+    def observe(self, event: e.Event) -> None:
+        """Take one event; those that tell of no request are ignored."""
+        make = TABLE.get(event.__class__)
+        if make is None:
+            return
+        message = make(event)
+        if message is not None:
+            (self._produces if isinstance(event, PRODUCES) else self._messages).append(message)
+
+    def messages(self, names: Collection[str] = ()) -> Iterator[Message]:
+        """Those that concern the names, oldest first; without names all but ordinary Produce requests and answers.
+
+        They begin where both kinds are known, so that a conversation has no gap.
+        """
+        if not names:
+            return iter(self._messages)
+        full = [kept[0].event.seq for kept in (self._messages, self._produces) if len(kept) == kept.maxlen]
+        first, every = max(full, default=0), merge(self._messages, self._produces, key=_sequence)
+        return (message for message in every if message.event.seq >= first and message.concerns(names))
+
+
+def _sequence(message: Message) -> int:
+    return message.event.seq

@@ -1,0 +1,124 @@
+"""The place of a conversation: reached by name and from a row, live and in a recording, followed while it grows."""
+
+from pathlib import Path
+
+import pytest
+
+from cluster.commands import CommandError
+from console import command_line
+from console.app import FlightdeckApp
+from console.player import CONVERSED_EVENTS, Player
+from console.presenters.conversations.messages import KEPT, ConversationLog
+from console.screens.catalogue import PLACES
+from console.screens.conversation import ConversationScreen
+from recordings.flights.runner import fly, make_plan
+from recordings.scenarios.loader import load
+from tests.console.judge.bench import flown
+from tests.support.console.pilot import Seat, sit
+from tests.support.console.stopped_clock import NAMES, StillFlight
+
+
+def shown(seat: Seat) -> ConversationScreen:
+    screen = seat.app.flight_screen()
+    assert isinstance(screen, ConversationScreen)
+    return screen
+
+
+def test_it_opens_by_names_and_shows_the_newest_message() -> None:
+    async def script(seat: Seat) -> None:
+        assert seat.app.execute_line("go conversation billing-1 billing-3")
+        await seat.settle()
+        screen = shown(seat)
+        assert screen.names == ("billing-1", "billing-3")
+        assert "conversation of billing-1, billing-3" in seat.text()
+        assert screen.board.panels["messages"].selected == list(screen.shown.messages)[-1]
+        assert "Not in the log of events" in seat.text()
+        selected = screen.shown.messages[screen.board.panels["messages"].selected]
+        assert f"event {selected.event.seq}" in seat.text()
+
+    sit(script, app=FlightdeckApp(source=StillFlight(20.0)))
+
+
+@pytest.mark.parametrize(
+    ("place", "keys", "names"),
+    [("billing-3", (), ("billing-3",)), ("overview", ("1",), None), ("overview", ("4",), ("checkout-1",))],
+)
+def test_a_row_opens_the_conversation_of_its_process(
+    place: str, keys: tuple[str, ...], names: tuple[str, ...] | None
+) -> None:
+    async def script(seat: Seat) -> None:
+        seat.app.go(place)
+        await seat.settle()
+        await seat.press(*keys)
+        target = seat.app.selected_target()
+        assert target is not None
+        await seat.press("V")
+        members = tuple(one.member for one in seat.app.flight.view.members.values() if one.group == target.name)
+        assert shown(seat).names == (members if names is None else (target.name,))
+
+    sit(script, app=FlightdeckApp(source=StillFlight(20.0)))
+
+
+def test_a_wrong_name_is_told_with_the_nearest() -> None:
+    with pytest.raises(CommandError) as caught:
+        command_line.read("go conversation biling-1", NAMES, PLACES)
+    assert caught.value.suggestion == "billing-1"
+    assert "billing-3" in command_line.completions("go conversation billing-1 bil", NAMES, PLACES)
+    assert "billing-1" not in command_line.completions("go conversation billing-1 bil", NAMES, PLACES)
+
+
+def test_a_recording_has_the_same_conversation_after_any_jump(tmp_path: Path) -> None:
+    path = tmp_path / "a.flight"
+    fly(make_plan(load("eager-vs-cooperative"), until_us=30_000_000), record=path)
+    player = Player(path, playing=False)
+    for at_us in (25_000_000, 8_000_000, 29_000_000):
+        player.playback.seek_us(at_us)
+        log = ConversationLog()
+        for event in player.playback.recording.events():
+            if event.at_us <= at_us:
+                log.observe(event)
+        whole = list(log.messages())
+        known = list(player.conversation().messages())
+        assert known == whole[-len(known) :]
+        assert player.playback.seq - known[0].event.seq >= min(
+            CONVERSED_EVENTS, player.playback.seq - whole[0].event.seq
+        )
+        if at_us < 20_000_000:
+            player.playback.step(2_000)
+            assert list(player.conversation().messages())[: len(known)] == known
+            assert len(list(player.conversation().messages())) > len(known)
+
+
+def test_enter_goes_to_the_instant_of_a_message(tmp_path: Path) -> None:
+    path = tmp_path / "a.flight"
+    fly(make_plan(load("eager-vs-cooperative"), until_us=30_000_000), record=path)
+
+    async def script(seat: Seat) -> None:
+        seekable = seat.app.flight.seekable
+        assert seekable is not None
+        seekable.seek(25_000_000)
+        await seat.wait_for(lambda: seat.app.flight.now_us == 25_000_000)
+        seat.app.go("conversation")
+        await seat.settle()
+        await seat.press("g")
+        first = next(iter(shown(seat).shown.messages.values()))
+        await seat.press("enter")
+        await seat.wait_for(lambda: seat.app.flight.now_us == first.event.at_us)
+
+    sit(script, app=FlightdeckApp(source=Player(path, playing=False)))
+
+
+def test_old_messages_are_given_up_without_a_gap() -> None:
+    log, spec = ConversationLog(), load("first-flight").spec
+    events = flown(spec, spec.seed, 90_000_000)
+    for event in events:
+        log.observe(event)
+    assert len(list(log.messages())) <= KEPT
+    name = "checkout-1"
+    kept = [message.event.seq for message in log.messages({name})]
+    whole = ConversationLog(len(events))
+    for event in events:
+        whole.observe(event)
+    every = [message.event.seq for message in whole.messages({name})]
+    assert 0 < len(kept) < len(every)
+    assert kept == every[-len(kept) :]
