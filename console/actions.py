@@ -35,6 +35,10 @@ def _recorded(app: AppInterface) -> str | None:
     return None if app.flight.seekable is not None else ONLY_RECORDED
 
 
+def _viewing_past(app: AppInterface) -> str | None:
+    return None if app.flight.clock.live_us is not None else "the screens show no past of a live flight"
+
+
 def _has_target(app: AppInterface) -> str | None:
     if app.selected_target() is None:
         return "no fault applies to the selection"
@@ -115,6 +119,7 @@ ACTIONS: tuple[Action, ...] = (
         "landmark(1)",
         _recorded,
     ),
+    Action("time.live", "L", "L", "live", "back to live, where commands act", TIME, "screen.live", _viewing_past),
     Action("time.go", "t", "t", "time", "go to an instant: 12m30s, 1:20.5, -10s", TIME, "go_to_time", _recorded),
     Action("act.fault", "f", "f", "fault", "inject a fault into the selection", ACTING, "fault", _has_target, True),
     Action("act.command", "colon", ":", "command", "the command line", ACTING, "command_line", _always, True),
@@ -274,10 +279,10 @@ def find(action_id: str) -> Action:
     return next(action for action in ACTIONS if action.id == action_id)
 
 
-def in_footer(*, recorded: bool) -> list[Action]:
-    """The footer's actions for a live flight, or for a recording."""
+def in_footer(*, recorded: bool, viewing: bool = False) -> list[Action]:
+    """The footer's actions for a live flight, for a recording, or for the past of a live flight."""
     if recorded:
-        return [*map(find, IN_PLAYBACK), find("console.help")]
+        return [*([find("time.live")] if viewing else []), *map(find, IN_PLAYBACK), find("console.help")]
     return [action for action in ACTIONS if action.footer]
 
 
@@ -285,7 +290,7 @@ def footer(app: AppInterface, width: int) -> Line:
     """The footer's keys, as many as fit into the width; an action that is impossible now is faint."""
     parts: list[Line] = []
     keys = app.keys_by_action()
-    for action in in_footer(recorded=app.flight.seekable is not None):
+    for action in in_footer(recorded=app.flight.clock.recorded, viewing=app.flight.clock.live_us is not None):
         tone = FAINT if action.reason(app) else MUTED
         label = "resume" if action.id == "time.pause" and app.flight.clock.phase == "paused" else action.label
         parts.append(line((keys[action.id], FAINT if tone == FAINT else ACCENT), (f" {label}", tone)))

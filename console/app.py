@@ -43,6 +43,7 @@ from console.terminal_output import (
 )
 from console.themes import DARK, DESCRIPTIONS, MONO, THEMES, Styles, WithoutColours, styles_of
 from console.time_input import Instant
+from console.travel.live_travel import with_past
 from console.visible import visible
 from console.widgets.command_input import CommandInput, InputHelp, LineError
 from console.widgets.panel import Panel
@@ -105,15 +106,17 @@ class FlightdeckApp(App[None]):
         if self.no_color:
             filter_colours(self, WithoutColours(lambda: self.theme_variables))
         self.flight = Flight(
-            source
-            or Bridge(
-                scenario,
-                seed=seed,
-                until_us=until_us,
-                settings=settings,
-                record=record,
-                speed=speed,
-                invariants=invariants,
+            with_past(
+                source
+                or Bridge(
+                    scenario,
+                    seed=seed,
+                    until_us=until_us,
+                    settings=settings,
+                    record=record,
+                    speed=speed,
+                    invariants=invariants,
+                )
             )
         )
         self.invariants = invariants  # also of the flights that the library starts
@@ -350,7 +353,7 @@ class FlightdeckApp(App[None]):
         self.flight.source.stop()
         while len(self.screen_stack) > 1:
             self.pop_screen()
-        self.flight = Flight(source)
+        self.flight = Flight(with_past(source))
         self._quit_requested = self._failure_shown = False
         self._last_place = OVERVIEW.place
         self.begin()
@@ -378,8 +381,8 @@ class FlightdeckApp(App[None]):
 
     def action_speed(self, by: int) -> None:
         """Set the next lower (-1) or higher (1) speed, or play a recording the other way (0)."""
-        speeds = SPEEDS if self.flight.seekable is None else PLAYBACK_SPEEDS
-        self._set_speed(next_speed(self.flight.clock.speed, by, speeds))
+        clock = self.flight.clock
+        self._set_speed(next_speed(clock.speed, by, PLAYBACK_SPEEDS if clock.recorded else SPEEDS))
 
     def action_go_to_time(self) -> None:
         """Open the command line for an instant."""
@@ -389,7 +392,9 @@ class FlightdeckApp(App[None]):
             self.open_line(":", "go ")
 
     def _set_speed(self, factor: float) -> None:
-        refusal = self.flight.why_not_controllable() or self.flight.source.set_speed(factor)
+        backwards = factor < 0 and self.flight.seekable is not None  # of a flight that has ended, too
+        why_not = None if backwards else self.flight.why_not_controllable()
+        refusal = why_not or self.flight.source.set_speed(factor)
         if refusal:
             self.warn(f"{refusal}: the speed stays {speed_words(self.flight.clock.speed)}")
         else:  # a second key press before the next frame counts from here
@@ -401,7 +406,7 @@ class FlightdeckApp(App[None]):
             self.notify(message, severity="warning", timeout=4)
 
     def action_events(self, by: int) -> None:
-        """Move by `by` recorded events; the presses of a held key add up to one seek."""
+        """Move by `by` events; the presses of a held key add up to one seek."""
         seekable = self.flight.seekable
         self.warn(ONLY_RECORDED if seekable is None else seekable.move(by))
         self.call_later(self.draw)
@@ -418,7 +423,7 @@ class FlightdeckApp(App[None]):
         self.warn(ONLY_RECORDED if seekable is None else seekable.skip_quiet())
 
     def seek(self, instant: Instant) -> None:
-        """Seek to an instant of the recording."""
+        """Seek to an instant of the flight."""
         seekable = self.flight.seekable
         self.warn(ONLY_RECORDED if seekable is None else seekable.seek(instant.from_cursor(self.flight.now_us)))
         self.call_later(self.draw)

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     import trio
 
     from cluster.simulation import Simulation
+    from console.travel.kept_past import KeptPast
     from recordings.flights.beside import FlownSoFar
     from recordings.flights.runner import CommandNote, Plan
     from recordings.journal.writer import Recorder
@@ -98,6 +99,7 @@ class Bridge:
         self._stop_seen = False  # the thread has seen the stop request
         self._copying = False
         self._resume: Resumption | None = None
+        self.past: KeptPast | None = None  # keeps the events, where the screens can go back to them
         self._last: deque[Event] = deque(maxlen=LAST_EVENTS)
         self._conversation = ConversationLog()
 
@@ -358,6 +360,9 @@ class Bridge:
         simulation.on_command = self._note_command
         if self._recorder is not None:
             simulation.sinks.append(self._recorder)
+        if self.past is not None:
+            self.past.begin(plan, simulation.view)
+            simulation.sinks.append(self.past)
         if plan.invariants:  # last, so that the recorder has the event that broke an invariant
             simulation.sinks.append(Invariants(plan.spec, simulation.view))
         simulation.timeline.hold = self._is_behind

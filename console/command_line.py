@@ -78,7 +78,7 @@ USAGES: dict[str, tuple[str, str]] = {
     "step": ("step [EVENT-KIND]", "one turn, or up to the next event of a kind"),
     "until": ("until EXPRESSION", "run until it holds: until groups.billing.state == 'Stable'"),
     "record": ("record PATH", "record this flight, from its beginning"),
-    "go": ("go PLACE | TIME", "a group, a member, partition orders-1; in a recording 12m30s, 1:20.5, -10s"),
+    "go": ("go PLACE | TIME", "a group, a member, partition orders-1; an instant 12m30s, 1:20.5, -10s, live"),
     "fork": (FORK_USAGE, "another course from the shown instant on, flown beside, and what it costs"),
     "undo": ("undo", "go on with the live flight from before its last command"),
     "why": ("why [SUBJECT]", "why it stands still, and until when; without a name: the selection"),

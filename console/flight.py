@@ -1,7 +1,8 @@
 """One flight as the screens see it: the cluster's view, the virtual clock, and the source of both.
 
-A `Source` delivers events and takes commands: `Bridge` for a live simulation, `Player` for a recording. A
-`SeekableSource` can also move to any instant of its events. `Flight` folds the events into one view for all screens.
+A `Source` delivers events and takes commands: `Bridge` for a live simulation, `Player` for a recording, `LiveTravel`
+for a live simulation with its past. A `SeekableSource` can also move to any instant of its events. `Flight` folds the
+events into one view for all screens.
 """
 
 from collections.abc import Callable, Sequence
@@ -23,7 +24,8 @@ if TYPE_CHECKING:
 READ_ONLY = "a recording is read-only"
 INVARIANT_BROKEN = "an invariant does not hold"  # `Source.failure` begins with it after an invariant violation
 SIMULATION_FAILED = "the simulation failed"
-ONLY_RECORDED = "a live flight cannot seek; only a recording can"
+ONLY_RECORDED = "this flight keeps no past: it cannot seek"
+VIEWING_PAST = "the screens show the past, and commands act on the live flight: L returns to it"
 
 
 def failure_title(failure: str) -> str:
@@ -133,7 +135,7 @@ class Source(Protocol):
 
 @runtime_checkable
 class SeekableSource(Protocol):
-    """A source that can seek: a recording."""
+    """A source that can seek: a recording, or a live flight that keeps its past."""
 
     @property
     def view(self) -> ClusterView:
@@ -208,7 +210,7 @@ class Flight:
         """Why virtual time cannot be controlled now; None if it can."""
         if self.clock.phase == BUILDING:
             return "the cluster is still being built"
-        if self.clock.phase == ENDED and self.seekable is None:
+        if self.clock.phase == ENDED and not self.clock.recorded:
             return "the flight has ended; the screens show its final state"
         if self.clock.phase == FAILED:
             return f"{failure_title(self.source.failure)}; the screens show the last state before that"
@@ -216,4 +218,6 @@ class Flight:
 
     def why_read_only(self) -> str | None:
         """Why the cluster takes no commands at all; None if it takes them."""
-        return READ_ONLY if self.seekable is not None else None
+        if not self.clock.recorded:
+            return None
+        return READ_ONLY if self.clock.live_us is None else VIEWING_PAST

@@ -16,7 +16,8 @@ class FlightClock(NamedTuple):
     """Virtual time and speed. `actual_speed` is the measured speed, 0 while time is paused.
 
     `recorded`: the clock is a recording's, which can move back: its speed is below zero then.
-    `skips_quiet`: only what is near a rebalance or fault is played.
+    `skips_quiet`: only what is near a rebalance or fault is played. `live_us`: the live instant behind the past that is
+    shown.
     """
 
     now_us: int = 0
@@ -26,6 +27,7 @@ class FlightClock(NamedTuple):
     until_us: int | None = None
     recorded: bool = False
     skips_quiet: bool = False
+    live_us: int | None = None
 
     @property
     def over(self) -> bool:

@@ -47,6 +47,7 @@ class Player:
     """A recorded flight for the console. Raises RecordingError if the recording cannot be opened.
 
     `wall` returns the wall time in seconds. With `playing` it starts to play at once.
+    `grown` is for a recording that is being written (`Playback`); it is not scanned, and `grow` continues it.
     """
 
     def __init__(
@@ -56,10 +57,11 @@ class Player:
         salvage: bool = False,
         playing: bool = True,
         wall: Callable[[], float] = time.perf_counter,
+        grown: tuple[int, int] | None = None,
     ) -> None:
         self.path, self.salvage = path, salvage
         self._keyframes = Keyframes(path)
-        self.playback = Playback(Recording(path, salvage=salvage), self._keyframes)
+        self.playback = Playback(Recording(path, salvage=salvage), self._keyframes, grown)
         self.playback.playing = playing
         self.playback.listeners.append(self._observe)
         header = self.playback.recording.header
@@ -284,6 +286,18 @@ class Player:
             return "the recording is still being scanned: its rebalances and faults are not known yet"
         self._skips_quiet = not self._skips_quiet
         return ""
+
+    def grow(self, events: int, end_us: int, landmarks: Sequence[LogEntry]) -> None:
+        """Know a recording that is being written up to a later event; the cursor stays. Raises RecordingError."""
+        self._landmarks, before = list(landmarks), self.playback
+        if events == before.events:
+            return
+        self._keyframes = Keyframes(self.path)
+        playback = Playback(Recording(self.path), self._keyframes, (events, end_us))
+        playback.seek_seq(before.seq)
+        playback.at_us, playback.speed, playback.playing = before.at_us, before.speed, before.playing
+        playback.listeners.append(self._observe)
+        self.playback = playback
 
     # --- inside -----------------------------------------------------------------------------------------------------
 

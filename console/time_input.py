@@ -21,8 +21,14 @@ class Instant(NamedTuple):
         return now_us + self.us if self.relative else self.us
 
 
+THE_END = Instant(1 << 60)
+"""The live instant, or the end of a recording: `go live`."""
+
+
 def parse_instant(text: str) -> Instant | None:
     """Parse an instant; None if the text is not one."""
+    if text.strip() == "live":
+        return THE_END
     sign, rest = (text[0], text[1:].strip()) if text[:1] in {"+", "-"} else ("", text.strip())
     us = _absolute(rest)
     if us is None:

@@ -77,6 +77,11 @@ def time_words(at: FlightClock, *, short: bool = False) -> Line:
     now = (clock(at.now_us, 1 if at.phase == LIVE else 3).ljust(0 if short else 12), STRONG)
     glyph, word, tone = PHASES[at.phase]
     glyph = "◀" if at.phase == LIVE and at.speed < 0 else glyph
+    if at.live_us is not None:
+        words = f"{clock(at.now_us, 3)}, live {clock(at.live_us, 0)}"
+        if short:
+            return line((f"{glyph} ", tone), (words, STRONG))
+        return line((f"{glyph} viewing ", tone), (words, STRONG), (f"  {speed(at.speed)}", MUTED))
     word = RECORDED if at.recorded else word
     sign = (f"  {glyph}" if short else f"  {glyph} {word}", tone)
     if at.over:
@@ -181,20 +186,24 @@ def instant_under(x: int, at: FlightClock, width: int) -> int:
     """The instant at a column of the strip, in µs: a travel to it draws `┃` there."""
     inner = max(1, width - 2)
     cell = min(max(x - 1, 0), inner - 1)
-    return -(-cell * strip_span(at.now_us, at.until_us) // inner)
+    return -(-cell * strip_span(max(at.now_us, at.live_us or 0), at.until_us) // inner)
 
 
 def flight_strip(view: ClusterView, at: FlightClock, width: int, ahead: Sequence[LogEntry] = ()) -> Line:
-    """The flight so far, one glyph for each cell of time: faults, elections, rebalances; `┃` is now.
+    """The flight so far, one glyph for each cell of time: faults, elections, rebalances.
+
+    `┃` is now, `╌` leads on to the live instant.
 
     `ahead`: log entries of the whole flight, for a recording; entries after now are drawn faintly.
     """
     inner = max(1, width - 2)
-    total_us = strip_span(at.now_us, at.until_us)
+    total_us = strip_span(max(at.now_us, at.live_us or 0), at.until_us)
     cells: list[Span] = [("┈", FAINT)] * inner
     here = min(inner - 1, at.now_us * inner // total_us)
     for index in range(here):
         cells[index] = ("─", MUTED)
+    for index in range(here, min(inner, (at.live_us or 0) * inner // total_us)):
+        cells[index] = ("╌", MUTED)
     weights = [-1] * inner
     for entry in view.log_entries:
         index = min(inner - 1, entry.at_us * inner // total_us)
@@ -215,7 +224,7 @@ def flight_strip(view: ClusterView, at: FlightClock, width: int, ahead: Sequence
 def strip_scale(at: FlightClock, width: int) -> Line:
     """Times below the strip, at round distances."""
     inner = max(1, width - 2)
-    total_us = strip_span(at.now_us, at.until_us)
+    total_us = strip_span(max(at.now_us, at.live_us or 0), at.until_us)
     step_us = _round_step(total_us, inner // 12)
     text = [" "] * inner
     for instant_us in range(0, total_us + 1, step_us):

@@ -293,6 +293,10 @@ class FlightScreen(Screen[None]):
         bar.styles.height = len(rows)
         bar.paint(rows)
 
+    def action_live(self) -> None:
+        """Return from the past of a live flight to the live instant."""
+        self.console_app.execute_line("go live")
+
     def on_scrubber_scrubbed(self, message: Scrubber.Scrubbed) -> None:
         """Seek to the column of the flight strip under the mouse."""
         self.console_app.scrub(message.x, self.size.width, first=message.first)

@@ -37,15 +37,20 @@ class Playback:
     `last` is the event before the cursor; None at the beginning, and where a jump ended at a keyframe.
     `listeners` get every event that is played (`tick`, `step` forwards). A jump sends them nothing, replaces `view` and
     counts in `jumps`. `end_us` and `events` are the whole recording's. Every method that reads may raise DamagedError
-    (with `salvage` the recording ends there).
+    (with `salvage` the recording ends there). `grown`: how many events a recording that is being written holds, and the
+    instant in µs up to which it does; its recorder makes the keyframes.
     """
 
-    def __init__(self, recording: Recording, keyframes: Keyframes | None = None) -> None:
-        self.recording = recording
-        totals = recording.footer
-        if totals is None or recording.salvage:
-            totals = recording.survey().totals
-        self.end_us, self.events = totals.virtual_us, totals.events
+    def __init__(
+        self, recording: Recording, keyframes: Keyframes | None = None, grown: tuple[int, int] | None = None
+    ) -> None:
+        self.recording, self._grows = recording, grown is not None
+        if grown is None:
+            totals = recording.footer
+            if totals is None or recording.salvage:
+                totals = recording.survey().totals
+            grown = totals.events, totals.virtual_us
+        self.events, self.end_us = grown
         self.listeners: list[Listener] = []
         self.jumps = 0
         self.playing = False
@@ -274,7 +279,7 @@ class Playback:
     def _offer(self, place: Position) -> None:
         """Make a keyframe here, if the last one is far enough back and no later one exists."""
         last = self._keyframes.positions[-1].seq if self._keyframes.positions else 0
-        if self.view.seq == place.seq >= self._keyframes.next_after(last):
+        if not self._grows and self.view.seq == place.seq >= self._keyframes.next_after(last):
             self._keyframes.put(place, self.view, keep=True)
 
 

@@ -224,7 +224,11 @@ class _Reading:
         return f"event {self.seq} ({kind_of(self.last)}) at {clock(self.at_us)}"
 
     def _chunks(self, number: int, offset: int) -> Iterator[bytes]:
-        path = self.recording.segments.get(number)
+        recording = self.recording
+        path = recording.segments.get(number)
+        if path is not None and recording.footer is None and not path.exists():  # finished or compressed meanwhile
+            recording.segments = _find_segments(recording.path)
+            path = recording.segments.get(number)
         self.segment, self.line = path.name if path is not None else segment_name(number), 0
         if path is None:
             raise self._damaged("the segment is missing")

@@ -8,6 +8,7 @@ import pytest
 
 from console.app import FlightdeckApp
 from console.bridge import Bridge
+from console.flight import VIEWING_PAST
 from console.screens.flight_screen import FlightScreen
 from tests.console.judge.steps_judge import NO_EVENT, step_faults
 from tests.support.console.pilot import Seat, sit
@@ -90,3 +91,39 @@ def test_a_live_step_says_what_its_turn_did(tmp_path: Path) -> None:
         await seat.wait_for(lambda: flight.source.stepped is None)
 
     sit(script, app=FlightdeckApp(source=Bridge(path)))
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 40)])
+def test_the_keys_of_time_show_the_past_of_a_live_flight(tmp_path: Path, size: tuple[int, int]) -> None:
+    path = tmp_path / "two.toml"
+    path.write_text(TWO_MEMBERS)
+
+    def bar(seat: Seat, name: str) -> str:
+        screen = seat.app.flight_screen()
+        assert isinstance(screen, FlightScreen)
+        return screen.bars[name].plain_text()
+
+    async def script(seat: Seat) -> None:
+        flight = seat.app.flight
+        await seat.wait_for(lambda: flight.now_us > 1_500_000)
+        await seat.press("space")
+        await seat.wait_for(lambda: flight.clock.phase == "paused")
+        live_seq = flight.view.seq
+        await seat.press("left_square_bracket")
+        assert "▸ event " in await drawn(seat)
+        assert flight.view.seq == live_seq - 1
+        assert "L live" in bar(seat, "footer")
+        seat.app.execute_line("go 500ms")
+        await drawn(seat)
+        assert "00:00:00.500, live 00:00:01" in bar(seat, "header")
+        assert "┃╌" in bar(seat, "strip")
+        seat.app.execute_line("kill billing-1")
+        await seat.settle()
+        assert seat.notices()[-1] == VIEWING_PAST
+        await seat.press("L")
+        await drawn(seat)
+        assert flight.view.seq == live_seq
+        assert "live 00:00:01" not in bar(seat, "header")
+        assert "‖ PAUSED" in bar(seat, "header") or size[0] == 80
+
+    sit(script, app=FlightdeckApp(source=Bridge(path)), size=size)

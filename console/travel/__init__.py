@@ -1,0 +1,1 @@
+"""Moving to the past of a live flight while it goes on."""
