@@ -12,6 +12,7 @@ from console.cli.comparison import of_diff
 from console.flight_clock import LIVE
 from console.player import Player
 from console.screens.comparison import ComparisonScreen
+from console.travel.live_travel import LiveTravel
 from recordings.comparison.diff import diff
 from recordings.flights.beside import FlownSoFar
 from recordings.flights.runner import fly, make_plan
@@ -244,7 +245,7 @@ def test_undo_goes_on_from_before_the_last_command(tmp_path: Path) -> None:
         assert app.flight.now_us == killed_us - 1
         assert not app.flight.view.faults
         source = app.flight.source
-        assert isinstance(source, Bridge)
+        assert isinstance(source, LiveTravel)
         origin = source.origin()
         assert isinstance(origin, FlownSoFar)
         assert [text for _, _, text in origin.commands] == ["set orders retention.ms 60000"]
