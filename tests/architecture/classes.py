@@ -23,7 +23,6 @@ SINGLE_PROTOCOLS: Mapping[str, str] = {
     "AppInterface": "the one host interface of console: screens and shutdown import it, the application implements it",
     "Endpoint": "the network knows no broker: cluster/broker's socket server implements it",
     "RunningCluster": "the one host interface of cluster/simulation: command modules import it",
-    "SeekableSource": "screens know no recording: the player implements it",
 }
 
 
