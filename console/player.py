@@ -297,7 +297,7 @@ class Player:
         playback.seek_seq(before.seq)
         playback.at_us, playback.speed, playback.playing = before.at_us, before.speed, before.playing
         playback.listeners.append(self._observe)
-        self.playback = playback
+        self.playback, self._conversed = playback, -1
 
     # --- inside -----------------------------------------------------------------------------------------------------
 

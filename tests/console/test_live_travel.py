@@ -51,7 +51,7 @@ def events() -> list[Event]:
 def flight() -> Iterator[Flight]:
     source = LiveTravel(Bridge(SCENARIO, until_us=UNTIL_US, speed=float("inf")))
     one = Flight(source)
-    source.start(bool)
+    source.start(lambda: None)
     until(one, ENDED)
     yield one
     source.stop()
@@ -139,6 +139,8 @@ def test_commands_are_refused_while_the_past_is_shown(flight: Flight) -> None:
     source = travelled(flight)
     source.seek(10 * SECOND_US)
     travelled(flight)
+    assert {message.event.at_us <= 10 * SECOND_US for message in source.conversation().messages()} == {True}
+    assert source.conversation() is not source.live.conversation()
     assert source.submit(Kill("billing-1")) == VIEWING_PAST == flight.why_read_only()
     assert source.seek(1 << 60) == ""
     travelled(flight)
@@ -171,7 +173,7 @@ def test_backwards_play_begins_at_the_live_instant(flight: Flight) -> None:
 def test_the_live_flight_goes_on_behind_the_past(tmp_path: Path) -> None:
     source = LiveTravel(Bridge(SCENARIO, until_us=UNTIL_US, speed=5.0))
     flight = Flight(source)
-    source.start(bool)
+    source.start(lambda: None)
     deadline = time.monotonic() + 60
     while flight.now_us < 3 * SECOND_US:
         assert time.monotonic() < deadline
