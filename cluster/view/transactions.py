@@ -23,8 +23,9 @@ class PartitionTransactions(msgspec.Struct, gc=False):
     """The transactions of one partition, from its first transactional record on.
 
     `open` maps a producer id to the offsets of its open transaction, `ended` a marker's offset to its transaction.
-    `aborted` has the offsets of aborted records; `aborted_deleted` counts those dropped below the log start. `safe` is
-    an offset and an instant: since then all replicas are in sync without losses and have the markers below the offset.
+    `aborted` has the offsets of aborted records; `aborted_deleted` counts those dropped below the log start. `control`
+    has the offsets of markers. `safe` is an offset and an instant: since then all replicas are in sync without losses
+    and have the markers below the offset.
     """
 
     index: TransactionIndex = msgspec.field(default_factory=TransactionIndex)
@@ -32,6 +33,7 @@ class PartitionTransactions(msgspec.Struct, gc=False):
     ended: dict[int, EndedTransaction] = {}
     aborted: IntervalSet = msgspec.field(default_factory=IntervalSet)
     aborted_deleted: int = 0
+    control: IntervalSet = msgspec.field(default_factory=IntervalSet)
     safe: tuple[int, int] = (0, 0)
 
     @property
@@ -46,6 +48,7 @@ class PartitionTransactions(msgspec.Struct, gc=False):
 
     def marked(self, producer_id: int, offset: int, *, committed: bool) -> None:
         """Apply a marker: it ends the producer's open transaction, if there is one."""
+        self.control.add(offset, offset + 1)
         first = self.index.open.get(producer_id)
         if first is None:
             return
@@ -97,10 +100,12 @@ class PartitionTransactions(msgspec.Struct, gc=False):
             if not records.starts:
                 del self.open[producer_id], self.index.open[producer_id]
         self.aborted.truncate(log_end)
+        self.control.truncate(log_end)
 
     def deleted(self, first: int) -> None:
         """Drop what lies below `first`: the log start will not fall below it again."""
         self.aborted_deleted += self.aborted.drop_before(first)
+        self.control.drop_before(first)
         self.index.drop_before(first)
 
 

@@ -33,13 +33,15 @@ def details_lines(view: ClusterView, group: GroupView, key: str, width: int) -> 
     if one is None:
         return [line(("The view no longer holds this rebalance.", MUTED))]
     width = min(width, 100)
+    waiting = "waited for" if one.reconciliation is None else "reconciliation"
+    # the verdict and its cost stand above the fold of a small terminal
     result: list[Line] = [*_cause(view, one, width), ()]
+    result += [_heading("what it cost"), *_cost(group, one, width), ()]
+    result += [_heading(waiting), *_waiting(one, width), ()]
     result += [_heading("what happened"), *_chain(view, group, one, width), ()]
-    result += [_heading("waited for" if one.reconciliation is None else "reconciliation"), *_waiting(one, width), ()]
     if one.vote is not None:
         result += [_heading("vote for the assignor"), *_vote(one.vote, width), ()]
     result += [_heading("what moved"), *_moves(one, width), ()]
-    result += [_heading("what it cost"), *_cost(group, one, width), ()]
     return result
 
 

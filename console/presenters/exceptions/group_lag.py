@@ -1,8 +1,8 @@
-"""The lag of a group by its reason: to be read, held back by a transaction, of silent members."""
+"""The lag of a group by its reason: to be read, control and aborted records, held back, of silent members."""
 
 from typing import NamedTuple
 
-from cluster.view.document import group_lag, read_up_to
+from cluster.view.document import group_lag, group_partitions, read_up_to
 from cluster.view.state import ClusterView, GroupView, PartitionView
 from console.presenters.awaited_members import silent_ids
 from console.presenters.formatting import count
@@ -13,38 +13,46 @@ DOT: Span = (" · ", FAINT)
 
 
 class LagParts(NamedTuple):
-    """Lag in records: `readable` can be read now, a last stable offset holds `held` back.
+    """Lag in offsets: `readable` can be read now, a last stable offset holds `held` back.
 
-    `silent`: readable, but assigned to members for which no process sends heartbeats. `worst`: the partition that most
-    is held back in.
+    `silent`: below the last stable offset, but assigned to members for which no process sends heartbeats. `control`
+    and `aborted`: of the others, the markers, and records of aborted transactions that a reader of committed data
+    passes over. `worst`: the partition that most is held back in.
     """
 
     readable: int
+    control: int
+    aborted: int
     held: int
     silent: int
     worst: PartitionView | None
 
+    @property
+    def total(self) -> int:
+        """The group's lag."""
+        return self.readable + self.control + self.aborted + self.held + self.silent
+
 
 def lag_parts(view: ClusterView, group: GroupView) -> LagParts:
     """The parts of a group's lag; together they are `group_lag`."""
+    of_silent = {name for member_id in silent_ids(view, group) for name in group.assignment.get(member_id, ())}
+    silent = control = aborted = 0
     held: dict[str, int] = {}
-    if group.read_committed:
-        for topic in group.topics:
-            for name in view.partitions_by_topic.get(topic, ()):
-                partition = view.partitions[name]
-                if partition.transactions is not None:
-                    first = max(read_up_to(view, group, name), partition.last_stable_offset)
-                    held[name] = max(0, partition.high_watermark - first)
-    silent = 0
-    for member_id in silent_ids(view, group):
-        for name in group.assignment.get(member_id, ()):
-            lag = view.partitions[name].high_watermark - read_up_to(view, group, name)
-            silent += max(0, lag) - held.get(name, 0)
+    for name in group_partitions(view, group):
+        partition, first = view.partitions[name], read_up_to(view, group, name)
+        transactions, end = partition.transactions, partition.high_watermark
+        if transactions is not None and group.read_committed:
+            end = min(end, max(first, partition.last_stable_offset))
+            held[name] = max(0, partition.high_watermark - end)
+        if name in of_silent:
+            silent += max(0, end - first)
+        elif transactions is not None and (first := max(first, partition.log_start)) < end:
+            control += transactions.control.covered(first, end)
+            aborted += transactions.aborted.covered(first, end) if group.read_committed else 0
     held_back = sum(held.values())
-    worst = max(held, key=lambda name: held[name], default="") if held_back else ""
-    return LagParts(
-        group_lag(view, group) - held_back - silent, held_back, silent, view.partitions[worst] if worst else None
-    )
+    worst = view.partitions[max(held, key=lambda name: held[name])] if held_back else None
+    readable = group_lag(view, group) - held_back - silent - control - aborted
+    return LagParts(readable, control, aborted, held_back, silent, worst)
 
 
 def stuck_words(view: ClusterView, group: GroupView, now_us: int) -> list[Line]:
@@ -60,20 +68,19 @@ def stuck_words(view: ClusterView, group: GroupView, now_us: int) -> list[Line]:
 
 
 def splits(view: ClusterView, group: GroupView) -> bool:
-    """Whether a group's lag may have several reasons: it reads transactions, or has a silent member."""
-    reads = group.read_committed and any(
-        view.partitions[name].transactions is not None
-        for topic in group.topics
-        for name in view.partitions_by_topic.get(topic, ())
-    )
-    return reads or bool(silent_ids(view, group))
+    """Whether a group's lag may have several reasons: its logs have transactions, or it has a silent member."""
+    names = group_partitions(view, group)
+    return any(view.partitions[name].transactions is not None for name in names) or bool(silent_ids(view, group))
 
 
 def lag_line(view: ClusterView, group: GroupView, now_us: int) -> Line:
     """`lag 569: 0 readable · 569 held back: payments-0 reads up to 411 of 980, gateway-1, Ongoing, 5.0 s left`."""
     parts = lag_parts(view, group)
-    total = parts.readable + parts.held + parts.silent
-    words: list[Span] = [("    lag ", MUTED), (count(total), STRONG), (f": {count(parts.readable)} readable", PLAIN)]
+    readable = f": {count(parts.readable)} readable"
+    words: list[Span] = [("    lag ", MUTED), (count(parts.total), STRONG), (readable, PLAIN)]
+    for number, kind in ((parts.control, "control"), (parts.aborted, "aborted")):
+        if number:
+            words += [DOT, (f"{count(number)} {kind}", PLAIN)]
     if parts.worst is not None:
         worst = parts.worst
         _, by = holder(view, worst, now_us)

@@ -148,6 +148,17 @@ def all_lag_can_be_read(patch: Patch) -> None:
     patch.setattr(group_lag, "lag_parts", parts)
 
 
+def aborted_records_can_be_read(patch: Patch) -> None:
+    """Records of aborted transactions, and markers, count as readable."""
+    original = group_lag.lag_parts
+
+    def parts(view: ClusterView, group: GroupView) -> LagParts:
+        found = original(view, group)
+        return found._replace(readable=found.readable + found.control + found.aborted, control=0, aborted=0)
+
+    patch.setattr(group_lag, "lag_parts", parts)
+
+
 def the_dead_read_on(patch: Patch) -> None:
     """What silent members have assigned counts as readable."""
     original = group_lag.lag_parts
@@ -167,6 +178,7 @@ def a_stuck_group_looks_well(patch: Patch) -> None:
 FALSE_STATE_PRESENTERS = {
     a_stuck_group_looks_well: ("stuck-last-stable-offset", 92),
     all_lag_can_be_read: ("stuck-last-stable-offset", 92),
+    aborted_records_can_be_read: ("transaction-abort", 90),
     the_dead_read_on: ("static-restart", 60),
     every_partition_is_read: ("paused-by-hand", 30),
     a_dead_transaction_coordinator_goes_on: ("random 1", 60),

@@ -1,4 +1,4 @@
-"""Judges the split of a lag: what can be read, what a last stable offset holds back, what silent members have."""
+"""Judges the split of a lag: readable, control and aborted records, held back, of silent members."""
 
 import re
 
@@ -21,7 +21,8 @@ def _both(held: int, pattern: str, true: Holds) -> Holds:
 
 HELD = r"(?: · (?P<held>\S+) held back: (?P<where>\S+) reads up to (?P<stable>\d+) of (?P<high>\d+), (?P<by>.+?))?"
 SILENT = r"(?: · (?P<silent>\S+) of silent (?P<who>\S+)(?: and (?P<more>\d+) more)?)?"
-SENTENCE = re.compile(rf"lag (?P<lag>\S+): (?P<readable>\S+) readable{HELD}{SILENT}")
+PASSED = r"(?: · (?P<control>\S+) control)?(?: · (?P<aborted>\S+) aborted)?"
+SENTENCE = re.compile(rf"lag (?P<lag>\S+): (?P<readable>\S+) readable{PASSED}{HELD}{SILENT}")
 
 
 class LagJudge:
@@ -33,7 +34,7 @@ class LagJudge:
 
     def judge(self, text: str) -> None:
         """The line of the phase bar; empty when it is not there."""
-        may_differ = bool(self._silent()) or (self.group.read_committed and self._reads_transactions())
+        may_differ = bool(self._silent()) or self._reads_transactions()
         self.verdict.claim(
             bool(text) == may_differ, self.place, f"{text!r}, where it {'may' if may_differ else 'may not'}"
         )
@@ -46,9 +47,12 @@ class LagJudge:
         lag = self.books.lag(self.group)
         held = {name: self._held(name) for name in self.books.partitions_of(self.group)}
         silent = sum(self.books.lag_in(self.group, name) - held[name] for name in self._of_silent())
+        control, aborted = self._passed_over()
         truths = {
             "lag": lag,
-            "readable": lag - sum(held.values()) - silent,
+            "readable": lag - sum(held.values()) - silent - control - aborted,
+            "control": control,
+            "aborted": aborted,
             "held": sum(held.values()),
             "silent": silent,
         }
@@ -110,6 +114,21 @@ class LagJudge:
             return 0
         read = max(self.books.committed(self.group, name), self.books.stable_offset(name))
         return max(0, self.books.cluster.partitions[name].high_watermark - read)
+
+    def _passed_over(self) -> tuple[int, int]:
+        """Markers, and offsets of aborted transactions, that the group has before it, but for silent members'."""
+        logs, silent = self.books.transactions.logs, set(self._of_silent())
+        control = aborted = 0
+        for name in self.books.partitions_of(self.group):
+            if name not in logs or name in silent:
+                continue
+            partition = self.books.cluster.partitions[name]
+            end = self.books.stable_offset(name) if self.group.read_committed else partition.high_watermark
+            ahead = range(self.books.committed(self.group, name), end)
+            marked, dead = logs[name].passed_over(self.books.cluster.partitions[name].log_start)
+            control += sum(offset in ahead for offset in marked)
+            aborted += sum(offset in ahead for offset in dead) if self.group.read_committed else 0
+        return control, aborted
 
     def _reads_transactions(self) -> bool:
         logs = self.books.transactions.logs

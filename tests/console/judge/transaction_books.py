@@ -62,6 +62,20 @@ class LogBook(msgspec.Struct):
             if last.offset < end:
                 self.pieces.append(last._replace(end=end))
 
+    def passed_over(self, log_start: int) -> tuple[set[int], set[int]]:
+        """The offsets of markers, and those of aborted transactions' records, from the log start on."""
+        opened: dict[int, set[int]] = {}
+        markers: set[int] = set()
+        aborted: set[int] = set()
+        for piece in self.pieces:
+            if not piece.marker:
+                opened.setdefault(piece.producer_id, set()).update(range(piece.offset, piece.end))
+                continue
+            markers.add(piece.offset)
+            records = opened.pop(piece.producer_id, set())
+            aborted |= records if piece.marker == "ABORT" else set()
+        return {one for one in markers if one >= log_start}, {one for one in aborted if one >= log_start}
+
     def unread(self, high_watermark: int) -> dict[int, tuple[int, Piece | None]]:
         """Where each transaction begins that holds readers back → its producer id and its marker, if it has one."""
         opened: dict[int, int] = {}
