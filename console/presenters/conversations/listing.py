@@ -52,7 +52,12 @@ class ConversationListing(Listing):
         cells = width - MARGIN - TIME - max(WORDS, width * 2 // 5)
         room = max(2, cells // LANE)
         self.columns, self._column = _columns(self.messages.values(), names, room)
-        self.lane = max(LANE, min(22, cells // max(1, len(self.columns))))
+        self.lane = _lane(cells, self.columns)
+        if len({self._title(name) for name in self.columns}) < len(
+            self.columns
+        ):  # near coordinator, nearby coordinator
+            self.columns, self._column = _columns(self.messages.values(), names, room, apart=False)
+            self.lane = _lane(cells, self.columns)
 
     def note(self) -> Line:
         """The legend of the arrows."""
@@ -62,7 +67,7 @@ class ConversationListing(Listing):
         """The columns' names, each in the middle of its lane."""
         if not self.messages:
             return ()
-        names = "".join(middle(name, self.lane - 1).center(self.lane) for name in self.columns)
+        names = "".join(self._title(name).center(self.lane) for name in self.columns)
         return fit(line((" " * (MARGIN + TIME) + names, MUTED)), self.width)
 
     def row_keys(self) -> list[str]:
@@ -97,6 +102,9 @@ class ConversationListing(Listing):
         one = self.messages[key]
         return holds(" ".join((one.source, *one.targets, one.about, one.text)), pattern)
 
+    def _title(self, name: str) -> str:
+        return middle(name, self.lane - 1)
+
     def _place(self, name: str) -> int:
         return self._column[name] * self.lane + self.lane // 2
 
@@ -122,10 +130,17 @@ class ConversationListing(Listing):
         return "" if message.targets or message.source in self.columns else f"{message.source}: "
 
 
-def _columns(messages: Iterable[Message], names: Sequence[str], room: int) -> tuple[list[str], dict[str, int]]:
+def _lane(cells: int, columns: Sequence[str]) -> int:
+    return max(LANE, min(22, cells // max(1, len(columns))))
+
+
+def _columns(
+    messages: Iterable[Message], names: Sequence[str], room: int, *, apart: bool = True
+) -> tuple[list[str], dict[str, int]]:
     """The columns' titles, and the column of each process and role: the chosen first, then by their first message.
 
-    Where the room is too little all roles share the column of the brokers; then the last processes share it too.
+    Where the room is too little (or `apart` is false, because two titles look the same) all roles share the column of
+    the brokers; then the last processes share it too.
     """
     known: dict[str, None] = {}
     for message in messages:
@@ -134,7 +149,7 @@ def _columns(messages: Iterable[Message], names: Sequence[str], room: int) -> tu
     roles = [name for name in known if name == BROKERS or " " in name]  # a client's name has no blank
     clients = [name for name in names if name in known]
     clients += [name for name in known if name not in roles and name not in clients]
-    if len(clients) + len(roles) <= room:
+    if apart and len(clients) + len(roles) <= room:
         titles = [*clients, *roles]
         return titles, {name: place for place, name in enumerate(titles)}
     titles = [*clients[: room - 1], OTHERS if len(clients) >= room else BROKERS]

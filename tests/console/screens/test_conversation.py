@@ -8,7 +8,9 @@ from cluster.commands import CommandError
 from console import command_line
 from console.app import FlightdeckApp
 from console.player import CONVERSED_EVENTS, Player
+from console.presenters.conversations.listing import MARGIN, TIME, ConversationListing
 from console.presenters.conversations.messages import KEPT, ConversationLog
+from console.presenters.styled_text import plain
 from console.screens.catalogue import PLACES
 from console.screens.conversation import ConversationScreen
 from recordings.flights.runner import fly, make_plan
@@ -87,6 +89,19 @@ def test_a_recording_has_the_same_conversation_after_any_jump(tmp_path: Path) ->
             player.playback.step(2_000)
             assert list(player.conversation().messages())[: len(known)] == known
             assert len(list(player.conversation().messages())) > len(known)
+
+
+@pytest.mark.parametrize("width", [60, 80, 100, 120, 400])
+def test_no_two_columns_look_the_same(width: int) -> None:
+    """`near coordinator` and `nearby coordinator` are both `near…ator` in a narrow lane: they share a column then."""
+    log = ConversationLog()
+    for event in flown(load("fetch-from-follower").spec, 7, 20_000_000):
+        log.observe(event)
+    listing = ConversationListing(log, (), width)
+    header, first = plain(listing.header()), MARGIN + TIME
+    lanes = [first + place * listing.lane for place in range(len(listing.columns))]
+    titles = [header[start : start + listing.lane].strip() for start in lanes]
+    assert len(set(titles)) == len(titles) > 1
 
 
 def test_enter_goes_to_the_instant_of_a_message(tmp_path: Path) -> None:
