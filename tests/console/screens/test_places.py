@@ -1,0 +1,57 @@
+"""What every place shows in every state, as text: `__snapshots__/test_places/*.txt`, one file for each state.
+
+`--snapshot-update` takes them anew; read what has changed as somebody who is on call.
+"""
+
+from pathlib import Path
+
+import pytest
+from syrupy.assertion import SnapshotAssertion
+from syrupy.extensions.single_file import SingleFileSnapshotExtension, WriteMode
+
+from console.app import FlightdeckApp
+from console.screens.catalogue import SCREENS
+from tests.support.console.pilot import Seat, sit
+from tests.support.console.places import PLACES, STATES, look, picture, source_in
+
+SIZES = ((80, 24), (120, 40))
+
+
+class TextFile(SingleFileSnapshotExtension):
+    """A snapshot that is a text to be read."""
+
+    _write_mode = WriteMode.TEXT
+    _file_extension = "txt"
+
+
+@pytest.fixture
+def text(snapshot: SnapshotAssertion) -> SnapshotAssertion:
+    return snapshot.use_extension(TextFile)
+
+
+def shown(state: str, size: tuple[int, int], directory: Path) -> tuple[list[str], set[type]]:
+    """Every place in a terminal of a size, under its name; and the screens that were seen."""
+    said, seen = [], set()
+
+    async def script(seat: Seat) -> None:
+        for place in PLACES:
+            await look(seat, state, place)
+            seen.add(type(seat.app.flight_screen()))
+            said.append(f"=== {place.name} · {size[0]}×{size[1]}\n{picture(seat.app)}")
+            await seat.press("escape")
+
+    app = FlightdeckApp(source=source_in(state))
+    app.directory = directory
+    sit(script, app=app, size=size)
+    return said, seen
+
+
+@pytest.mark.parametrize("state", STATES, ids=lambda state: state.replace(" ", "-").replace(",", ""))
+def test_places(state: str, text: SnapshotAssertion, tmp_path: Path) -> None:
+    said, seen = [], set()
+    for size in SIZES:
+        pictures, screens = shown(state, size, tmp_path)
+        said += pictures
+        seen |= screens
+    assert set(SCREENS) <= seen, "a screen of the catalogue that no line of PLACES reaches"
+    assert "\n\n".join(said) + "\n" == text
