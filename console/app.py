@@ -13,26 +13,24 @@ from textual.command import CommandPalette
 from textual.notifications import SeverityLevel
 from textual.screen import Screen
 
-from cluster.commands import CommandError
 from console.actions import ACTIONS, bindings, footer
 from console.bridge import Bridge
-from console.command_line import Go, Why, completed, completions, read, usage_of
-from console.control_commands import execute
 from console.flight import ONLY_RECORDED, Flight, Source
 from console.flight_clock import PLAYBACK_SPEEDS, SPEEDS, next_speed
 from console.forking.flights_beside import Forking
-from console.forking.fork_line import Fork, ForkCancel, Undo
 from console.live_flight import Setting
+from console.operating.line_commands import LineCommands
+from console.operating.notices import Notice, Notices
 from console.presenters.chrome import instant_under
 from console.presenters.fault_menu import CommandTarget, fault_menu_entries
 from console.presenters.formatting import speed as speed_words
-from console.presenters.impact import BROKER_SESSION_US, preview
 from console.presenters.styled_text import Line
-from console.screens.catalogue import PLACES, SCREENS
+from console.screens.catalogue import SCREENS
 from console.screens.comparison import ComparisonScreen
 from console.screens.flight_screen import FlightScreen
 from console.screens.overlays import ChosenCommand, FailureScreen, FaultMenu, HelpScreen, Overlay
 from console.screens.why import open_why
+from console.settings import SettingsFile
 from console.shutdown import ShutdownGuard
 from console.terminal_output import (
     draw_changes_only,
@@ -45,7 +43,7 @@ from console.themes import DARK, DESCRIPTIONS, MONO, THEMES, Styles, WithoutColo
 from console.time_input import Instant
 from console.travel.live_travel import with_past
 from console.visible import visible
-from console.widgets.command_input import CommandInput, InputHelp, LineError
+from console.widgets.command_input import CommandInput
 from console.widgets.panel import Panel
 from recordings.flights import interruption
 
@@ -102,6 +100,7 @@ class FlightdeckApp(App[None]):
         self.console.size = size_of_terminal()
         for theme in THEMES:
             self.register_theme(theme)
+        self.settings_file = SettingsFile()
         self.theme = MONO if self.no_color else DARK
         if self.no_color:
             filter_colours(self, WithoutColours(lambda: self.theme_variables))
@@ -122,13 +121,21 @@ class FlightdeckApp(App[None]):
         self.invariants = invariants  # also of the flights that the library starts
         self._ticks = 0
         self._begun = False
-        self._quit_requested = False
         self._failure_shown = False
         self._last_place = OVERVIEW.place
         self._drawing = False
         self._shutdown_guard: ShutdownGuard | None = None
         self.caption = ""  # the text that a playback script shows
         self.forking = Forking()
+        self.notices = Notices()
+        self.line_commands = LineCommands(self)
+        self._asked: tuple[Flight, str] | None = None  # the flight and the way out of it that were asked about
+
+    def remember_in(self, settings_file: SettingsFile) -> None:
+        """Use the settings of a file and keep them there; without one, they last as long as the console."""
+        self.settings_file = settings_file
+        if not self.no_color:
+            self.theme = self._remembered_theme()
 
     # --- start and end ----------------------------------------------------------------------------------------------
 
@@ -162,6 +169,8 @@ class FlightdeckApp(App[None]):
             return
         self._begun = True
         self.begin()
+        if self.settings_file.notice:
+            self.notify(self.settings_file.notice, severity="warning")
         self.set_interval(FRAME_SECONDS / TICKS_PER_FRAME, self._tick)
 
     def begin(self) -> None:
@@ -219,8 +228,11 @@ class FlightdeckApp(App[None]):
         timeout: float | None = None,
         markup: bool = True,
     ) -> None:
-        """Show a notice in a corner, with control characters spelled out."""
-        super().notify(visible(message), title=visible(title), severity=severity, timeout=timeout, markup=markup)
+        """Show a notice in the place of the footer, with control characters spelled out."""
+        del markup
+        seconds = self.NOTIFICATION_TIMEOUT if timeout is None else timeout
+        self.notices.add(Notice(visible(f"{title}: {message}" if title else message), severity, seconds))
+        self.call_later(self.paint)
 
     def exit(self, result: None = None, return_code: int = 0, message: RenderableType | None = None) -> None:
         """End the console; the message after it has control characters spelled out."""
@@ -268,6 +280,17 @@ class FlightdeckApp(App[None]):
         index = names.index(self.theme) if self.theme in names else -1
         self.theme = names[(index + 1) % len(names)]
         self.notify(f"theme: {DESCRIPTIONS[self.theme]}", timeout=2)
+
+    def _remembered_theme(self) -> str:
+        """The theme of the last time; the default for one that is not there any more."""
+        theme = self.settings_file.settings.theme
+        return theme if theme in self.available_themes else DARK
+
+    def watch_theme(self, theme: str) -> None:
+        """Remember the theme; without colours, it was not chosen."""
+        if not self.no_color and theme != self._remembered_theme():
+            self.settings_file.settings.theme = theme
+            self.warn(self.settings_file.save())
 
     # --- places -----------------------------------------------------------------------------------------------------
 
@@ -333,41 +356,54 @@ class FlightdeckApp(App[None]):
 
     # --- flights ----------------------------------------------------------------------------------------------------
 
-    def start_scenario(self, scenario: str) -> None:
-        """End this flight and fly a scenario live."""
-        self._fly(Bridge(scenario, invariants=self.invariants))
+    def start_scenario(self, scenario: str) -> str:
+        """End this flight and fly a scenario live. Returns why not: the question before a recording ends."""
+        question = self._ask_before_leaving("enter", f"scenario {scenario}")
+        if not question:
+            self._fly(Bridge(scenario, invariants=self.invariants))
+        return question
 
-    def play_recording(self, path: Path) -> None:
-        """End this flight and play a recording. If it cannot be opened, a notice says why and this flight stays."""
+    def play_recording(self, path: Path, key: str = "enter") -> str:
+        """End this flight and play a recording. Returns why not: it cannot be opened, or a recording would end."""
         from console.player import Player  # noqa: PLC0415 - a live flight needs no reader
         from recordings.bounded_files import RecordingError  # noqa: PLC0415
 
         try:
             player = Player(path)
         except RecordingError as error:
-            self.warn(str(error))
-        else:
+            return str(error)
+        question = self._ask_before_leaving(key, f"recording {path}")
+        if not question:
             self._fly(player)
+        return question
+
+    def _ask_before_leaving(self, key: str, goal: str) -> str:
+        """The question before a key ends a flight that is being recorded; none when it was asked before."""
+        recording, asking = self.flight.source.recording, (self.flight, f"{key} {goal}")
+        if not recording or self._asked == asking:
+            return ""
+        self._asked = asking
+        return f"still recording to {recording}; {key} again ends the flight here"
 
     def _fly(self, source: Source) -> None:
         self.flight.source.stop()
         while len(self.screen_stack) > 1:
             self.pop_screen()
         self.flight = Flight(with_past(source))
-        self._quit_requested = self._failure_shown = False
+        self._failure_shown = False
         self._last_place = OVERVIEW.place
         self.begin()
 
-    def _undo(self) -> None:
-        """Go on with the live flight from before its last command, at the same place."""
+    def undo(self) -> str:
+        """Go on with the live flight from before its last command, at the same place. Returns why not."""
         source, words = self.flight.source.undone()
         if source is None:
-            self.warn(words)
-            return
+            return words
         place = self.place()
         self._fly(source)
         self.go(place)
         self.notify(f"undone: {words}", timeout=4)
+        return ""
 
     # --- time -------------------------------------------------------------------------------------------------------
 
@@ -458,38 +494,17 @@ class FlightdeckApp(App[None]):
             else:
                 self.execute_line(str(chosen))
 
-    def action_why(self, name: str = "") -> None:
-        """Answer `why?` on a name, or on the selection."""
-        self.warn(open_why(self.flight_screen(), name, self._on_fault))
+    def show_why(self, name: str) -> str:
+        """Answer `why?` on a name, or on the selection without one. Returns the reason of a refusal."""
+        return open_why(self.flight_screen(), name, self._on_fault)
+
+    def action_why(self) -> None:
+        """Answer `why?` on the selection."""
+        self.warn(self.show_why(""))
 
     def execute_line(self, text: str) -> bool:
         """Execute a line as if it were typed; errors become warnings. True if the line could be parsed."""
-        try:
-            self._execute(self._read(text))
-        except CommandError as error:
-            self.warn(str(error))
-            return False
-        return True
-
-    def _read(self, text: str) -> object:
-        return read(text, self.flight.names(), PLACES)
-
-    def _execute(self, command: object) -> None:
-        match command:
-            case Go(place):
-                self.go(place)
-            case Instant():
-                self.seek(command)
-            case Why(name):
-                self.action_why(name)
-            case Fork():
-                self.warn(self.forking.fork(self.flight, command))
-            case ForkCancel():
-                self.warn(self.forking.cancel())
-            case Undo():
-                self._undo()
-            case _:
-                self.warn(execute(self.flight, command))
+        return self.line_commands.execute_line(text)
 
     # --- the input line ---------------------------------------------------------------------------------------------
 
@@ -518,41 +533,14 @@ class FlightdeckApp(App[None]):
 
     def open_line(self, prompt: str, text: str = "") -> None:
         """Open the input line with `text` in it."""
-        command_line = self.input_line()
-        if command_line is None or command_line.is_open:
-            return
-        names = self.flight.names()
-        input_help = InputHelp(
-            lambda typed: completions(typed, names, PLACES),
-            lambda typed: usage_of(typed, PLACES),
-            completed,
-            self._preview,
-        )
-        command_line.open(prompt, text, input_help if prompt == ":" else None)
-
-    def _preview(self, typed: str) -> Line:
-        """The impact that a typed command would have now; nothing in a recording."""
-        flight = self.flight
-        if flight.why_read_only() is not None:
-            return ()
-        session_us = flight.source.broker_session_us or BROKER_SESSION_US
-        return preview(flight.view, flight.names(), flight.now_us, typed, session_us)
+        self.line_commands.open(prompt, text)
 
     def on_command_input_entered(self, message: CommandInput.Entered) -> None:
         """Execute the line, or show its error."""
-        command_line, text = message.line, message.text
-        if command_line.prompt != ":" or not text.strip():
-            command_line.close()
-            return
-        try:
-            command = self._read(text)
-        except CommandError as error:
-            suggestion = f" (did you mean {error.suggestion}?)" if error.suggestion else ""
-            command_line.show_error(LineError(f"{error.message}{suggestion}", error.column))
-            return
-        command_line.remember(text)
-        command_line.close()
-        self._execute(command)
+        if message.line.prompt != ":" or not message.text.strip():
+            message.line.close()
+        else:
+            self.line_commands.entered(message.line, message.text)
 
     def on_command_input_changed(self, message: CommandInput.Changed) -> None:
         """Filter the list while the pattern is typed."""
@@ -579,10 +567,9 @@ class FlightdeckApp(App[None]):
 
     def action_leave(self) -> None:
         """Quit; while a recording is being written, the first press only warns."""
-        recording = self.flight.source.recording
-        if recording and not self._quit_requested:
-            self._quit_requested = True
-            self.notify(f"still recording to {recording}; q again ends the flight here", severity="warning", timeout=6)
+        question = self._ask_before_leaving("q", "")
+        if question:
+            self.notify(question, severity="warning", timeout=6)
             return
         failure = self.flight.source.failure
         self.exit(return_code=NOT_HELD if failure else 0, message=failure or None)

@@ -6,8 +6,12 @@ from typing import Protocol
 
 from console.flight import Flight
 from console.forking.flights_beside import Forking
+from console.operating.notices import Notices
 from console.presenters.fault_menu import CommandTarget
 from console.presenters.styled_text import Line
+from console.settings import SettingsFile
+from console.time_input import Instant
+from console.widgets.command_input import CommandInput
 from console.widgets.panel import Panel
 
 
@@ -19,6 +23,8 @@ class AppInterface(Protocol):
     caption: str
     directory: Path
     forking: Forking
+    notices: Notices
+    settings_file: SettingsFile
 
     def selected_target(self) -> CommandTarget | None:
         """The object that the fault menu would be about; None without one."""
@@ -47,6 +53,18 @@ class AppInterface(Protocol):
     def open_line(self, prompt: str, text: str = "") -> None:
         """Open the input line with `text` in it."""
 
+    def input_line(self) -> CommandInput | None:
+        """The input line of the screen on top, open or not; None if the screen has none."""
+
+    def seek(self, instant: Instant) -> None:
+        """Seek to an instant of the flight."""
+
+    def show_why(self, name: str) -> str:
+        """Answer `why?` on a name, or on the selection without one; returns the reason of a refusal."""
+
+    def undo(self) -> str:
+        """Go on with the live flight from before its last command; returns why not."""
+
     def warn(self, message: str | None) -> None:
         """Show a short warning; nothing for an empty message."""
 
@@ -56,11 +74,11 @@ class AppInterface(Protocol):
     def scrub(self, x: int, width: int, *, first: bool) -> None:
         """Seek to a column of the flight strip; `first` for the press of the mouse button."""
 
-    def start_scenario(self, scenario: str) -> None:
-        """Replace the flight with a live flight of a scenario."""
+    def start_scenario(self, scenario: str) -> str:
+        """Replace the flight with a live flight of a scenario; returns why not, or the question before that."""
 
-    def play_recording(self, path: Path) -> None:
-        """Replace the flight with a recording."""
+    def play_recording(self, path: Path, key: str = "enter") -> str:
+        """Replace the flight with a recording; returns why not, or the question before that."""
 
     def run_action(self, action: str) -> Awaitable[bool]:
         """Run a Textual action by its name."""

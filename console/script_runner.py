@@ -104,7 +104,7 @@ class ScriptRunner:
                 app.paint()
 
     async def _take_screenshot(self, app: FlightdeckApp, pilot: Pilot[Any], name: str) -> None:
-        app.clear_notifications()
+        app.notices.clear()
         await pilot.pause()
         path = self.directory / name
         path.write_text(app.export_screenshot(title=self.script.title), encoding="utf-8")

@@ -15,6 +15,8 @@ MOST_PROCESSES = 4
 for name in ("PYTHONUNBUFFERED", "PYTHONDONTWRITEBYTECODE"):  # users' processes have neither, and ours behave otherwise
     os.environ.pop(name, None)
 
+os.environ["FLIGHTDECK_CONFIG_DIR"] = ""  # no test reads or writes the settings of whoever runs it
+
 for number, default in ((signal.SIGINT, signal.default_int_handler), (signal.SIGHUP, signal.SIG_DFL)):
     if signal.getsignal(number) is signal.SIG_IGN:  # by `nohup` or `&`: what tests start would inherit it
         signal.signal(number, default)

@@ -109,8 +109,10 @@ def console(  # noqa: PLR0913 - options
             print_text(f"TERM={os.environ.get('TERM', '')}: this terminal shows no screens; the flight is in lines")
         return fly_in_lines(source, print_text, sys.stdin.fileno())
     from console.app import FlightdeckApp
+    from console.settings import SettingsFile, config_directory
 
     flightdeck = FlightdeckApp(source=source, invariants=invariants)
+    flightdeck.remember_in(SettingsFile(config_directory()))
     flightdeck.run()
     return flightdeck.return_code or HELD
 

@@ -8,6 +8,7 @@ from console.app import FlightdeckApp
 from console.player import Player
 from console.presenters.formatting import clock
 from console.script_runner import ScriptRunner
+from console.settings import SettingsFile, config_directory
 from recordings.journal.reader import Recording
 from recordings.journal.script import load_script
 
@@ -73,6 +74,8 @@ def play_on_screen(
     if script is not None:
         runner = ScriptRunner(load_script(script), str(script), player, script.parent, watched=True)
     app = FlightdeckApp(source=player)
+    if script is None:  # a script presses the default keys
+        app.remember_in(SettingsFile(config_directory()))
     app.directory = path.parent
     if beside is not None:
         Recording(beside, salvage=salvage)  # an unreadable one is reported first

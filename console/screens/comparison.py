@@ -46,7 +46,6 @@ class ComparisonScreen(RasterScreen):
     def __init__(self, beside: "FlightsBeside | None") -> None:
         self.beside = beside
         self._swapped = False
-        self._opened = False  # the key has been pressed on while the flight is being recorded
         self._pair = 0
         super().__init__()
         self._show_panels()
@@ -212,15 +211,10 @@ class ComparisonScreen(RasterScreen):
         return ""
 
     def _open(self) -> str:
-        """Show the flight of the chosen raster; while the flight is being recorded, the first press only warns."""
+        """Show the flight of the chosen raster."""
         assert self.beside is not None
-        recording = self.console_app.flight.source.recording
-        if recording and not self._opened:
-            self._opened = True
-            return f"still recording to {recording}; again ends that flight here"
         chosen = self._courses()[self._pointed == "beside"]
-        self.console_app.play_recording(Path(chosen.recording))
-        return ""
+        return self.console_app.play_recording(Path(chosen.recording), "o")
 
     def picture(self, axis: TimeAxis) -> Picture:
         """Both rasters below the verdict, and the bill at the end."""

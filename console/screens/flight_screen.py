@@ -283,8 +283,20 @@ class FlightScreen(Screen[None]):
         said = [fit(step_line(stepped), width)] if stepped is not None else []
         said = [fit(app.forking.progress(), width)] if app.forking.under_way else said
         bars["ticker"].paint([*chrome.ticker(flight.view, width, rows)[len(said) :], *said])
-        bars["footer"].paint([app.footer(width)])
+        self._paint_footer(app)
         self._paint_caption(app.caption)
+
+    def _paint_footer(self, app: AppInterface) -> None:
+        """The footer, or the notice of now in its place; while an overlay or the input line covers it, notices wait."""
+        bar, width = self.bars["footer"], self.size.width
+        covered = self.command_line.is_open or not self.is_current
+        lines = [] if covered else app.notices.lines(width)
+        if self.command_line.is_open:
+            app.notices.hold()
+        lines = lines or [app.footer(width)]
+        if bar.size.height != len(lines):
+            bar.styles.height = len(lines)
+        bar.paint(lines)
 
     def _paint_caption(self, words: str) -> None:
         bar = self.bars["caption"]

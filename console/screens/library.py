@@ -32,7 +32,6 @@ class LibraryScreen(FlightScreen):
         self.directory = directory
         self.scenarios: list[ScenarioInfo] = []
         self.recordings: list[RecordingInfo] = []
-        self._asked = ""  # the row that enter has been pressed on while the flight is being recorded
         super().__init__()
 
     @classmethod
@@ -77,17 +76,11 @@ class LibraryScreen(FlightScreen):
         return [self.place]
 
     def opened(self, panel: str, key: str) -> None:
-        """Start the scenario, or play the recording; while the flight is being recorded, the first press only warns."""
-        recording, row = self.console_app.flight.source.recording, f"{panel} {key}"
-        if recording and panel != "lesson" and self._asked != row:
-            self._asked = row
-            words = f"still recording to {recording}; enter again ends the flight here"
-            self.notify(words, severity="warning", timeout=6)
-            return
+        """Start the scenario, or play the recording."""
         if panel == "scenarios":
-            self.console_app.start_scenario(key)
+            self.console_app.warn(self.console_app.start_scenario(key))
         elif panel == "recordings":
-            self.console_app.play_recording(self.recordings[int(key)].path)
+            self.console_app.warn(self.console_app.play_recording(self.recordings[int(key)].path))
 
     def _about(self, width: int) -> AboutListing:
         recordings = self.board.panels["recordings"]

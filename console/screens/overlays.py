@@ -17,6 +17,7 @@ from console.presenters.help import FaultMenuListing, TextListing, failure_lines
 from console.presenters.list_view import Listing
 from console.presenters.styled_text import Line
 from console.screens.catalogue import PLACES
+from console.widgets.canvas import Canvas
 from console.widgets.command_input import CommandInput
 from console.widgets.panel import Panel
 
@@ -33,6 +34,7 @@ class Overlay(ModalScreen[ChosenCommand | None]):
 
     DEFAULT_CSS = """
     Overlay { align: center middle; background: $background 60%; }
+    Overlay > #notice { dock: bottom; height: 1; background: $background; display: none; }
     Overlay > #box { border: round $border; padding: 0 1; background: $background; overflow: hidden; }
     """
     BINDINGS = [  # noqa: RUF012 - Textual's own way
@@ -45,11 +47,13 @@ class Overlay(ModalScreen[ChosenCommand | None]):
         super().__init__()
         self.list_factory = list_factory
         self.panel = Panel(0, "overlay")
+        self.notice = Canvas(id="notice")
 
     def compose(self) -> ComposeResult:
         """A box with a panel in it, and the command line."""
         with Container(id="box"):
             yield self.panel
+        yield self.notice
         yield CommandInput()
 
     def on_mount(self) -> None:
@@ -74,6 +78,18 @@ class Overlay(ModalScreen[ChosenCommand | None]):
         """Show the list."""
         if self.panel.size:
             self.panel.show(self.list_factory(self.panel.size.width))
+        self._paint_notice()
+
+    def _paint_notice(self) -> None:
+        """The notice of now, below the box."""
+        notices, bar = cast("AppInterface", self.app).notices, self.notice
+        if self.query_one(CommandInput).is_open or not self.is_current:
+            notices.hold()
+            return
+        lines = notices.lines(self.size.width)
+        bar.display = bool(lines)
+        bar.styles.height = len(lines)
+        bar.paint(lines)
 
     def action_close(self) -> None:
         """Clear the filter, or close."""

@@ -1,7 +1,7 @@
 """The input line at the bottom for commands and filters, with completion, history and a caret under a wrong word."""
 
 from collections.abc import Callable, Sequence
-from typing import ClassVar, NamedTuple
+from typing import NamedTuple
 
 from textual import events
 from textual.app import ComposeResult
@@ -32,12 +32,13 @@ def error_lines(error: LineError, width: int) -> list[Line]:
 
 
 class InputHelp(NamedTuple):
-    """Help at a prompt: next words, usage, the text completed with a word, and a preview of the command's impact."""
+    """Help at a prompt: next words, usage, the text completed with a word, a preview of the impact, earlier lines."""
 
     complete: Callable[[str], Sequence[str]] = lambda _: ()
     usage: Callable[[str], str] = lambda _: ""
     replace: Callable[[str, str], str] = lambda _, word: word
     preview: Callable[[str], Line] = lambda _: ()
+    earlier: Sequence[str] = ()
 
 
 class CommandInput(Widget):
@@ -61,7 +62,6 @@ class CommandInput(Widget):
         Binding("up", "recall(-1)", "earlier", show=False, id="line.earlier", priority=True),
         Binding("down", "recall(1)", "later", show=False, id="line.later", priority=True),
     ]
-    history: ClassVar[dict[str, list[str]]] = {}
 
     class Entered(Message):
         """Enter was pressed."""
@@ -133,11 +133,6 @@ class CommandInput(Widget):
         self.display = False
         self.screen.set_focus(self._previous_focus)
 
-    @property
-    def prompt_history(self) -> list[str]:
-        """The earlier lines of this prompt, oldest first."""
-        return self.history.setdefault(self.prompt, [])
-
     def on_resize(self, _: events.Resize) -> None:
         """Draw for the new size."""
         self.draw()
@@ -195,11 +190,6 @@ class CommandInput(Widget):
         event.stop()
         self.post_message(self.Entered(self, event.value))
 
-    def remember(self, text: str) -> None:
-        """Add a line to the history."""
-        if text.strip() and (not self.prompt_history or self.prompt_history[-1] != text):
-            self.prompt_history.append(text)
-
     def action_cancel(self) -> None:
         """Cancel the line."""
         self.post_message(self.Cancelled(self))
@@ -213,7 +203,7 @@ class CommandInput(Widget):
 
     def action_recall(self, by: int) -> None:
         """Show an earlier (-1) or later (1) line of the history."""
-        prompt_history = self.prompt_history
-        self._recalled = max(-len(prompt_history), min(0, self._recalled + by))
-        self.input.value = prompt_history[self._recalled] if self._recalled else ""
+        earlier = self._helper.earlier
+        self._recalled = max(-len(earlier), min(0, self._recalled + by))
+        self.input.value = earlier[self._recalled] if self._recalled else ""
         self.input.cursor_position = len(self.input.value)

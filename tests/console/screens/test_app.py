@@ -280,7 +280,6 @@ def test_the_caret_stands_under_the_wrong_word() -> None:
 
 def test_the_line_completes_and_remembers() -> None:
     async def script(seat: Seat) -> None:
-        CommandInput.history.clear()
         await seat.press("colon")
         await seat.type("kil")
         await seat.press("tab")

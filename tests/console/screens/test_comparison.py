@@ -200,10 +200,10 @@ def test_a_fork_that_is_impossible_says_so_in_a_sentence(path: Path, line: str, 
 
 def test_a_damaged_recording_is_named(path: Path) -> None:
     async def script(seat: Seat) -> None:
-        seat.app.clear_notifications()
+        seat.app.notices.clear()
         assert "is damaged" in await failed(seat, KILL)
         shutil.rmtree(path)
-        seat.app.clear_notifications()
+        seat.app.notices.clear()
         assert str(path) in await failed(seat, KILL)
 
     segment = path / SEGMENT

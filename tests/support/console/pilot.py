@@ -62,7 +62,7 @@ class Seat:
 
     def notices(self) -> list[str]:
         """What was said in passing."""
-        return [str(notification.message) for notification in self.app._notifications]
+        return list(self.app.notices.said)
 
 
 def sit(script: Script, *, app: FlightdeckApp | None = None, size: tuple[int, int] = (120, 40)) -> FlightdeckApp:

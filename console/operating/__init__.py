@@ -1,0 +1,1 @@
+"""What the operator gives and is told: command lines and notices."""

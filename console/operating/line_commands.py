@@ -1,0 +1,131 @@
+"""Command lines: typed at the `:` prompt, or given as text by keys, menus, the palette and scripts.
+
+A refused line stays open with its error: a caret stands under the wrong word, and what was typed can be corrected.
+"""
+
+import re
+
+from cluster.commands import CommandError
+from console.app_interface import AppInterface
+from console.command_line import Go, Why, completed, completions, read, usage_of
+from console.control_commands import execute
+from console.flight import ONLY_RECORDED
+from console.forking.fork_line import Fork, ForkCancel, Undo
+from console.presenters.impact import BROKER_SESSION_US, preview
+from console.presenters.styled_text import Line
+from console.screens.catalogue import PLACES
+from console.settings.settings_file import MOST_COMMANDS
+from console.time_input import Instant
+from console.widgets.command_input import CommandInput, InputHelp, LineError
+
+_PATHS = re.compile(r"[\w-]+(?:\.[\w-]+)*")
+GRAMMAR_WORDS = {"at", "do", "for", "from", "in", "is", "no", "of", "on", "to"}
+
+
+class LineCommands:
+    """Reads, previews and executes command lines for the application."""
+
+    def __init__(self, app: AppInterface) -> None:
+        self._app = app
+
+    def execute_line(self, text: str) -> bool:
+        """Execute a line as if it were typed; errors become notices. True if the line could be parsed."""
+        try:
+            command = self._read(text)
+        except CommandError as error:
+            self._app.warn(str(error))
+            return False
+        self._app.warn(self._execute(command))
+        return True
+
+    def open(self, prompt: str, text: str = "") -> CommandInput | None:
+        """Open the input line with `text` in it; None where it cannot be opened."""
+        command_line = self._app.input_line()
+        if command_line is None or command_line.is_open:
+            return None
+        names = self._app.flight.names()
+        input_help = InputHelp(
+            lambda typed: completions(typed, names, PLACES),
+            lambda typed: usage_of(typed, PLACES),
+            completed,
+            self._preview,
+            self._app.settings_file.settings.commands,
+        )
+        command_line.open(prompt, text, input_help if prompt == ":" else None)
+        return command_line
+
+    def entered(self, command_line: CommandInput, text: str) -> None:
+        """Execute the line, or show its error."""
+        try:
+            command = self._read(text)
+        except CommandError as error:
+            suggestion = f" (did you mean {error.suggestion}?)" if error.suggestion else ""
+            command_line.show_error(LineError(f"{error.message}{suggestion}", error.column))
+            return
+        command_line.close()  # a command may show another screen
+        refusal = self._execute(command)
+        if not refusal:
+            self._remember(text)
+        elif self._app.input_line() is command_line:
+            self.open(":", text)
+            command_line.show_error(LineError(refusal, refused_column(text, refusal)))
+        else:
+            self._app.warn(refusal)
+
+    def _remember(self, text: str) -> None:
+        remembered = self._app.settings_file
+        commands = remembered.settings.commands
+        if commands[-1:] != [text]:
+            commands.append(text)
+            del commands[:-MOST_COMMANDS]
+            remembered.save()
+
+    def _read(self, text: str) -> object:
+        return read(text, self._app.flight.names(), PLACES)
+
+    def _execute(self, command: object) -> str:
+        """Execute a command; returns the reason of a refusal, or an empty text."""
+        app = self._app
+        match command:
+            case Go(place):
+                app.go(place)
+            case Instant():
+                if app.flight.seekable is None:
+                    return ONLY_RECORDED
+                app.seek(command)
+            case Why(name):
+                return app.show_why(name)
+            case Fork():
+                return app.forking.fork(app.flight, command)
+            case ForkCancel():
+                return app.forking.cancel()
+            case Undo():
+                return app.undo()
+            case _:
+                return execute(app.flight, command)
+        return ""
+
+    def _preview(self, typed: str) -> Line:
+        """The impact that a typed command would have now; nothing in a recording."""
+        flight = self._app.flight
+        if flight.why_read_only() is not None:
+            return ()
+        session_us = flight.source.broker_session_us or BROKER_SESSION_US
+        return preview(flight.view, flight.names(), flight.now_us, typed, session_us)
+
+
+def refused_column(text: str, refusal: str) -> int:
+    """The column of the last word that the refusal names; without one, of the first word after the command."""
+    named = set(_PATHS.findall(refusal.partition(" (did you mean")[0]))
+    pieces = {piece for path in named for piece in path.split(".")} - GRAMMAR_WORDS
+    command, _, rest = text.lstrip().partition(" ")
+    found = len(text) - len(rest.lstrip() or command)
+    for path in _PATHS.finditer(text, found if rest else 0):
+        if path[0] in named - GRAMMAR_WORDS:
+            found = path.start()
+            continue
+        at = path.start()
+        for piece in path[0].split("."):
+            found = at if piece in pieces else found
+            at += len(piece) + 1
+    return found
