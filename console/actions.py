@@ -14,7 +14,7 @@ from console.app_interface import AppInterface
 from console.flight import ONLY_RECORDED
 from console.forking.fork_line import NO_COMPARISON
 from console.presenters.help import Shortcut
-from console.presenters.styled_text import ACCENT, FAINT, MUTED, Line, joined, length, line
+from console.presenters.styled_text import ACCENT, FAINT, MUTED, Line, joined, length, line, linked
 from console.screens.catalogue import SCREENS
 from console.screens.comparison import ComparisonScreen
 from console.screens.flight_screen import NO_RASTER
@@ -194,7 +194,25 @@ ACTIONS: tuple[Action, ...] = (
         _has_comparison,
     ),
     Action("go.back", "escape", "esc", "back", "cancel, clear the filter, or go back", PLACES, "go_back"),
-    Action("go.last", "minus", "-", "last place", "go to the place before this", PLACES, "last_place"),
+    Action(
+        "go.earlier",
+        "backspace,alt+left",
+        "backspace",
+        "earlier place",
+        "the place visited before this; alt+left too",
+        PLACES,
+        "visited(-1)",
+    ),
+    Action(
+        "go.later",
+        "equals_sign,alt+right",
+        "=",
+        "later place",
+        "forward again; alt+right too",
+        PLACES,
+        "visited(1)",
+    ),
+    Action("go.last", "minus", "-", "last place", "go to the place before this", PLACES, "visited(0)"),
     Action("go.next-panel", "tab", "tab", "next panel", "focus the next panel", PLACES, "screen.next_panel"),
     Action(
         "go.previous-panel",
@@ -243,7 +261,7 @@ MOVES = (
     Shortcut("PgUp PgDn", "", "a page up or down"),
     Shortcut("g G", "", "the first or the last row"),
     Shortcut("enter", "", "open the selected row"),
-    Shortcut("click, twice", "", "select, open; the wheel scrolls"),
+    Shortcut("click, twice", "", "select; open the row, or the name or time under the mouse"),
 )
 """The keys of a list, for the help."""
 
@@ -293,7 +311,8 @@ def footer(app: AppInterface, width: int) -> Line:
     for action in in_footer(recorded=app.flight.clock.recorded, viewing=app.flight.clock.live_us is not None):
         tone = FAINT if action.reason(app) else MUTED
         label = "resume" if action.id == "time.pause" and app.flight.clock.phase == "paused" else action.label
-        parts.append(line((keys[action.id], FAINT if tone == FAINT else ACCENT), (f" {label}", tone)))
+        key, name = linked(keys[action.id], "action", action.id), linked(f" {label}", "action", action.id)
+        parts.append(line((key, FAINT if tone == FAINT else ACCENT), (name, tone)))
     while length(joined(parts, ("  ", FAINT))) > width - 2 and len(parts) > 3:
         parts.pop(-2)
     return line(" ", *joined(parts, ("   " if width >= 100 else "  ", FAINT)))

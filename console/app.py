@@ -19,12 +19,14 @@ from console.flight import ONLY_RECORDED, Flight, Source
 from console.flight_clock import PLAYBACK_SPEEDS, SPEEDS, next_speed
 from console.forking.flights_beside import Forking
 from console.live_flight import Setting
+from console.navigation.links import link_at, objects_of
+from console.navigation.places import OVERVIEW, Places
 from console.operating.line_commands import LineCommands
 from console.operating.notices import Notice, Notices
 from console.presenters.chrome import instant_under
 from console.presenters.fault_menu import CommandTarget, fault_menu_entries
 from console.presenters.formatting import speed as speed_words
-from console.presenters.styled_text import Line
+from console.presenters.styled_text import Line, PlaceLink
 from console.screens.catalogue import SCREENS
 from console.screens.comparison import ComparisonScreen
 from console.screens.flight_screen import FlightScreen
@@ -58,7 +60,6 @@ BEGIN_SECONDS = 1.0  # the flight begins by then, painted or not: on some termin
 IMMEDIATE_SECONDS = 0.003  # of folding before a draw that the user waits for
 BAD_INPUT = 2
 NOT_HELD = 1  # the flight failed: the exit code of `flightdeck run`
-OVERVIEW = SCREENS[0]
 
 
 def _palette_provider() -> "type[Provider]":
@@ -122,7 +123,7 @@ class FlightdeckApp(App[None]):
         self._ticks = 0
         self._begun = False
         self._failure_shown = False
-        self._last_place = OVERVIEW.place
+        self.places = Places(self)
         self._drawing = False
         self._shutdown_guard: ShutdownGuard | None = None
         self.caption = ""  # the text that a playback script shows
@@ -301,7 +302,7 @@ class FlightdeckApp(App[None]):
 
     def flight_screen(self) -> FlightScreen | None:
         """The screen that is shown, below any overlay."""
-        return next((screen for screen in reversed(self.screen_stack) if isinstance(screen, FlightScreen)), None)
+        return self.places.screen()
 
     def selected_target(self) -> CommandTarget | None:
         """The object that the fault menu would be about; None without one."""
@@ -315,32 +316,30 @@ class FlightdeckApp(App[None]):
 
     def place(self) -> str:
         """The place that is shown, as `go` names it."""
-        screen = self.flight_screen()
-        return screen.place if screen is not None and screen.place else OVERVIEW.place
+        return self.places.here()
 
     def go(self, place: str) -> None:
         """Show a screen, a group, or a member in its group."""
-        opened = (screen.for_place(place, self) for screen in SCREENS)
-        self._show(next((screen for screen in opened if screen is not None), None))
+        self.places.go(place)
+
+    def link_at(self, of: Line, x: int) -> PlaceLink | None:
+        """Where a cell of a drawn line leads; None if it leads nowhere."""
+        return link_at(of, x, objects_of(self.flight.view))
+
+    def follow(self, link: PlaceLink) -> None:
+        """Go where a link leads."""
+        self.warn(self.places.follow(link))
+        self.call_later(self.draw)
 
     def action_open_screen(self, place: str) -> None:
         """Show a screen of the table, unless it is shown."""
         screen = next(screen for screen in SCREENS if screen.place == place)
         if not isinstance(self.flight_screen(), screen):
-            self._show(screen.for_place(place, self))
+            self.places.show(screen.for_place(place, self))
 
-    def _show(self, screen: FlightScreen | None) -> None:
-        """Show a screen above the overview; the overview itself is always the bottom of the stack."""
-        here = self.place()
-        while len(self.screen_stack) > 1:
-            self.pop_screen()
-        self._last_place = here
-        if screen is not None and not isinstance(screen, OVERVIEW):
-            self.push_screen(screen)
-
-    def action_last_place(self) -> None:
-        """Go to the place before this."""
-        self.go(self._last_place)
+    def action_visited(self, by: int) -> None:
+        """Go back (-1) or forward (1) in the history, or to the place before this and back again (0)."""
+        self.warn(self.places.move(by))
 
     def action_go_back(self) -> None:
         """Restore a maximized panel, clear the filter, or go up one screen."""
@@ -350,9 +349,8 @@ class FlightdeckApp(App[None]):
             screen.action_maximize()
         elif panel is not None and panel.pattern:
             panel.filter("")
-        elif len(self.screen_stack) > 1:
-            self._last_place = self.place()
-            self.pop_screen()
+        else:
+            self.places.up()
 
     # --- flights ----------------------------------------------------------------------------------------------------
 
@@ -391,7 +389,7 @@ class FlightdeckApp(App[None]):
             self.pop_screen()
         self.flight = Flight(with_past(source))
         self._failure_shown = False
-        self._last_place = OVERVIEW.place
+        self.places.forget()
         self.begin()
 
     def undo(self) -> str:

@@ -8,7 +8,7 @@ from console.flight import Flight
 from console.forking.flights_beside import Forking
 from console.operating.notices import Notices
 from console.presenters.fault_menu import CommandTarget
-from console.presenters.styled_text import Line
+from console.presenters.styled_text import Line, PlaceLink
 from console.settings import SettingsFile
 from console.time_input import Instant
 from console.widgets.command_input import CommandInput
@@ -46,6 +46,12 @@ class AppInterface(Protocol):
 
     def go(self, place: str) -> None:
         """Show a place by its name."""
+
+    def link_at(self, of: Line, x: int) -> PlaceLink | None:
+        """Where a cell of a drawn line leads; None if it leads nowhere."""
+
+    def follow(self, link: PlaceLink) -> None:
+        """Go where a link leads."""
 
     def execute_line(self, text: str) -> bool:
         """Execute a command line; True if it could be parsed."""

@@ -29,6 +29,7 @@ from console.presenters.styled_text import (
     joined,
     length,
     line,
+    linked,
     merged,
 )
 
@@ -119,7 +120,8 @@ def _brokers(view: ClusterView, detail: int) -> Line:
     up = sum(1 for broker in view.brokers.values() if broker_state(broker) == "up")
     all_up = up == len(view.brokers)
     word = "brokers " if detail >= 2 else ""
-    return line((word, MUTED), f"{up}/{len(view.brokers)} ", ("●", OK) if all_up else ("✖", ERROR))
+    sign: Span = ("●", OK) if all_up else ("✖", ERROR)
+    return _to_panel("brokers", line((word, MUTED), f"{up}/{len(view.brokers)} ", sign))
 
 
 def _groups(view: ClusterView, detail: int) -> Line:
@@ -133,7 +135,7 @@ def _groups(view: ClusterView, detail: int) -> Line:
     for number, glyph, tone in ((moving, "↻", MOVING), (stable, "●", OK), (empty, "○", MUTED)):
         if number:
             spans += [(f" {number} " if spans else f"{number} ", PLAIN), (glyph, tone)]
-    return tuple(spans)
+    return _to_panel("groups", tuple(spans))
 
 
 def _lag(view: ClusterView) -> Line:
@@ -144,7 +146,7 @@ def _lag(view: ClusterView) -> Line:
     trends = [lag_trend(group) for group in groups]
     arrow = next((trend for trend in trends if trend[1] == WARN), None)
     arrow = arrow or next((trend for trend in trends if trend[0] == "↗"), trends[0])
-    return line(("lag ", MUTED), count(lag).rjust(5), (f" {arrow[0]}", arrow[1]))
+    return _to_panel("groups", line(("lag ", MUTED), count(lag).rjust(5), (f" {arrow[0]}", arrow[1])))
 
 
 def _faults(view: ClusterView, detail: int) -> Line:
@@ -152,7 +154,12 @@ def _faults(view: ClusterView, detail: int) -> Line:
     word = "faults " if detail >= 2 else ""
     if not number:
         return line((f"{word}0", MUTED)) if word else ()
-    return line((word, MUTED), (f"{number} ▲", WARN))
+    return _to_panel("faults", line((word, MUTED), (f"{number} ▲", WARN)))
+
+
+def _to_panel(panel: str, words: Line) -> Line:
+    """The words as a link to a panel of the overview."""
+    return tuple((linked(text, "panel", panel), tone) for text, tone in words)
 
 
 def crumbs(path: Sequence[str], width: int, right: Line = (), found: Headline | None = None) -> Line:
@@ -168,7 +175,8 @@ def _crumbs(path: Sequence[str]) -> Line:
     for place, name in enumerate(path):
         if place:
             spans.append((" › ", FAINT))
-        spans.append((name, ACCENT if place == len(path) - 1 else MUTED))
+        here = place == len(path) - 1
+        spans.append((name, ACCENT) if here else (linked(name, "place", name), MUTED))
     return tuple(spans)
 
 

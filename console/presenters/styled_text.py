@@ -4,6 +4,7 @@ Tuples instead of rich.Text or textual.Content: a frame makes thousands of lines
 """
 
 from collections.abc import Iterable
+from typing import NamedTuple
 
 from console.presenters.formatting import bar
 
@@ -21,6 +22,31 @@ HUES = 8
 TONES = (PLAIN, STRONG, MUTED, FAINT, OK, WARN, ERROR, MOVING, ACCENT, BANNER, *(f"hue-{n}" for n in range(HUES)))
 
 EMPTY: Line = ()
+
+
+class PlaceLink(NamedTuple):
+    """What characters on a screen stand for, and so where they lead.
+
+    `kind`: "group", "member", "producer", "topic", "partition", "broker", "transaction", or an "instant" in µs, a
+    "place" of `go`, a "panel" of the overview, an "action" of the table of actions, a "column" of a list.
+    """
+
+    kind: str
+    name: str
+
+
+class LinkedText(str):
+    """Characters of a span that lead somewhere, where their own words do not say so. Drawn as any other characters."""
+
+    __slots__ = ("link",)
+    link: PlaceLink
+
+
+def linked(text: str, kind: str, name: str) -> LinkedText:
+    """Characters that lead to an object, an instant, a place, or do an action."""
+    made = LinkedText(text)
+    made.link = PlaceLink(kind, name)
+    return made
 
 
 def line(*spans: Span | str) -> Line:
@@ -61,7 +87,8 @@ def cut(of: Line, width: int) -> Line:
     room = width - 1
     for text, tone in of:
         if len(text) >= room:
-            kept.append((text[:room] + "…", tone))
+            shown = text[:room] + "…"
+            kept.append((linked(shown, *text.link) if isinstance(text, LinkedText) else shown, tone))
             break
         kept.append((text, tone))
         room -= len(text)

@@ -8,6 +8,7 @@ from console.screens.library import LibraryScreen
 from console.screens.overview import OverviewScreen
 from console.screens.partition import PartitionScreen
 from console.screens.raster import RasterScreen
+from console.screens.rebalance_details import RebalanceDetailsScreen
 from console.screens.transactions import TransactionsScreen
 
 SCREENS: tuple[type[FlightScreen], ...] = (
@@ -17,6 +18,7 @@ SCREENS: tuple[type[FlightScreen], ...] = (
     TransactionsScreen,
     RasterScreen,
     PartitionScreen,
+    RebalanceDetailsScreen,
     ComparisonScreen,
     ConversationScreen,
 )

@@ -32,7 +32,7 @@ from console.presenters.styled_text import (
 from console.presenters.travel.steps import step_line
 from console.presenters.why.answers import Subject
 from console.presenters.why.questions import QUESTIONS
-from console.widgets.canvas import Canvas
+from console.widgets.canvas import Canvas, LinkedCanvas
 from console.widgets.command_input import CommandInput
 from console.widgets.panel import Panel
 from console.widgets.panel_layout import Arrangement, Board, PanelSlot, SizeHint
@@ -63,6 +63,8 @@ class FlightScreen(Screen[None]):
     """The contents of the screen in a few words."""
     in_footer = False
     """Whether the footer of a live flight shows the key."""
+    above = ""
+    """The place that escape leads to; empty for the overview."""
 
     @classmethod
     def for_place(cls, place: str, app: AppInterface) -> Self | None:
@@ -73,11 +75,14 @@ class FlightScreen(Screen[None]):
     def __init__(self) -> None:
         super().__init__()
         self.board = Board(*self.panels())
-        self.bars = {name: Canvas(id=name) for name in ("header", "crumbs", "caption", "ticker", "footer")}
+        self.bars: dict[str, Canvas] = {
+            name: LinkedCanvas(id=name) for name in ("header", "crumbs", "caption", "ticker", "footer")
+        }
         self.bars["strip"] = Scrubber("strip")
         self.too_small = Canvas(id="too-small")
         self.command_line = CommandInput()
         self._focused_before: Widget | None = None
+        self._focus_next = ""  # the panel that gets the focus when the screen is on top
 
     # --- a subclass defines -----------------------------------------------------------------------------------------
 
@@ -229,8 +234,20 @@ class FlightScreen(Screen[None]):
             self.set_focus(self._focused_before)
             self._focused_before = None
 
+    def focus_on(self, panel: str) -> None:
+        """Focus a panel now, or as soon as the screen is on top."""
+        self._focus_next = panel
+        if self.is_current:
+            self.call_after_refresh(self._focus_chosen)
+
+    def _focus_chosen(self) -> None:
+        if self._focus_next:
+            self.set_focus(self.board.panels[self._focus_next])
+            self._focus_next = ""
+
     def on_screen_resume(self) -> None:
         """Paint again when the screen is back on top."""
+        self._focus_chosen()
         self.call_after_refresh(self.paint)
 
     def on_panel_opened(self, message: Panel.Opened) -> None:
@@ -239,6 +256,10 @@ class FlightScreen(Screen[None]):
             self.console_app.go(partition_place(message.key))
         else:
             self.opened(message.panel.id or "", message.key)
+
+    def on_canvas_followed(self, message: Canvas.Followed) -> None:
+        """Go where the link leads."""
+        self.console_app.follow(message.link)
 
     def on_descendant_focus(self) -> None:
         """Paint again for the new focus: heights and footer depend on it."""

@@ -16,7 +16,7 @@ from console.presenters.partition_grids import OwnershipListing, worst_partition
 from console.presenters.rebalance_phase import PhaseListing
 from console.presenters.rebalances import NOW, RebalancesListing
 from console.screens.flight_screen import WIDEST, FlightScreen, ListFactory
-from console.screens.rebalance_details import RebalanceDetailsScreen
+from console.screens.rebalance_details import rebalance_place
 from console.widgets.panel import Panel
 from console.widgets.panel_layout import ALL_THERE_IS, Arrangement, PanelSlot, SizeHint
 
@@ -108,7 +108,7 @@ class GroupScreen(FlightScreen):
         if panel == "rebalances" and key == NOW:
             self.notify("the details open when the rebalance is over; panel 1 shows its phase", timeout=3)
         elif panel == "rebalances":
-            self.app.push_screen(RebalanceDetailsScreen(self.group, key))
+            self.console_app.go(rebalance_place(self.group, key))
         elif panel == "ownership" and self.console_app.flight.view.partitions_by_topic.get(key):
             self.console_app.go(partition_place(worst_partition(self.console_app.flight.view, key)))
         elif panel == "phase":

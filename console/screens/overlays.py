@@ -91,6 +91,11 @@ class Overlay(ModalScreen[ChosenCommand | None]):
         bar.styles.height = len(lines)
         bar.paint(lines)
 
+    def on_canvas_followed(self, message: Panel.Followed) -> None:
+        """Close, and go where the link leads."""
+        self.dismiss(None)
+        cast("AppInterface", self.app).follow(message.link)
+
     def action_close(self) -> None:
         """Clear the filter, or close."""
         if self.panel.pattern:

@@ -1,6 +1,9 @@
 """The details of one finished rebalance, and the settings that would have changed it."""
 
+from typing import Self
+
 from cluster.view.rebalances import RebalanceView
+from console.app_interface import AppInterface
 from console.flight import Flight
 from console.player import Player
 from console.presenters import rebalance_causes
@@ -15,17 +18,29 @@ from recordings.remedies.background import BackgroundSearch, RemediesProgress
 from recordings.scenarios.overrides import parse_setting
 
 POLL_SECONDS = 0.2
+REBALANCE = "rebalance "
+
+
+def rebalance_place(group: str, key: str) -> str:
+    """The place of one rebalance of a group: its group, and `RebalanceView.key`."""
+    return f"{REBALANCE}{key} {group}"
 
 
 class RebalanceDetailsScreen(FlightScreen):
     """First cause, chain of causes, the awaited member, moved partitions, cost, and remedies on demand."""
 
     def __init__(self, group: str, key: str) -> None:
-        self.place = self.group = group
-        self.started = key
+        self.place, self.above = rebalance_place(group, key), group
+        self.group, self.started = group, key
         self._search: BackgroundSearch | None = None
         self._progress: RemediesProgress | None = None
         super().__init__()
+
+    @classmethod
+    def for_place(cls, place: str, app: AppInterface) -> Self | None:
+        """The screen of `rebalance KEY GROUP`."""
+        key, _, group = place.removeprefix(REBALANCE).partition(" ")
+        return cls(group, key) if place.startswith(REBALANCE) and group in app.flight.view.groups else None
 
     def panels(self) -> list[Panel]:
         """One panel of text."""

@@ -4,11 +4,13 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, cast
 
 from rich.segment import Segment
+from textual import events
 from textual.geometry import Region
+from textual.message import Message
 from textual.strip import Strip
 from textual.widget import Widget
 
-from console.presenters.styled_text import EMPTY, Line, Span, fit
+from console.presenters.styled_text import EMPTY, Line, PlaceLink, Span, fit
 from console.themes import Styles
 from console.visible import in_cells
 
@@ -24,6 +26,13 @@ NEAR = 6  # a cursor movement costs about as many bytes as this many cells
 class Canvas(Widget):
     """Lines set by `paint`. An unchanged frame costs little and sends nothing to the terminal."""
 
+    class Followed(Message):
+        """A link was followed."""
+
+        def __init__(self, link: PlaceLink) -> None:
+            super().__init__()
+            self.link = link
+
     def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:  # noqa: A002 - Textual's name
         super().__init__(id=id, classes=classes)
         self._rows: list[Row] = []
@@ -37,6 +46,17 @@ class Canvas(Widget):
         if self._tones is None:
             self._tones = cast("Styles", self.app.tone_styles)  # type: ignore[attr-defined]
         return self._tones
+
+    @property
+    def drawn(self) -> Sequence[Line]:
+        """The lines as they are drawn, from the top."""
+        return [row for row, _ in self._rows]
+
+    def link_under(self, x: int, y: int) -> PlaceLink | None:
+        """Where a cell leads; None if it leads nowhere."""
+        if not 0 <= y < len(self._rows):
+            return None
+        return cast("PlaceLink | None", self.app.link_at(self._rows[y][0], x))  # type: ignore[attr-defined]
 
     def paint(self, lines: Sequence[Line], chosen: Sequence[int] = ()) -> None:
         """Show these lines from the top; lines at the indexes in `chosen` are drawn as selected."""
@@ -92,6 +112,16 @@ class Canvas(Widget):
     def plain_text(self) -> str:
         """The shown lines as plain text, for tests and scripts."""
         return "\n".join("".join(text for text, _ in line).rstrip() for line, _ in self._rows)
+
+
+class LinkedCanvas(Canvas):
+    """A canvas whose links are followed by a click."""
+
+    def on_click(self, event: events.Click) -> None:
+        """Follow the link under the mouse."""
+        link = self.link_under(event.x, event.y)
+        if link is not None:
+            self.post_message(self.Followed(link))
 
 
 def _differences(old: Row, new: Row, y: int, width: int) -> list[Region]:

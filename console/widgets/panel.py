@@ -185,12 +185,15 @@ class Panel(Canvas, can_focus=True):
         if key:
             self.post_message(self.Opened(self, key))
 
-    def _open_at(self, key: str, x: int) -> None:
-        """Open the object in a cell of a row, or the row."""
+    def _open_at(self, key: str, x: int, y: int) -> None:
+        """Open the object in a cell of a row, what a name in it stands for, or the row."""
         opened = self._listing.object_at(key, x) if self._listing is not None else ""
+        link = self.link_under(x, y)
         if opened:
             self.post_message(self.Opened(self, opened, in_cell=True))
-        else:
+        elif link is not None and link.name != key:
+            self.post_message(self.Followed(link))
+        elif CONTINUED not in key:
             self.action_open()
 
     def reveal(self, at_us: int) -> bool:
@@ -221,10 +224,10 @@ class Panel(Canvas, can_focus=True):
         if line_number < 0 or place >= len(self._keys):
             return
         key = self._keys[place].partition(CONTINUED)[0]
-        if key:
+        if key in self._keys:
             self._select(key)
-            if event.chain == 2:
-                self._open_at(self._keys[place], event.x)
+        if event.chain == 2:
+            self._open_at(self._keys[place], event.x, event.y)
 
     def on_mouse_scroll_down(self) -> None:
         """Scroll without selecting."""

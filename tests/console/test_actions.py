@@ -18,6 +18,7 @@ from console.screens.group import GroupScreen
 from console.screens.overlays import FaultMenu, HelpScreen
 from console.screens.palette import ConsoleProvider
 from console.screens.partition import PartitionScreen
+from console.screens.rebalance_details import RebalanceDetailsScreen
 from console.widgets.panel import Panel
 from tests.support.console.pilot import Seat, sit
 from tests.support.console.stopped_clock import NAMES
@@ -104,11 +105,19 @@ def test_every_screen_of_the_table_has_a_place_and_what_derives_from_it() -> Non
             )
 
 
+NAMED: dict[type[FlightScreen], str] = {
+    GroupScreen: "billing-1",
+    PartitionScreen: "partition orders-1",
+    RebalanceDetailsScreen: "",  # opened from its group's list
+}
+"""A place of each screen that has many; empty for one that is not typed."""
+
+
 def test_every_screen_of_the_table_opens_by_its_place_and_by_its_key() -> None:
     async def script(seat: Seat) -> None:
         for screen in SCREENS:
-            named = screen.place or {GroupScreen: "billing-1", PartitionScreen: "partition orders-1"}[screen]
-            for opens in (f"go {named}", screen.key):
+            named = screen.place or NAMED[screen]
+            for opens in (f"go {named}" if named else "", screen.key):
                 if opens:
                     seat.app.go("overview")
                     await (seat.press(opens) if opens == screen.key else seat.settle())

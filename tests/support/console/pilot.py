@@ -8,6 +8,7 @@ from textual.pilot import Pilot
 
 from console.app import FlightdeckApp
 from console.screens.flight_screen import FlightScreen
+from console.widgets.canvas import Canvas
 from tests.support.console.stopped_clock import StillFlight
 
 Script = Callable[["Seat"], Awaitable[None]]
@@ -34,6 +35,18 @@ class Seat:
         names = {" ": "space", ":": "colon", "/": "slash", "-": "minus", "'": "apostrophe", ".": "full_stop"}
         await self.pilot.press(*(names.get(letter, letter) for letter in text))
         await self.settle()
+
+    async def click(self, words: str, *, within: str = "", times: int = 1) -> None:
+        """Click on the first cell of words that the screen on top shows, in a panel or bar if one is named."""
+        for canvas in self.app.screen.query(Canvas):
+            if not canvas.region or (within and canvas.id != within):
+                continue
+            for y, row in enumerate(canvas.plain_text().splitlines()):
+                if words in row:
+                    await self.pilot.click(canvas, offset=(row.index(words), y), times=times)
+                    await self.settle()
+                    return
+        raise AssertionError(f"nothing shows {words!r}")
 
     async def settle(self) -> None:
         """Until everything that was asked for is painted."""
