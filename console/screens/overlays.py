@@ -76,9 +76,9 @@ class Overlay(ModalScreen[ChosenCommand | None]):
 
     def paint(self) -> None:
         """Show the list."""
-        if self.panel.size:
+        if self.panel.size:  # the first frame may come before there is anything in the overlay
             self.panel.show(self.list_factory(self.panel.size.width))
-        self._paint_notice()
+            self._paint_notice()
 
     def _paint_notice(self) -> None:
         """The notice of now, below the box."""
