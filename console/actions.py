@@ -17,7 +17,8 @@ from console.presenters.help import Shortcut
 from console.presenters.styled_text import ACCENT, FAINT, MUTED, Line, joined, length, line, linked
 from console.screens.catalogue import SCREENS
 from console.screens.comparison import ComparisonScreen
-from console.screens.flight_screen import NO_RASTER
+from console.screens.flight_screen import NO_LIBRARY, NO_RASTER
+from console.screens.library import LibraryScreen
 from console.screens.raster import RasterScreen
 
 Reason = Callable[[AppInterface], str | None]
@@ -66,6 +67,10 @@ def _has_comparison(app: AppInterface) -> str | None:
     return None if app.forking.beside is not None else NO_COMPARISON
 
 
+def _has_library(app: AppInterface) -> str | None:
+    return None if app.place() == LibraryScreen.place else NO_LIBRARY
+
+
 def _has_list(app: AppInterface) -> str | None:
     return None if app.focused_panel() is not None else "there is no list here"
 
@@ -82,11 +87,13 @@ class Action(NamedTuple):
     does: str
     reason: Reason = _always
     footer: bool = False
+    on_screen: bool = False
+    """Whether the key is a screen's own binding, and does something else, or nothing, at other places."""
 
 
 TIME, PLACES, ACTING, LISTS, RASTER, CONSOLE = "time", "places", "acting", "lists", "ownership over time", "console"
-COMPARISON = "comparison"
-SECTIONS = (TIME, PLACES, ACTING, LISTS, RASTER, COMPARISON, CONSOLE)
+COMPARISON, LIBRARY = "comparison", "library"
+SECTIONS = (TIME, PLACES, ACTING, LISTS, RASTER, COMPARISON, LIBRARY, CONSOLE)
 
 ACTIONS: tuple[Action, ...] = (
     Action("time.pause", "space", "space", "pause", "pause or resume virtual time", TIME, "pause", _steerable, True),
@@ -193,6 +200,21 @@ ACTIONS: tuple[Action, ...] = (
         "screen.comparison('open')",
         _has_comparison,
     ),
+    *(
+        Action(
+            one.id or "",
+            one.key,
+            one.key,
+            one.description,
+            one.tooltip,
+            LIBRARY,
+            f"screen.{one.action}",
+            _has_library,
+            on_screen=True,
+        )
+        for one in LibraryScreen.BINDINGS
+        if isinstance(one, Binding)
+    ),
     Action("go.back", "escape", "esc", "back", "cancel, clear the filter, or go back", PLACES, "go_back"),
     Action(
         "go.earlier",
@@ -274,6 +296,8 @@ def bindings() -> list[BindingType]:
     """Textual's bindings for the table; `ctrl+c` works with any focus."""
     made: list[BindingType] = []
     for action in ACTIONS:
+        if action.on_screen:
+            continue
         keys = ",".join(key for key in action.keys.split(",") if key != "ctrl+c")
         at_once = action.id in {"act.command", "list.filter"}  # the keys typed next belong to the input line
         made.append(Binding(keys, action.does, action.label, show=False, id=action.id, priority=at_once))

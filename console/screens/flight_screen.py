@@ -42,6 +42,7 @@ MIN_WIDTH, MIN_HEIGHT = 60, 16
 TALL = 32  # from this terminal height the strip has a scale and the ticker three lines
 WIDE, WIDEST = 110, 160
 NO_RASTER = "open ownership over time first"
+NO_LIBRARY = "open the library first: go library"
 MOST_EXCEPTIONS = 6  # lines that a panel reserves for rows that need attention
 ListFactory = Callable[[int], Listing]
 
@@ -135,6 +136,11 @@ class FlightScreen(Screen[None]):
         del what
         return "open the comparison first: go comparison"
 
+    def change_library(self, what: str) -> str:
+        """Mark, compare or delete recordings; returns the reason of a refusal."""
+        del what
+        return NO_LIBRARY
+
     def opened(self, panel: str, key: str) -> None:
         """React to enter on a row."""
         del panel, key
@@ -188,6 +194,10 @@ class FlightScreen(Screen[None]):
     def action_comparison(self, what: str) -> None:
         """Change the comparison that is shown, keep or open its second flight."""
         self.console_app.warn(self.change_comparison(what))
+
+    def action_library(self, what: str) -> None:
+        """Mark, compare or delete the recordings of the library."""
+        self.console_app.warn(self.change_library(what))
 
     def action_on_member(self, text: str) -> None:
         """Give a command for the selected member."""

@@ -1,4 +1,4 @@
-"""An operator at the console with a recording: keys, the strip under the mouse, menus, the library."""
+"""An operator at the console with a recording: keys, the strip under the mouse, menus."""
 
 import shutil
 from pathlib import Path
@@ -11,17 +11,10 @@ from console.flight import ONLY_RECORDED, READ_ONLY
 from console.player import Player
 from console.presenters.chrome import flight_strip, instant_under
 from console.presenters.styled_text import plain
-from console.screens.flight_screen import FlightScreen
-from console.screens.group import GroupScreen
-from console.screens.library import LibraryScreen
 from console.screens.overlays import FaultMenu
-from console.screens.overview import OverviewScreen
 from console.time_input import Instant, parse_instant
-from recordings.journal.format import FOOTER, HEADER
-from recordings.scenarios.loader import list_scenarios
 from tests.support.console.pilot import Seat, sit
 from tests.support.console.recorded_flight import END_US, SECOND_US, Wall, app, recording
-from tests.support.console.stopped_clock import StillFlight
 
 MEMBER_WORDS = ("billing-1", "billing-2")
 
@@ -248,122 +241,6 @@ def test_a_damaged_recording_ends_the_console_with_its_place(tmp_path: Path) -> 
     console = FlightdeckApp(source=Player(path, playing=False))
     sit(script, app=console)
     assert console.return_code == 2
-
-
-# --- the library ------------------------------------------------------------------------------------------------------
-
-
-def library_with(tmp_path: Path) -> FlightdeckApp:
-    shutil.copytree(recording(), tmp_path / "mine.flight")
-    (tmp_path / "torn.flight").mkdir()
-    shutil.copy(recording() / HEADER, tmp_path / "torn.flight" / HEADER)
-    (tmp_path / "broken.flight").mkdir()
-    (tmp_path / "broken.flight" / HEADER).write_text("{")
-    (tmp_path / "odd.flight").mkdir()
-    shutil.copy(recording() / HEADER, tmp_path / "odd.flight" / HEADER)
-    (tmp_path / "odd.flight" / FOOTER).write_text("[]")
-    console = FlightdeckApp(source=StillFlight())
-    console.directory = tmp_path
-    return console
-
-
-@pytest.mark.parametrize("size", [(80, 24), (120, 40)])
-def test_the_library_shows_scenarios_lessons_and_recordings(tmp_path: Path, size: tuple[int, int]) -> None:
-    async def script(seat: Seat) -> None:
-        await seat.press("H")
-        assert isinstance(seat.app.screen, LibraryScreen)
-        assert seat.app.place() == "library"
-        await seat.press("slash")
-        await seat.type("session-expired")
-        await seat.press("enter")
-        said = seat.text()
-        assert "session-expired" in said
-        await seat.press("down", "escape", "3")  # behind consumer-session-expired
-        assert "A member dies silently" in seat.text() or size[0] < 100
-        await seat.press("2", "slash")
-        await seat.type("mine")
-        await seat.press("enter")
-        said = seat.text()
-        assert "mine.flight" in said
-        assert f"{len(recorded_words(seat)):,}" in said
-        await seat.press("escape")
-        assert "no end" in seat.text()
-        assert "✖" in seat.text()
-
-    def recorded_words(seat: Seat) -> range:
-        assert isinstance(seat.app.screen, LibraryScreen)
-        one = next(one for one in seat.app.screen.recordings if one.path.name == "mine.flight")
-        return range(one.events or 0)
-
-    sit(script, app=library_with(tmp_path), size=size)
-
-
-def test_a_recording_is_played_from_the_library_and_a_broken_one_is_refused(tmp_path: Path) -> None:
-    async def script(seat: Seat) -> None:
-        seat.app.go("library")
-        await seat.settle()
-        screen = seat.app.screen
-        assert isinstance(screen, LibraryScreen)
-        places = {one.path.name: str(place) for place, one in enumerate(screen.recordings)}
-        screen.opened("recordings", places["broken.flight"])
-        await seat.settle()
-        assert isinstance(seat.app.flight.source, StillFlight)
-        assert any("broken.flight is no recording of ours" in notice for notice in seat.notices())
-        screen.board.panels["recordings"].selected = places["mine.flight"]
-        await seat.press("2", "enter")
-        source = seat.app.flight.source
-        assert isinstance(source, Player)
-        assert source.path == tmp_path / "mine.flight"
-        assert isinstance(seat.app.screen, OverviewScreen)
-        source.pause(True)
-        source.seek(10 * SECOND_US)
-        seat.app.draw()
-        await seat.settle()
-        assert "PLAYBACK" in seat.text()
-        await go(seat, "go billing")
-        assert isinstance(seat.app.screen, GroupScreen)
-        assert "billing-1" in seat.text()
-
-    sit(script, app=library_with(tmp_path))
-
-
-def test_a_scenario_is_started_from_the_library(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    began: list[str] = []
-
-    def bridge(scenario: str, *, invariants: bool) -> StillFlight:
-        assert invariants
-        began.append(scenario)
-        return StillFlight(2.9)
-
-    monkeypatch.setattr("console.app.Bridge", bridge)
-
-    async def script(seat: Seat) -> None:
-        before = seat.app.flight.source
-        assert isinstance(before, StillFlight)
-        await seat.press("H")
-        selected = seat.app.flight_screen().board.panels["scenarios"].selected  # type: ignore[union-attr]
-        assert selected in {scenario["name"] for scenario in list_scenarios()}
-        await seat.press("enter")
-        assert began == [selected]
-        assert before.asked[-1] == "stop"
-        assert isinstance(seat.app.screen, FlightScreen)
-        assert seat.app.place() == "overview"
-        assert seat.app.flight.source is not before
-        assert isinstance(seat.app.flight.source, StillFlight)
-        assert "start" in seat.app.flight.source.asked
-
-    sit(script, app=library_with(tmp_path))
-
-
-def test_the_library_is_left_as_it_was_entered(tmp_path: Path) -> None:
-    async def script(seat: Seat) -> None:
-        await go(seat, "go library")
-        await seat.press("H", "f", "escape")
-        assert isinstance(seat.app.screen, OverviewScreen)
-        await seat.press("minus")
-        assert isinstance(seat.app.screen, LibraryScreen)
-
-    sit(script, app=library_with(tmp_path))
 
 
 def test_a_dead_coordinator_has_the_countdown_that_live_shows() -> None:
