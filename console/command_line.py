@@ -87,6 +87,8 @@ USAGES: dict[str, tuple[str, str]] = {
 FLAT_OUT = "flat out"
 PARTITION = "partition "
 """The beginning of a partition's place."""
+MEMBER = "member "
+"""The beginning of a member's place."""
 CONVERSATION = "conversation"
 """The first word of a conversation's place; names of processes follow it."""
 FORMER_PLACES = {"hangar": "library"}
@@ -166,9 +168,15 @@ def partition_place(partition: str) -> str:
     return f"{PARTITION}{partition}"
 
 
+def member_place(member: str) -> str:
+    """The place of a member; its name alone is its group with the member selected."""
+    return f"{MEMBER}{member}"
+
+
 def known_places(names: Names, places: Sequence[str]) -> tuple[str, ...]:
     """Every place that `go` can show: screens, groups, members, partitions."""
-    return (*places, *names.groups, *names.members(), *map(partition_place, names.partitions()))
+    members = names.members()
+    return (*places, *names.groups, *members, *map(member_place, members), *map(partition_place, names.partitions()))
 
 
 def _destination(rest: str, column: int, known: Sequence[str]) -> Go | Instant:
@@ -230,9 +238,10 @@ def _places_after(rest: str, names: Names, places: Sequence[str]) -> list[str]:
     if rest.startswith(f"{CONVERSATION} "):
         *before, last = rest.split(" ")
         return [name for name in names.clients() if name.startswith(last) and name not in before and name != last]
-    if rest.startswith(PARTITION):
-        return [name for name in names.partitions() if name.startswith(rest[len(PARTITION) :]) and name not in rest]
-    words = (*places, *names.groups, *names.members(), PARTITION.strip())
+    for kind, known in ((PARTITION, names.partitions()), (MEMBER, names.members())):
+        if rest.startswith(kind):
+            return [name for name in known if name.startswith(rest[len(kind) :]) and name not in rest]
+    words = (*places, *names.groups, *names.members(), PARTITION.strip(), MEMBER.strip())
     return [word for word in words if word.startswith(rest) and word != rest]
 
 

@@ -13,7 +13,8 @@ from cluster.view import (
     fold_transactions,
 )
 from cluster.view.document import group_lag
-from cluster.view.fold_table import joined
+from cluster.view.fold_table import in_sequence, joined
+from cluster.view.lives import fold_lives
 from cluster.view.ownership import fold_history
 from cluster.view.rolling import fold_rollouts
 from cluster.view.state import ClusterView
@@ -32,8 +33,8 @@ _MODULES = (
 )
 HANDLERS: Final = joined([module.FOLD for module in _MODULES])
 """Event class → the function that applies it; complete, or the import fails."""
-HISTORY: Final = fold_history.FOLD.handlers
-"""Event class → the function that notes it in the history of ownership, after it has been applied."""
+HISTORY: Final = in_sequence((fold_history.FOLD, fold_lives.FOLD))
+"""Event class → the function that notes it in the histories of owners and processes, after it has been applied."""
 
 
 def fold(view: ClusterView, event: Event) -> None:

@@ -5,8 +5,9 @@ from typing import Final
 from cluster import events as e
 from cluster.view.fold_cluster import note_of
 from cluster.view.fold_table import FoldTable
+from cluster.view.lives.batches import RETRIES, UNSENT, OpenBatch, RequestInFlight
 from cluster.view.placements import note_run
-from cluster.view.state import NEVER, RETRIES, UNSENT, ClusterView, OpenBatch, ProducerView, RequestInFlight
+from cluster.view.state import NEVER, ClusterView, ProducerView
 
 FOLD = FoldTable()
 

@@ -42,3 +42,20 @@ def joined(tables: Iterable[FoldTable]) -> dict[type[Event], Handler[Any]]:
     if missing:
         raise ValueError(f"no handler folds {', '.join(missing)}")
     return {kind: handlers[kind] for kind in EVENT_KINDS.values()}
+
+
+def in_sequence(tables: Iterable[FoldTable]) -> dict[type[Event], Handler[Any]]:
+    """One table of all, for some kinds of events; a kind with several handlers goes through them in this order."""
+    found: dict[type[Event], list[Handler[Any]]] = {}
+    for table in tables:
+        for kind, handler in table.handlers.items():
+            found.setdefault(kind, []).append(handler)
+    return {kind: handlers[0] if len(handlers) == 1 else _one_by_one(handlers) for kind, handlers in found.items()}
+
+
+def _one_by_one(handlers: list[Handler[Any]]) -> Handler[Any]:
+    def apply(view: ClusterView, event: Event) -> None:
+        for handler in handlers:
+            handler(view, event)
+
+    return apply

@@ -11,6 +11,8 @@ import msgspec
 from cluster.storage.offset_ranges import IntervalSet
 from cluster.view.brokers import BrokerView
 from cluster.view.committed import CommittedStepBack
+from cluster.view.lives.batches import OpenBatch, RequestInFlight
+from cluster.view.lives.lives import Lives
 from cluster.view.ownership.history import OwnershipHistory
 from cluster.view.placements import Placements, ReplicaGaps, Run, Serials
 from cluster.view.rebalances import ConsumerGroupView, OpenRebalance, RebalanceView
@@ -19,8 +21,6 @@ from cluster.view.transactions import PartitionTransactions, TransactionView
 from cluster.view.votes import AssignorVote
 
 NEVER: Final = -1
-UNSENT: Final = -1  # of a batch: no request has carried it; RETRIES: it waits for the next one
-RETRIES: Final = 0
 ACTIVITY_US: Final = 120_000_000  # the kept history of a member's activity and heartbeats
 
 
@@ -107,29 +107,6 @@ class PartitionView(msgspec.Struct, gc=False):
         if self.transactions is None:
             return self.high_watermark
         return self.transactions.index.last_stable_offset(self.high_watermark, self.log_start)
-
-
-class OpenBatch(msgspec.Struct, gc=False):
-    """A batch without an outcome: neither acknowledged nor failed.
-
-    `request`: the number of the request in flight that carries it; UNSENT before the first one, RETRIES between two.
-    `records`: their number, from the first request on.
-    """
-
-    opened_us: int
-    request: int = UNSENT
-    records: int = 0
-
-
-class RequestInFlight(msgspec.Struct, gc=False):
-    """A Produce request without a response; `batches`: how many of its batches have no outcome.
-
-    A request is forgotten with its last batch: of one whose batches have all expired no event says when it ends.
-    """
-
-    broker: int
-    sent_us: int
-    batches: int
 
 
 class ProducerView(msgspec.Struct, gc=False):
@@ -388,6 +365,7 @@ class ClusterView(msgspec.Struct):
     rollouts: dict[str, RolloutView] = {}  # group or `brokers` → its rollout under way
     rolling_restarts: list[RollingRestartView] = []  # oldest first; one that is over stays until the next one
     log_entries: list[LogEntry] = []
+    lives: Lives = msgspec.field(default_factory=Lives)
     next_sample_us: int = 0
     partitions_by_topic: dict[str, list[str]] = {}
     topic_readers: dict[str, list[str]] = {}  # topic → groups that read it

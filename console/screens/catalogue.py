@@ -5,6 +5,7 @@ from console.screens.conversation import ConversationScreen
 from console.screens.flight_screen import FlightScreen
 from console.screens.group import GroupScreen
 from console.screens.library import LibraryScreen
+from console.screens.member import MemberScreen
 from console.screens.overview import OverviewScreen
 from console.screens.partition import PartitionScreen
 from console.screens.raster import RasterScreen
@@ -19,6 +20,7 @@ SCREENS: tuple[type[FlightScreen], ...] = (
     RasterScreen,
     PartitionScreen,
     RebalanceDetailsScreen,
+    MemberScreen,
     ComparisonScreen,
     ConversationScreen,
 )

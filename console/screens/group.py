@@ -4,7 +4,7 @@ from typing import Self
 
 from cluster.view.state import GroupView
 from console.app_interface import AppInterface
-from console.command_line import partition_place
+from console.command_line import member_place, partition_place
 from console.flight import Flight
 from console.presenters.awaited_members import members_of
 from console.presenters.consumer_groups.members_table import ReconciliationListing
@@ -104,7 +104,7 @@ class GroupScreen(FlightScreen):
         return CommandTarget("group", self.group)
 
     def opened(self, panel: str, key: str) -> None:
-        """Open a finished rebalance, a topic's worst partition or a member's fault menu; or show the awaited member."""
+        """Open a finished rebalance, a topic's worst partition or a member; or select the awaited member."""
         if panel == "rebalances" and key == NOW:
             self.notify("the details open when the rebalance is over; panel 1 shows its phase", timeout=3)
         elif panel == "rebalances":
@@ -114,5 +114,9 @@ class GroupScreen(FlightScreen):
         elif panel == "phase":
             self.board.panels["members"].selected = key
             self.board.panels["members"].focus()
-        elif panel in {"members", "reconciliation"}:
-            self.console_app.action_fault()
+        elif panel == "members":
+            self.console_app.go(member_place(key))
+        elif panel == "reconciliation":
+            name = self.console_app.flight.view.groups[self.group].members.get(key, "")
+            if name in self.console_app.flight.view.members:
+                self.console_app.go(member_place(name))

@@ -7,6 +7,7 @@ from tests.console.judge.cluster_books import ClusterBooks
 from tests.console.judge.consumer_group_books import AllGroupBooks
 from tests.console.judge.conversation_judge import ConversationBook
 from tests.console.judge.group_books import GroupBook
+from tests.console.judge.life_books import LifeBooks
 from tests.console.judge.member_books import MemberBook, MemberBooks
 from tests.console.judge.raster_books import RasterBook
 from tests.console.judge.transaction_books import TransactionBooks
@@ -29,6 +30,7 @@ class Books:
         self.cluster = ClusterBooks()
         self.member_books = MemberBooks()
         self.transactions = TransactionBooks()
+        self.lives = LifeBooks()
         self.conversation = ConversationBook()
         self.registry = AllGroupBooks(self.member_books.holders)
         self.lags: dict[str, list[tuple[int, int]]] = {}
@@ -52,6 +54,7 @@ class Books:
             self._sample(event.at_us // SECOND_US)
         self.cluster.note(event)
         self.transactions.note(event)
+        self.lives.note(event)
         self.conversation.note(event)
         before = self._held_by(event)
         self.member_books.note(event)

@@ -9,6 +9,7 @@ from tests.console.judge.bench import SECOND_US, false_claims, flown, named
 from tests.console.judge.false_answers import FALSE_ANSWERS
 from tests.console.judge.false_conversations import FALSE_CONVERSATIONS
 from tests.console.judge.false_headlines import FALSE_HEADLINES
+from tests.console.judge.false_members import FALSE_MEMBERS
 from tests.console.judge.false_partitions import FALSE_PARTITIONS
 from tests.console.judge.false_presenters import FALSE_PRESENTERS, FalsePresenter
 from tests.console.judge.false_producers import FALSE_PRODUCERS
@@ -24,6 +25,7 @@ ALL = (
     | FALSE_ANSWERS
     | FALSE_PARTITIONS
     | FALSE_CONVERSATIONS
+    | FALSE_MEMBERS
 )
 
 

@@ -67,7 +67,7 @@ def test_a_reader_opens_its_owner() -> None:
         seat.app.go("partition orders-1")
         await seat.settle()
         await seat.press("enter")
-        assert seat.app.place() == "audit"
+        assert seat.app.place() == "member audit-1"
 
     sit(script, app=FlightdeckApp(source=StillFlight(20.0)))
 

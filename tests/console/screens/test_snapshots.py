@@ -106,6 +106,21 @@ def test_partition(seconds: float, size: tuple[int, int], snap_compare: Compare)
 
 
 @pytest.mark.parametrize("size", SIZES[:2], ids=lambda size: f"{size[0]}x{size[1]}")
+@pytest.mark.parametrize("seconds", [2.9, 20.0, 90.0])
+def test_member(seconds: float, size: tuple[int, int], snap_compare: Compare) -> None:
+    app = FlightdeckApp(source=StillFlight(seconds))
+    assert snap_compare(app, terminal_size=size, run_before=looking("member billing-3"))
+
+
+@pytest.mark.parametrize("size", SIZES[:2], ids=lambda size: f"{size[0]}x{size[1]}")
+def test_member_of_a_consumer_group(size: tuple[int, int], snap_compare: Compare) -> None:
+    source = StillFlight(18.0, events=tuple(synthetic_consumer_groups.events(18.0)))
+    source.names = synthetic_consumer_groups.NAMES
+    member = source.names.members()[0]
+    assert snap_compare(FlightdeckApp(source=source), terminal_size=size, run_before=looking(f"member {member}"))
+
+
+@pytest.mark.parametrize("size", SIZES[:2], ids=lambda size: f"{size[0]}x{size[1]}")
 def test_partition_with_a_transaction_that_is_stuck(size: tuple[int, int], snap_compare: Compare) -> None:
     source = StillFlight(75.0, events=stuck_flight())
     source.names, source.producer_configs = load("stuck-last-stable-offset").spec.names(), {}

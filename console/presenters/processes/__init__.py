@@ -1,0 +1,1 @@
+"""The places of a member and of a producer."""
