@@ -270,7 +270,7 @@ ACTIONS: tuple[Action, ...] = (
     Action(
         "console.screens.palette", "ctrl+p", "ctrl+p", "palette", "find any action or place by name", CONSOLE, "palette"
     ),
-    Action("console.theme", "T", "T", "theme", "dark, light, high contrast, monochrome", CONSOLE, "next_theme"),
+    Action("console.theme", "T", "T", "theme", "dark, light, contrast, mono, the terminal's", CONSOLE, "next_theme"),
     Action("console.quit", "q,ctrl+c", "q", "quit", "leave", CONSOLE, "leave"),
 )
 """Every action of the application; the keys that move in a list are bindings of `widgets.panel`."""

@@ -36,12 +36,12 @@ from console.settings import SettingsFile
 from console.shutdown import ShutdownGuard
 from console.terminal_output import (
     draw_changes_only,
-    filter_colours,
     remapped_keys,
     size_of_terminal,
     terminal_attributes,
 )
-from console.themes import DARK, DESCRIPTIONS, MONO, THEMES, Styles, WithoutColours, styles_of
+from console.themes.styles import Styles
+from console.themes.theming import Theming
 from console.time_input import Instant
 from console.travel.live_travel import with_past
 from console.visible import visible
@@ -99,12 +99,8 @@ class FlightdeckApp(App[None]):
         super().__init__()
         draw_changes_only(self)
         self.console.size = size_of_terminal()
-        for theme in THEMES:
-            self.register_theme(theme)
         self.settings_file = SettingsFile()
-        self.theme = MONO if self.no_color else DARK
-        if self.no_color:
-            filter_colours(self, WithoutColours(lambda: self.theme_variables))
+        self.theming = Theming(self, lambda: self.settings_file)
         self.flight = Flight(
             with_past(
                 source
@@ -135,8 +131,7 @@ class FlightdeckApp(App[None]):
     def remember_in(self, settings_file: SettingsFile) -> None:
         """Use the settings of a file and keep them there; without one, they last as long as the console."""
         self.settings_file = settings_file
-        if not self.no_color:
-            self.theme = self._remembered_theme()
+        self.theming.recall()
 
     # --- start and end ----------------------------------------------------------------------------------------------
 
@@ -273,25 +268,11 @@ class FlightdeckApp(App[None]):
     @property
     def tone_styles(self) -> Styles:
         """The styles of tones in the current theme."""
-        return styles_of(self.theme, self.theme_variables, self.get_line_filters())
+        return self.theming.styles
 
     def action_next_theme(self) -> None:
-        """Switch to the next theme: dark, light, high contrast, monochrome."""
-        names = list(DESCRIPTIONS)
-        index = names.index(self.theme) if self.theme in names else -1
-        self.theme = names[(index + 1) % len(names)]
-        self.notify(f"theme: {DESCRIPTIONS[self.theme]}", timeout=2)
-
-    def _remembered_theme(self) -> str:
-        """The theme of the last time; the default for one that is not there any more."""
-        theme = self.settings_file.settings.theme
-        return theme if theme in self.available_themes else DARK
-
-    def watch_theme(self, theme: str) -> None:
-        """Remember the theme; without colours, it was not chosen."""
-        if not self.no_color and theme != self._remembered_theme():
-            self.settings_file.settings.theme = theme
-            self.warn(self.settings_file.save())
+        """Switch to the next theme: dark, light, high contrast, monochrome, the terminal's own."""
+        self.theming.next()
 
     # --- places -----------------------------------------------------------------------------------------------------
 

@@ -10,6 +10,7 @@ from console.operating.notices import Notices
 from console.presenters.fault_menu import CommandTarget
 from console.presenters.styled_text import Line, PlaceLink
 from console.settings import SettingsFile
+from console.themes.theming import Theming
 from console.time_input import Instant
 from console.widgets.command_input import CommandInput
 from console.widgets.panel import Panel
@@ -19,7 +20,7 @@ class AppInterface(Protocol):
     """The application, implemented by `FlightdeckApp`; its screens cannot import that class."""
 
     flight: Flight
-    theme: str
+    theming: Theming
     caption: str
     directory: Path
     forking: Forking

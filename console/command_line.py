@@ -5,7 +5,7 @@ without screens has none.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from cluster.commands import (
@@ -24,6 +24,7 @@ from cluster.commands import (
 from cluster.config import nearest
 from cluster.events import EVENT_KINDS
 from console.forking.fork_line import FORK_USAGE, Fork, ForkCancel, Undo, fork_completions, read_fork
+from console.themes.names import THEME_NAMES
 from console.time_input import Instant, parse_instant
 
 
@@ -69,7 +70,13 @@ class Why(NamedTuple):
     name: str
 
 
-Control = Speed | Time | Step | Until | Record | Go | Why | Fork | ForkCancel | Undo | Instant
+class Theme(NamedTuple):
+    """Show the console in a theme."""
+
+    name: str
+
+
+Control = Speed | Time | Step | Until | Record | Go | Why | Fork | ForkCancel | Undo | Theme | Instant
 
 USAGES: dict[str, tuple[str, str]] = {
     "speed": ("speed X | flat out", "virtual seconds for each real second: 0.5, 20; a recording's -4 is backwards"),
@@ -81,6 +88,7 @@ USAGES: dict[str, tuple[str, str]] = {
     "go": ("go PLACE | TIME", "a group, a member, partition orders-1; an instant 12m30s, 1:20.5, -10s, live"),
     "fork": (FORK_USAGE, "another course from the shown instant on, flown beside, and what it costs"),
     "undo": ("undo", "go on with the live flight from before its last command"),
+    "theme": (f"theme {' | '.join(THEME_NAMES)}", "the console's colours; terminal: the terminal's own"),
     "why": ("why [SUBJECT]", "why it stands still, and until when; without a name: the selection"),
 }
 """Syntax and effect of the console's own commands; `usages` adds the screens to `go`."""
@@ -110,26 +118,41 @@ def read(text: str, names: Names, places: Sequence[str] = ()) -> Control | Comma
         return Time(word == "pause")
     if word == "undo" and not rest:
         return Undo()
-    if word == "speed":
-        return Speed(_factor(rest, column))
-    if word == "step":
-        return Step(_kind(rest, column))
-    if word == "until":
-        return Until(_required(rest, column, word))
-    if word == "record":
-        return Record(_required(rest, column, word))
-    if word == "go" and rest.startswith(f"{CONVERSATION} "):
-        return _conversation(rest.split()[1:], column, names)
-    if word == "go":
-        return _destination(rest, column, known_places(names, places))
-    if word == "why":
-        return _why(rest, column, subjects(names))
-    if word == "fork":
-        return read_fork(rest, column, names)
+    reader = _READERS.get(word)
+    if reader is not None:
+        return reader(_Typed(rest, column, names, places))
     try:
         return parse(text, names)
     except CommandError as error:
         raise _with_own_suggestion(error, word) from None
+
+
+class _Typed(NamedTuple):
+    """What is typed behind a word of the console's own, at which column, and what it may name."""
+
+    rest: str
+    column: int
+    names: Names
+    places: Sequence[str]
+
+
+def _read_go(typed: _Typed) -> Go | Instant:
+    if typed.rest.startswith(f"{CONVERSATION} "):
+        return _conversation(typed.rest.split()[1:], typed.column, typed.names)
+    return _destination(typed.rest, typed.column, known_places(typed.names, typed.places))
+
+
+_READERS: dict[str, Callable[[_Typed], Control]] = {
+    "speed": lambda typed: Speed(_factor(typed.rest, typed.column)),
+    "step": lambda typed: Step(_kind(typed.rest, typed.column)),
+    "until": lambda typed: Until(_required(typed.rest, typed.column, "until")),
+    "record": lambda typed: Record(_required(typed.rest, typed.column, "record")),
+    "go": _read_go,
+    "why": lambda typed: _why(typed.rest, typed.column, subjects(typed.names)),
+    "fork": lambda typed: read_fork(typed.rest, typed.column, typed.names),
+    "theme": lambda typed: Theme(_one_of(typed.rest, typed.column, "theme", tuple(THEME_NAMES))),
+}
+"""How each of the console's own commands that takes words is read. Any may raise CommandError."""
 
 
 def _with_own_suggestion(error: CommandError, word: str) -> CommandError:
@@ -142,6 +165,13 @@ def _with_own_suggestion(error: CommandError, word: str) -> CommandError:
 def _required(rest: str, column: int, word: str) -> str:
     if not rest:
         raise CommandError(f"something is missing: {USAGES[word][0]}", column)
+    return rest
+
+
+def _one_of(rest: str, column: int, word: str, known: Sequence[str]) -> str:
+    """The word after `word`, which is one of those known."""
+    if _required(rest, column, word) not in known:
+        raise CommandError(f"there is no {word} `{rest}`", column, nearest(rest, known))
     return rest
 
 
@@ -217,7 +247,11 @@ def completions(text: str, names: Names, places: Sequence[str] = ()) -> list[str
     if not blank:
         own = [name for name in USAGES if name.startswith(word) and name != word] if word else list(USAGES)
         return [*own, *(other for other in complete(text, names) if other not in own)]
-    candidates = {"speed": ("0.1", "0.5", "1", "2", "5", "20", "100", FLAT_OUT), "step": tuple(EVENT_KINDS)}
+    candidates = {
+        "speed": ("0.1", "0.5", "1", "2", "5", "20", "100", FLAT_OUT),
+        "step": tuple(EVENT_KINDS),
+        "theme": tuple(THEME_NAMES),
+    }
     if word == "go":
         return _places_after(rest, names, places)
     if word == "fork":

@@ -36,12 +36,14 @@ from console.cli.options import (
     AllowCodeFrom,
     Seed,
     Sets,
+    Theme,
     Until,
     duration_of,
     leave_of,
     playback_speed_of,
     settings_of,
     speed_of,
+    theme_of,
     whole_number,
 )
 from console.cli.pictures.raster import raster
@@ -84,6 +86,7 @@ def console(  # noqa: PLR0913 - options
     record: Record = None,
     web: Annotated[bool, Parameter(help="In a browser on this machine.", negative="")] = False,
     plain: Annotated[bool, Parameter(help="Lines instead of screens.", negative="")] = False,
+    theme: Theme = None,
     invariants: Invariants = True,
     allow_code: AllowCode = False,
 ) -> int:
@@ -95,6 +98,7 @@ def console(  # noqa: PLR0913 - options
             "the console needs a terminal; `flightdeck run SCENARIO` flies without one, `flightdeck --plain` in lines"
         )
     until_us, changes, leave = duration_of("--until", until), settings_of(settings), leave_of(allow_code)
+    colours = theme_of(theme)
     from console.bridge import Bridge
 
     source = Bridge(
@@ -113,6 +117,7 @@ def console(  # noqa: PLR0913 - options
 
     flightdeck = FlightdeckApp(source=source, invariants=invariants)
     flightdeck.remember_in(SettingsFile(config_directory()))
+    flightdeck.theming.start(colours)
     flightdeck.run()
     return flightdeck.return_code or HELD
 
@@ -182,9 +187,10 @@ def play(
     salvage: Salvage = False,
     speed: Annotated[str | None, Parameter(help="0.01 to 1000, or -4: backwards from the end.")] = None,
     beside: Annotated[Path | None, Parameter(help="Another recording, compared with it on one axis.")] = None,
+    theme: Theme = None,
 ) -> int:
     """Open the console on a recording: forwards, backwards, at any speed."""
-    pace = playback_speed_of(speed)
+    pace, colours = playback_speed_of(speed), theme_of(theme)
     from console.cli.play import Reporter, play_headless, play_on_screen
     from console.player import Player
 
@@ -197,7 +203,7 @@ def play(
         Player(recording, salvage=salvage)  # an unreadable recording is reported first
         needed = "a terminal that can show screens (TERM)" if is_dumb_terminal() else "a terminal"
         raise UsageError(f"the console needs {needed}; --headless plays a recording without one")
-    return play_on_screen(recording, script, reporter, salvage=salvage, speed=pace, beside=beside)
+    return play_on_screen(recording, script, reporter, salvage=salvage, speed=pace, beside=beside, theme=colours)
 
 
 @app.command

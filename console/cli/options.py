@@ -56,6 +56,23 @@ AllowCodeFrom = Annotated[
     ),
 ]
 
+Theme = Annotated[
+    str | None,
+    Parameter(help="The console's colours: dark, light, contrast, mono, or the terminal's own (terminal)."),
+]
+
+
+def theme_of(name: str | None) -> str | None:
+    """The theme that an option names; None without one. Raises UsageError."""
+    from cluster.config import nearest
+    from console.themes.names import THEME_NAMES
+
+    if name is None or name in THEME_NAMES:
+        return name
+    like = nearest(name, tuple(THEME_NAMES))
+    suggestion = f" (did you mean {like}?)" if like else ""
+    raise UsageError(f"--theme: there is no theme {name!r}{suggestion}: {', '.join(THEME_NAMES)}")
+
 
 def leave_of(allowed: Path | bool | None) -> "Leave | None":
     """The permission to run a scenario's own code: from beside the scenario, or from a directory; None without one.

@@ -57,10 +57,11 @@ def play_on_screen(
     salvage: bool,
     speed: float,
     beside: Path | None = None,
+    theme: str | None = None,
 ) -> int:
     """Open the console on a recording, with a script if given; backwards (`speed` < 0) from its end.
 
-    `beside`: another recording, which the console compares with it.
+    `beside`: another recording, which the console compares with it. `theme`: a name of `THEME_NAMES`.
 
     Returns the exit code.
 
@@ -77,6 +78,7 @@ def play_on_screen(
     if script is None:  # a script presses the default keys
         app.remember_in(SettingsFile(config_directory()))
     app.directory = path.parent
+    app.theming.start(theme)
     if beside is not None:
         Recording(beside, salvage=salvage)  # an unreadable one is reported first
         app.forking.compare(path, beside)

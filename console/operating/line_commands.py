@@ -7,7 +7,7 @@ import re
 
 from cluster.commands import CommandError
 from console.app_interface import AppInterface
-from console.command_line import Go, Why, completed, completions, read, usage_of
+from console.command_line import Go, Theme, Why, completed, completions, read, usage_of
 from console.control_commands import execute
 from console.flight import ONLY_RECORDED
 from console.forking.fork_line import Fork, ForkCancel, Undo
@@ -15,6 +15,7 @@ from console.presenters.impact import BROKER_SESSION_US, preview
 from console.presenters.styled_text import Line
 from console.screens.catalogue import PLACES
 from console.settings.settings_file import MOST_COMMANDS
+from console.themes.names import THEME_NAMES
 from console.time_input import Instant
 from console.widgets.command_input import CommandInput, InputHelp, LineError
 
@@ -101,6 +102,8 @@ class LineCommands:
                 return app.forking.cancel()
             case Undo():
                 return app.undo()
+            case Theme(name):
+                app.theming.choose(THEME_NAMES[name])
             case _:
                 return execute(app.flight, command)
         return ""

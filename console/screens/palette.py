@@ -12,7 +12,7 @@ from console.app_interface import AppInterface
 from console.command_line import known_places, typed_prefix
 from console.presenters.fault_menu import fault_menu_entries
 from console.screens.catalogue import PLACES
-from console.themes import DESCRIPTIONS
+from console.themes.names import DESCRIPTIONS
 
 
 class Entry(NamedTuple):
@@ -83,6 +83,4 @@ class ConsoleProvider(Provider):
 
     def _themes(self) -> Iterator[Entry]:
         for name, words in DESCRIPTIONS.items():
-            yield Entry(
-                f"theme: {words}", "colours of the whole console", partial(setattr, self.console, "theme", name)
-            )
+            yield Entry(f"theme: {words}", "colours of the whole console", partial(self.console.theming.choose, name))

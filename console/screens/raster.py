@@ -24,7 +24,7 @@ from console.presenters.raster.listing import (
 from console.presenters.raster.picture import ROWS, WIDTH, Picture, RasterSubject, svg_of, text_of
 from console.presenters.styled_text import MUTED, Line, line
 from console.screens.flight_screen import NO_RASTER, FlightScreen, ListFactory
-from console.themes import PRINT_HUES
+from console.themes.palettes import PRINT_HUES
 from console.widgets.panel import Panel
 from console.widgets.panel_layout import Arrangement, PanelSlot, SizeHint
 from console.widgets.raster_panel import RasterPanel

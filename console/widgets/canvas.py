@@ -11,7 +11,7 @@ from textual.strip import Strip
 from textual.widget import Widget
 
 from console.presenters.styled_text import EMPTY, Line, PlaceLink, Span, fit
-from console.themes import Styles
+from console.themes.styles import Styles
 from console.visible import in_cells
 
 if TYPE_CHECKING:

@@ -137,7 +137,7 @@ def test_the_palette_has_every_action() -> None:
         seat.app.go("billing-3")
         await seat.settle()
         assert "kill billing-3" in {entry.name for entry in provider._faults()}
-        assert len(list(provider._themes())) == 4
+        assert len(list(provider._themes())) == 5
 
     sit(script)
 

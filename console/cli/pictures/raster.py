@@ -45,7 +45,7 @@ def raster(  # noqa: PLR0913 - options
     from console.presenters.raster.files import SaveError, write_new
     from console.presenters.raster.listing import axis_width
     from console.presenters.raster.picture import WIDTH, Picture, RasterSubject, svg_of, text_of
-    from console.themes import PRINT_HUES
+    from console.themes.palettes import PRINT_HUES
     from recordings.flights import interruption
 
     subjects: list[RasterSubject] = []

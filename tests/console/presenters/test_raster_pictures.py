@@ -22,7 +22,7 @@ from console.presenters.raster.picture import (
     text_of,
 )
 from console.presenters.styled_text import plain
-from console.themes import PRINT_HUES
+from console.themes.palettes import PRINT_HUES
 from tests.support.console import synthetic
 
 NAME = "{http://www.w3.org/2000/svg}"

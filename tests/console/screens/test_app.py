@@ -15,7 +15,7 @@ from console.screens.group import GroupScreen
 from console.screens.overlays import FailureScreen, FaultMenu, HelpScreen
 from console.screens.overview import OverviewScreen
 from console.screens.rebalance_details import RebalanceDetailsScreen
-from console.themes import DESCRIPTIONS
+from console.themes.names import DESCRIPTIONS
 from console.widgets.command_input import CommandInput
 from tests.support.console import synthetic
 from tests.support.console.pilot import Seat, sit

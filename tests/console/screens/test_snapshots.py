@@ -10,7 +10,7 @@ from textual.pilot import Pilot
 from cluster.events import Event
 from console.app import FlightdeckApp
 from console.screens.overlays import FailureScreen
-from console.themes import CONTRAST, LIGHT, MONO
+from console.themes.names import CONTRAST, LIGHT, MONO
 from recordings.flights.beside import FlightsBeside, fork_beside
 from recordings.flights.fork import ForkPoint
 from recordings.flights.runner import fly, make_plan
