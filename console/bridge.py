@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 
 from cluster.commands import Command, Names, text_of
 from cluster.events import EVENT_KINDS, Event
+from cluster.spec import ScenarioSpec
 from cluster.view import ClusterView, fold
 from console.flight import INVARIANT_BROKEN, Stepped
 from console.flight_clock import BUILDING, ENDED, FAILED, LIVE, PAUSED, FlightClock
@@ -78,6 +79,7 @@ class Bridge:
         self.input_error = ""  # why the scenario cannot be flown
         self.notice = ""  # a message to show once
         self.broker_session_us: int | None = None  # until the scenario is loaded
+        self.spec: ScenarioSpec | None = None
         self.producer_configs: ProducerConfigs = {}
         self._wake: Callable[[], object] = bool  # a no-op until `start`
         self._thread: threading.Thread | None = None
@@ -346,7 +348,7 @@ class Bridge:
     def _know(self, plan: "Plan") -> None:
         self._plan = plan
         self.names, self.broker_session_us = plan.spec.names(), plan.spec.broker_session_us
-        self.producer_configs = configs_of(plan.spec)
+        self.spec, self.producer_configs = plan.spec, configs_of(plan.spec)
         self.title = f"{plan.scenario} · seed {plan.settings.seed}"
 
     def _fly(self, plan: "Plan") -> None:

@@ -85,7 +85,10 @@ USAGES: dict[str, tuple[str, str]] = {
     "step": ("step [EVENT-KIND]", "one turn, or up to the next event of a kind"),
     "until": ("until EXPRESSION", "run until it holds: until groups.billing.state == 'Stable'"),
     "record": ("record PATH", "record this flight, from its beginning"),
-    "go": ("go PLACE | TIME", "a group, a member, partition orders-1; an instant 12m30s, 1:20.5, -10s, live"),
+    "go": (
+        "go PLACE | TIME",
+        "a group or member, topic orders, partition orders-1, broker broker-2; 1:20.5, -10s, live",
+    ),
     "fork": (FORK_USAGE, "another course from the shown instant on, flown beside, and what it costs"),
     "undo": ("undo", "go on with the live flight from before its last command"),
     "theme": (f"theme {' | '.join(THEME_NAMES)}", "the console's colours; terminal: the terminal's own"),
@@ -93,10 +96,8 @@ USAGES: dict[str, tuple[str, str]] = {
 }
 """Syntax and effect of the console's own commands; `usages` adds the screens to `go`."""
 FLAT_OUT = "flat out"
-PARTITION = "partition "
-"""The beginning of a partition's place."""
-MEMBER = "member "
-"""The beginning of a member's place."""
+PARTITION, TOPIC, BROKER, MEMBER = "partition ", "topic ", "broker ", "member "
+"""The beginnings of places: a group may have the name of a topic, a partition, a broker, a member."""
 CONVERSATION = "conversation"
 """The first word of a conversation's place; names of processes follow it."""
 FORMER_PLACES = {"hangar": "library"}
@@ -139,7 +140,7 @@ class _Typed(NamedTuple):
 def _read_go(typed: _Typed) -> Go | Instant:
     if typed.rest.startswith(f"{CONVERSATION} "):
         return _conversation(typed.rest.split()[1:], typed.column, typed.names)
-    return _destination(typed.rest, typed.column, known_places(typed.names, typed.places))
+    return _destination(typed.rest, typed.column, typed.names, typed.places)
 
 
 _READERS: dict[str, Callable[[_Typed], Control]] = {
@@ -194,7 +195,7 @@ def _kind(rest: str, column: int) -> str | None:
 
 
 def partition_place(partition: str) -> str:
-    """The place of a partition; a group may have the partition's name."""
+    """The place of a partition."""
     return f"{PARTITION}{partition}"
 
 
@@ -203,20 +204,40 @@ def member_place(member: str) -> str:
     return f"{MEMBER}{member}"
 
 
+def topic_place(topic: str) -> str:
+    """The place of a topic."""
+    return f"{TOPIC}{topic}"
+
+
+def broker_place(broker: str) -> str:
+    """The place of a broker, by its name `broker-2`."""
+    return f"{BROKER}{broker}"
+
+
+def named_places(names: Names) -> dict[str, tuple[str, ...]]:
+    """The beginning of each kind of place, and the names that may follow it."""
+    return {TOPIC: tuple(names.topics), PARTITION: names.partitions(), BROKER: names.brokers, MEMBER: names.members()}
+
+
 def known_places(names: Names, places: Sequence[str]) -> tuple[str, ...]:
-    """Every place that `go` can show: screens, groups, members, partitions."""
-    members = names.members()
-    return (*places, *names.groups, *members, *map(member_place, members), *map(partition_place, names.partitions()))
+    """Every place that `go` can show: screens, groups, members, topics, partitions, brokers."""
+    named = (f"{kind}{name}" for kind, known in named_places(names).items() for name in known)
+    return (*places, *names.groups, *names.members(), *named)
 
 
-def _destination(rest: str, column: int, known: Sequence[str]) -> Go | Instant:
+def _destination(rest: str, column: int, names: Names, places: Sequence[str]) -> Go | Instant:
+    """A place or an instant; `broker-2` alone is `broker broker-2`, unless a group or member has that name."""
+    known, named = known_places(names, places), named_places(names)
     place = rest if rest in known else FORMER_PLACES.get(rest, rest)
+    place = next((f"{kind}{rest}" for kind, own in named.items() if rest in own and place not in known), place)
     if place in known:
         return Go(place)
     instant = parse_instant(rest)
     if instant is None:
         reason = f"there is no place or time `{rest}`" if rest else f"something is missing: {USAGES['go'][0]}"
-        raise CommandError(reason, column, nearest(rest, known))
+        kind = next((kind for kind in named if rest.startswith(kind)), "")
+        like = nearest(rest, [f"{kind}{name}" for name in named[kind]]) if kind else None
+        raise CommandError(reason, column, like or nearest(rest, known))
     return instant
 
 
@@ -272,10 +293,11 @@ def _places_after(rest: str, names: Names, places: Sequence[str]) -> list[str]:
     if rest.startswith(f"{CONVERSATION} "):
         *before, last = rest.split(" ")
         return [name for name in names.clients() if name.startswith(last) and name not in before and name != last]
-    for kind, known in ((PARTITION, names.partitions()), (MEMBER, names.members())):
+    named = named_places(names)
+    for kind, known in named.items():
         if rest.startswith(kind):
-            return [name for name in known if name.startswith(rest[len(kind) :]) and name not in rest]
-    words = (*places, *names.groups, *names.members(), PARTITION.strip(), MEMBER.strip())
+            return [name for name in known if name.startswith(rest[len(kind) :]) and name != rest[len(kind) :]]
+    words = (*places, *names.groups, *names.members(), *(kind.strip() for kind in named))
     return [word for word in words if word.startswith(rest) and word != rest]
 
 

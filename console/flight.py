@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol, runtime_checkable
 
 from cluster.commands import Command, Names
 from cluster.events import Event
+from cluster.spec import ScenarioSpec
 from cluster.view import ClusterView
 from cluster.view.state import LogEntry
 from console.flight_clock import BUILDING, ENDED, FAILED, PAUSED, FlightClock
@@ -60,6 +61,10 @@ class Source(Protocol):
     @property
     def broker_session_us(self) -> int | None:
         """`broker.session.timeout.ms` in µs; None until the scenario is loaded."""
+
+    @property
+    def spec(self) -> ScenarioSpec | None:
+        """The scenario as it was declared, with the settings of its start; None until it is loaded."""
 
     @property
     def producer_configs(self) -> ProducerConfigs:

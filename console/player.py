@@ -66,10 +66,10 @@ class Player:
         self.playback.listeners.append(self._observe)
         header = self.playback.recording.header
         self.title = f"{header.scenario} · seed {header.settings.seed}"
-        self._spec, unreadable = _spec(header)
-        self.names = self._spec.names() if self._spec is not None else Names()
-        self.broker_session_us = self._spec.broker_session_us if self._spec is not None else None
-        self.producer_configs = configs_of(self._spec) if self._spec is not None else {}
+        self.spec, unreadable = _spec(header)
+        self.names = self.spec.names() if self.spec is not None else Names()
+        self.broker_session_us = self.spec.broker_session_us if self.spec is not None else None
+        self.producer_configs = configs_of(self.spec) if self.spec is not None else {}
         self.warnings = [*self.playback.recording.warnings, *([unreadable] if unreadable else [])]
         self.notice = "\n".join(self.warnings)
         self.input_error = ""  # why the recording cannot be read on
@@ -229,7 +229,7 @@ class Player:
         from recordings.scenarios.predicates import PredicateError  # noqa: PLC0415
 
         try:
-            return self._begin_search(UntilCondition(expression, self.playback.view, lambda: self.now_us, self._spec))
+            return self._begin_search(UntilCondition(expression, self.playback.view, lambda: self.now_us, self.spec))
         except PredicateError as error:
             return str(error)
 

@@ -20,6 +20,7 @@ from cluster.view.rolling import fold_rollouts
 from cluster.view.state import ClusterView
 
 SECOND_US: Final = 1_000_000
+PARTITION_SECONDS: Final = 11  # whole seconds whose log ends a partition keeps: the rate of the last ten
 
 _MODULES = (
     fold_cluster,
@@ -60,7 +61,11 @@ def _sample(view: ClusterView, at_us: int) -> None:
     partitions = view.partitions
     for topic in view.topics.values():
         if not topic.internal:
-            ends = sum(partitions[name].log_end for name in view.partitions_by_topic.get(topic.topic, ()))
+            ends = 0
+            for name in view.partitions_by_topic.get(topic.topic, ()):
+                partition = partitions[name]
+                ends += partition.log_end
+                partition.end_series.push(second, partition.log_end, PARTITION_SECONDS)
             topic.end_series.push(second, ends)
     for producer in view.producers.values():
         producer.acked_series.push(second, producer.acked)

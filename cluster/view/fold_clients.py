@@ -372,6 +372,8 @@ def setting_changed(view: ClusterView, event: e.SettingChanged) -> None:
     if event.effect != "now":
         return  # a starting process is declared again
     group, topic = view.groups.get(event.scope), view.topics.get(event.scope)
+    if topic is not None or event.scope == "cluster" or event.scope.startswith("broker-"):
+        view.settings.setdefault(event.scope, {})[event.key] = event.value
     if group is not None and event.key == "auto.offset.reset":
         group.offset_reset = event.value
     elif group is not None and event.key in TIMEOUTS:

@@ -35,11 +35,10 @@ class Series(msgspec.Struct, gc=False):
         values = self.values
         if not values:
             self.first_second = second
-        else:
-            gap = second - (self.first_second + len(values))
-            if gap > 0:
-                values.extend([value] * min(gap, limit))
-                self.first_second = second - len(values)
+        gap = second - (self.first_second + len(values))
+        if gap > 0:
+            values.extend([value] * min(gap, limit))
+            self.first_second = second - len(values)
         values.append(value)
         if len(values) > limit:
             self.first_second += len(values) - limit
@@ -100,6 +99,7 @@ class PartitionView(msgspec.Struct, gc=False):
     append_ends: list[int] = []
     append_times_us: list[int] = []
     transactions: PartitionTransactions | None = None
+    end_series: Series = msgspec.field(default_factory=Series)  # of a user's topic: log ends at the last whole seconds
 
     @property
     def last_stable_offset(self) -> int:
@@ -300,9 +300,8 @@ class GroupView(msgspec.Struct, gc=False):
         opened = None if self.consumer is None else self.consumer.rebalance
         if opened is not None:  # members of the new protocol take partitions over while the rebalance goes on
             opened.stopped_partition_us += now_us - max(since_us, opened.started_us)
-        elif (
-            self.rebalances and since_us <= self.rebalances[-1].stable_us
-        ):  # else a static member's absence explains it
+        # else a static member's absence explains it
+        elif self.rebalances and since_us <= self.rebalances[-1].stable_us:
             self.rebalances[-1].stopped_partition_us += now_us - max(since_us, self.rebalances[-1].started_us)
 
     def read_again(self, generation: int, records: int) -> None:
@@ -364,6 +363,7 @@ class ClusterView(msgspec.Struct):
     transactions: dict[str, TransactionView] = {}
     rollouts: dict[str, RolloutView] = {}  # group or `brokers` → its rollout under way
     rolling_restarts: list[RollingRestartView] = []  # oldest first; one that is over stays until the next one
+    settings: dict[str, dict[str, str]] = {}  # topic, broker or `cluster` → keys that `set` has changed at once
     log_entries: list[LogEntry] = []
     lives: Lives = msgspec.field(default_factory=Lives)
     next_sample_us: int = 0

@@ -154,10 +154,11 @@ def ranges(partitions: list[str]) -> str:
     for name in sorted(partitions, key=partition_order):
         topic, number = partition_order(name)
         by_topic.setdefault(topic, []).append(number)
-    return " · ".join(f"{topic} {_runs(numbers)}" for topic, numbers in by_topic.items())
+    return " · ".join(f"{topic} {number_ranges(numbers)}" for topic, numbers in by_topic.items())
 
 
-def _runs(numbers: list[int]) -> str:
+def number_ranges(numbers: Sequence[int]) -> str:
+    """Rising numbers, at least one, as `0-2,5`."""
     parts: list[str] = []
     first = last = numbers[0]
     for number in [*numbers[1:], None]:

@@ -10,6 +10,9 @@ from console.screens.overview import OverviewScreen
 from console.screens.partition import PartitionScreen
 from console.screens.raster import RasterScreen
 from console.screens.rebalance_details import RebalanceDetailsScreen
+from console.screens.topology.broker import BrokerScreen
+from console.screens.topology.brokers import BrokersScreen
+from console.screens.topology.topic import TopicScreen
 from console.screens.transactions import TransactionsScreen
 
 SCREENS: tuple[type[FlightScreen], ...] = (
@@ -18,9 +21,12 @@ SCREENS: tuple[type[FlightScreen], ...] = (
     LibraryScreen,
     TransactionsScreen,
     RasterScreen,
+    TopicScreen,
     PartitionScreen,
     RebalanceDetailsScreen,
     MemberScreen,
+    BrokersScreen,
+    BrokerScreen,
     ComparisonScreen,
     ConversationScreen,
 )
@@ -28,4 +34,4 @@ SCREENS: tuple[type[FlightScreen], ...] = (
 opens the first: a group may be named like a screen."""
 
 PLACES = tuple(screen.place for screen in SCREENS if screen.place)
-"""The places of screens; `go` also takes groups, members and partitions."""
+"""The places of screens; `go` also takes groups, members, topics, partitions and brokers."""

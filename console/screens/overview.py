@@ -1,7 +1,7 @@
 """The overview: the state of the whole cluster, the first screen of a flight."""
 
 from cluster.commands import undo_of
-from console.command_line import partition_place
+from console.command_line import broker_place, topic_place
 from console.flight import Flight
 from console.presenters.active_faults import ActiveFaultsListing
 from console.presenters.event_log import EventLogListing
@@ -9,7 +9,7 @@ from console.presenters.exceptions.operations import operations
 from console.presenters.fault_menu import CommandTarget
 from console.presenters.list_view import Listing
 from console.presenters.overview import BrokersListing, GroupsListing
-from console.presenters.partition_grids import TopicsListing, worst_partition
+from console.presenters.partition_grids import TopicsListing
 from console.presenters.producers.table import ProducersListing
 from console.screens.flight_screen import WIDE, WIDEST, FlightScreen, ListFactory
 from console.widgets.panel import Panel
@@ -77,12 +77,13 @@ class OverviewScreen(FlightScreen):
         return CommandTarget(KINDS[panel.id], panel.selected)
 
     def opened(self, panel: str, key: str) -> None:
-        """Open a group, a topic's worst partition, or the fault menu or undo command of another row."""
-        view = self.console_app.flight.view
+        """Open a group, a topic, a broker, or the fault menu or undo command of another row."""
         if panel == "groups":
             self.console_app.go(key)
-        elif panel == "topics" and view.partitions_by_topic.get(key):
-            self.console_app.go(partition_place(worst_partition(view, key)))
+        elif panel == "topics":
+            self.console_app.go(topic_place(key))
+        elif panel == "brokers":
+            self.console_app.go(broker_place(key))
         elif panel == "faults":
             ending = self._ending(key)
             if ending:

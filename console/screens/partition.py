@@ -3,7 +3,7 @@
 from typing import Self
 
 from console.app_interface import AppInterface
-from console.command_line import PARTITION, member_place, partition_place
+from console.command_line import PARTITION, broker_place, member_place, partition_place
 from console.flight import Flight
 from console.presenters.event_log import EventLogListing
 from console.presenters.fault_menu import CommandTarget
@@ -78,11 +78,11 @@ class PartitionScreen(FlightScreen):
         return CommandTarget("partition", self.partition)
 
     def opened(self, panel: str, key: str) -> None:
-        """Open the owner or the group, the transactions, or the fault menu of a broker."""
+        """Open the owner or the group, the transactions, or a broker."""
         if panel == "readers":
             owner = self.console_app.flight.view.groups[key].owners.get(self.partition)
             self.console_app.go(member_place(owner) if owner else key)
         elif panel == "transactions":
             self.console_app.go("transactions")
-        else:
-            self.console_app.action_fault()
+        elif panel == "replicas":
+            self.console_app.go(broker_place(key))

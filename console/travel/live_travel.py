@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from cluster.commands import Command, Names
 from cluster.events import Event
+from cluster.spec import ScenarioSpec
 from cluster.view import ClusterView
 from cluster.view.state import LogEntry
 from console.bridge import Bridge
@@ -71,6 +72,11 @@ class LiveTravel:
     def broker_session_us(self) -> int | None:
         """`broker.session.timeout.ms` in µs."""
         return self.live.broker_session_us
+
+    @property
+    def spec(self) -> ScenarioSpec | None:
+        """The scenario as it was declared."""
+        return self.live.spec
 
     @property
     def producer_configs(self) -> ProducerConfigs:

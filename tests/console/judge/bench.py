@@ -65,6 +65,7 @@ from tests.console.judge.phase_judge import PhaseJudge
 from tests.console.judge.producer_books import declared_configs
 from tests.console.judge.raster_judge import RasterJudge, cells_after, judge_difference, names_of, text_after
 from tests.console.judge.spoken import instant
+from tests.console.judge.topology_bench import judge_topology
 from tests.console.judge.transactions_judge import TransactionsJudge
 from tests.console.judge.why_judge import WhyJudge
 from tests.support.random_flights import WITH_TRANSACTIONS, random_spec
@@ -151,6 +152,7 @@ def judge(view: ClusterView, books: Books, now_us: int, spec: ScenarioSpec, widt
     judge_answers(view, books, now_us, spec, verdict)
     judge_partitions(view, books, now_us, width, verdict)
     judge_member_places(view, books, now_us, verdict)
+    judge_topology(view, books, now_us, spec, width, verdict)
     for name in books.groups:
         _group(view, books, name, now_us, spec, width, verdict)
     for one, other in pairwise(books.groups):

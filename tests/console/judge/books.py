@@ -35,6 +35,7 @@ class Books:
         self.registry = AllGroupBooks(self.member_books.holders)
         self.lags: dict[str, list[tuple[int, int]]] = {}
         self.acked: dict[str, list[tuple[int, int]]] = {}
+        self.ends: dict[str, list[tuple[int, int]]] = {}
         self.rasters: dict[str, RasterBook] = {}
         self._next_second = 0
 
@@ -84,6 +85,9 @@ class Books:
         for name, group in self.groups.items():
             if name in self.lags or not known:
                 self.lags.setdefault(name, []).append((second, self.lag(group)))
+        for name, partition in self.cluster.partitions.items():
+            if name in self.ends or not known:
+                self.ends.setdefault(name, []).append((second, partition.log_end))
         for name, producer in self.cluster.producers.items():
             if name in self.acked or not known:
                 self.acked.setdefault(name, []).append((second, producer.acked))

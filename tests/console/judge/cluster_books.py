@@ -13,7 +13,8 @@ from tests.console.judge.producer_books import ProducerBook
 class BrokerBook(msgspec.Struct):
     """`process`: up, frozen or ended. `registered`: the controller knows this process, and has not fenced it.
 
-    `serves` says whether an `up` one takes connections, `stopping` whether it was asked to end.
+    `serves` says whether an `up` one takes connections, `stopping` whether it was asked to end. `changed_us`: when its
+    process began, first took connections, or ended.
     """
 
     up: bool = False
@@ -23,12 +24,15 @@ class BrokerBook(msgspec.Struct):
     fenced: bool = True
     registered: bool = False
     stopped_us: int = -1
+    changed_us: int = 0
+    rack: str = ""
 
 
 class PartitionBook(msgspec.Struct):
     """The leader and its epoch, the in-sync replicas, and the end of the log under the newest leader that took over.
 
-    `led_in`: the epoch in which each broker last took over.
+    `led_in`: the epoch in which each broker last took over. `records`, `bytes`: what its leader's log has appended and
+    not truncated, markers left out, and what is in it.
     """
 
     topic: str
@@ -42,6 +46,8 @@ class PartitionBook(msgspec.Struct):
     high_watermark: int = 0
     log_start: int = 0
     log_end: int = 0
+    records: int = 0
+    bytes: int = 0
 
 
 class OperationBook(msgspec.Struct):
@@ -85,6 +91,7 @@ class ClusterBooks:
         self.topics: dict[str, e.TopicCreated] = {}
         self.partitions: dict[str, PartitionBook] = {}
         self.producers: dict[str, ProducerBook] = {}
+        self.given: dict[tuple[str, str], str] = {}  # scope, key → the value that a command set at once
         self.inside: set[str] = set()  # members, which may have producers of their names
         self.faults: dict[int, e.FaultStarted] = {}
         self.rollouts: dict[str, OperationBook] = {}
@@ -120,15 +127,17 @@ class ClusterBooks:
         broker = self.brokers.setdefault(event.broker, BrokerBook())
         broker.up, broker.frozen, broker.registered = True, False, False
         broker.serves, broker.stopping = event.serves, False
+        broker.changed_us, broker.rack = event.at_us, event.rack
 
     def _broker_state_changed(self, event: e.BrokerStateChanged) -> None:
         broker = self.brokers[event.broker]
+        broker.changed_us = broker.changed_us if broker.serves else event.at_us
         broker.serves, broker.stopping = True, event.state == "PendingControlledShutdown"
 
     def _broker_stopped(self, event: e.BrokerStopped) -> None:
         broker = self.brokers[event.broker]
         broker.up = broker.frozen = broker.registered = broker.serves = broker.stopping = False
-        broker.stopped_us = event.at_us
+        broker.stopped_us = broker.changed_us = event.at_us
 
     def _broker_paused(self, event: e.BrokerPaused) -> None:
         self.brokers[event.broker].frozen = True
@@ -174,11 +183,14 @@ class ClusterBooks:
             partition.epoch, partition.taken_by = event.leader_epoch, event.broker
             partition.high_watermark, partition.log_end = event.high_watermark, event.log_end
             partition.log_start = event.log_start
+            partition.records, partition.bytes = event.appended, event.bytes
 
     def _records_appended(self, event: e.RecordsAppended) -> None:
         partition = self.partitions[event.partition]
         if event.leader_epoch >= partition.epoch:
             partition.log_end = event.base_offset + event.count
+            partition.records += 0 if event.marker else event.count
+            partition.bytes += event.bytes
 
     def _high_watermark_advanced(self, event: e.HighWatermarkAdvanced) -> None:
         partition = self.partitions[event.partition]
@@ -190,11 +202,17 @@ class ClusterBooks:
         if event.broker == partition.taken_by:
             partition.high_watermark = min(partition.high_watermark, event.offset)
             partition.log_end = event.offset
+            partition.records, partition.bytes = event.appended, event.bytes
+
+    def _log_compacted(self, event: e.LogCompacted) -> None:
+        partition = self.partitions[event.partition]
+        if event.broker == partition.taken_by:
+            partition.bytes = event.bytes
 
     def _log_start_advanced(self, event: e.LogStartAdvanced) -> None:
         partition = self.partitions[event.partition]
         if event.leader_epoch >= partition.epoch:
-            partition.log_start = event.log_start
+            partition.log_start, partition.bytes = event.log_start, event.bytes
 
     # --- producers, faults, settings --------------------------------------------------------------------------------
 
@@ -226,6 +244,8 @@ class ClusterBooks:
         self.restarts.append(OperationBook(event))
 
     def _setting_changed(self, event: e.SettingChanged) -> None:
+        if event.effect == "now":
+            self.given[event.scope, event.key] = event.value
         for name in event.processes:
             if name in self.producers:
                 self.producers[name].set(event, member=name in self.inside)
@@ -251,6 +271,7 @@ class ClusterBooks:
         e.RecordsAppended: _records_appended,
         e.HighWatermarkAdvanced: _high_watermark_advanced,
         e.LogTruncated: _log_truncated,
+        e.LogCompacted: _log_compacted,
         e.LogStartAdvanced: _log_start_advanced,
         e.ProducerDeclared: _producer_declared,
         e.MemberDeclared: _member_declared,

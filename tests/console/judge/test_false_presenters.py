@@ -15,6 +15,7 @@ from tests.console.judge.false_presenters import FALSE_PRESENTERS, FalsePresente
 from tests.console.judge.false_producers import FALSE_PRODUCERS
 from tests.console.judge.false_rasters import FALSE_RASTERS
 from tests.console.judge.false_state_presenters import FALSE_STATE_PRESENTERS
+from tests.console.judge.false_topology import FALSE_TOPOLOGY
 
 ALL = (
     FALSE_PRESENTERS
@@ -26,6 +27,7 @@ ALL = (
     | FALSE_PARTITIONS
     | FALSE_CONVERSATIONS
     | FALSE_MEMBERS
+    | FALSE_TOPOLOGY
 )
 
 

@@ -35,7 +35,7 @@ class SteppedFlight(StillFlight):
     def __init__(self, events: Sequence[Event], spec: ScenarioSpec) -> None:
         super().__init__(0.0, events=tuple(events))
         self.names, self.broker_session_us = spec.names(), spec.broker_session_us
-        self.producer_configs = configs_of(spec)
+        self.spec, self.producer_configs = spec, configs_of(spec)
         self._flown, self._waiting, self._at = events, [], 0
 
     def step_to(self, now_us: int) -> list[Event]:

@@ -29,6 +29,8 @@ class Place(NamedTuple):
 OBJECTS = (
     Place("group", "{group}"),
     Place("member", "{member}"),
+    Place("topic", "topic {topic}"),
+    Place("broker", "broker {broker}"),
     Place("partition of the group", "partition {partition}"),
     Place("conversation of a member", "conversation {member}"),
     Place("rebalance details", "{group}", ("4", "enter")),
@@ -102,7 +104,7 @@ def source_in(state_name: str) -> StillFlight:
     source.title = f"{state_name} · seed {spec.seed}"
     source.clock = source.clock._replace(until_us=spec.until_us)
     source.names, source.producer_configs = spec.names(), configs_of(spec)
-    source.broker_session_us = spec.broker_session_us
+    source.spec, source.broker_session_us = spec, spec.broker_session_us
     if not events:
         source._waiting = []
     return source

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from cluster.commands import Command, Names, text_of
 from cluster.events import Event
+from cluster.spec import ScenarioSpec
 from cluster.view import ClusterView, fold
 from console.flight import Source, Stepped
 from console.flight_clock import FlightClock
@@ -43,6 +44,7 @@ class StillFlight:
         self.title = "first-flight · seed 7"
         self.names = NAMES
         self.broker_session_us: int | None = None
+        self.spec: ScenarioSpec | None = None
         self.producer_configs: ProducerConfigs = {}
         self.clock = FlightClock(synthetic.us(seconds), speed, speed, phase, synthetic.us(300))
         self.recording = ""

@@ -1,0 +1,1 @@
+"""The places of topics, brokers and links: their tables."""
