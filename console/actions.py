@@ -163,12 +163,22 @@ ACTIONS: tuple[Action, ...] = (
         _has_rebalance,
     ),
     Action(
-        "list.filter", "slash", "/", "filter", "show only rows that match; ! inverts", LISTS, "filter", _has_list, True
+        "list.filter",
+        "slash",
+        "/",
+        "filter",
+        "show rows that match: text !text ~text /regex/",
+        LISTS,
+        "filter",
+        _has_list,
+        True,
     ),
     Action("raster.zoom", "z", "z", "zoom", "another span of time", RASTER, "screen.raster('zoom')", _has_raster),
     Action("raster.beside", "c", "c", "compare", "with another group", RASTER, "screen.raster('beside')", _has_raster),
     Action("raster.save", "ctrl+s", "ctrl+s", "save", "as text and SVG", RASTER, "screen.raster('save')", _has_raster),
-    Action("raster.group", "n", "n", "next group", "the next group's", RASTER, "screen.raster('group')", _has_raster),
+    Action(
+        "raster.group", "a", "a", "another group", "the next group's", RASTER, "screen.raster('group')", _has_raster
+    ),
     Action("comparison.swap", "x", "x", "swap", "A and B", COMPARISON, "screen.comparison('swap')", _has_comparison),
     Action(
         "comparison.divergence",
@@ -282,7 +292,10 @@ MOVES = (
     Shortcut("↑ ↓ k j", "", "select the row above or below"),
     Shortcut("PgUp PgDn", "", "a page up or down"),
     Shortcut("g G", "", "the first or the last row"),
-    Shortcut("enter", "", "open the selected row"),
+    Shortcut("enter", "", "open the selected row; an event's row: show its instant"),
+    Shortcut("n N", "", "the next or the previous row that the filter shows"),
+    Shortcut("s S", "", "order by the next column, the other way round; a click on a title too"),
+    Shortcut("y", "", "copy the name of the row, the row, all rows"),
     Shortcut("click, twice", "", "select; open the row, or the name or time under the mouse"),
 )
 """The keys of a list, for the help."""

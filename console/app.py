@@ -26,6 +26,7 @@ from console.operating.notices import Notice, Notices
 from console.presenters.chrome import instant_under
 from console.presenters.fault_menu import CommandTarget, fault_menu_entries
 from console.presenters.formatting import speed as speed_words
+from console.presenters.list_view import FilterError
 from console.presenters.styled_text import Line, PlaceLink
 from console.screens.catalogue import SCREENS
 from console.screens.comparison import ComparisonScreen
@@ -45,7 +46,7 @@ from console.themes.theming import Theming
 from console.time_input import Instant
 from console.travel.live_travel import with_past
 from console.visible import visible
-from console.widgets.command_input import CommandInput
+from console.widgets.command_input import CommandInput, LineError
 from console.widgets.panel import Panel
 from recordings.flights import interruption
 
@@ -516,7 +517,10 @@ class FlightdeckApp(App[None]):
 
     def on_command_input_entered(self, message: CommandInput.Entered) -> None:
         """Execute the line, or show its error."""
-        if message.line.prompt != ":" or not message.text.strip():
+        if message.line.prompt == "/":
+            if self._filter(message.line, message.text):
+                message.line.close()
+        elif not message.text.strip():
             message.line.close()
         else:
             self.line_commands.entered(message.line, message.text)
@@ -530,9 +534,15 @@ class FlightdeckApp(App[None]):
         self._filter(message.line, "")
         message.line.close()
 
-    def _filter(self, command_line: CommandInput, pattern: str) -> None:
+    def _filter(self, command_line: CommandInput, pattern: str) -> bool:
+        """Filter the list behind the line; False, and the reason on the line, for what is no filter."""
         if command_line.prompt == "/" and isinstance(command_line.previous_focus, Panel):
-            command_line.previous_focus.filter(pattern)
+            try:
+                command_line.previous_focus.filter(pattern)
+            except FilterError as error:
+                command_line.show_error(LineError(error.reason, error.column))
+                return False
+        return True
 
     # --- the console itself -----------------------------------------------------------------------------------------
 

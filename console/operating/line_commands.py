@@ -12,6 +12,7 @@ from console.control_commands import execute
 from console.flight import ONLY_RECORDED
 from console.forking.fork_line import Fork, ForkCancel, Undo
 from console.presenters.impact import BROKER_SESSION_US, preview
+from console.presenters.list_view import FILTER_USAGE
 from console.presenters.styled_text import Line
 from console.screens.catalogue import PLACES
 from console.settings.settings_file import MOST_COMMANDS
@@ -52,7 +53,7 @@ class LineCommands:
             self._preview,
             self._app.settings_file.settings.commands,
         )
-        command_line.open(prompt, text, input_help if prompt == ":" else None)
+        command_line.open(prompt, text, input_help if prompt == ":" else InputHelp(usage=lambda _: FILTER_USAGE))
         return command_line
 
     def entered(self, command_line: CommandInput, text: str) -> None:

@@ -3,7 +3,7 @@
 from bisect import bisect_right
 from collections.abc import Container, Sequence
 
-from cluster.view.state import ClusterView, LogEntry
+from cluster.view.state import NEVER, ClusterView, LogEntry
 from console.presenters.formatting import clock
 from console.presenters.list_view import Listing, holds
 from console.presenters.styled_text import ERROR, MOVING, MUTED, OK, WARN, Line, fit, line
@@ -67,9 +67,10 @@ def _merged(run: list[LogEntry]) -> LogEntry:
 
 
 class EventLogListing(Listing):
-    """The last entries of the view, or the entries of some subjects. Keys are positions with `#` in front."""
+    """The last entries of the view, or the entries of some subjects. A key is an instant, and the place in it."""
 
     title = "events"
+    newest_first = True
     vacant = line(("no event yet", MUTED))
 
     def __init__(self, view: ClusterView, width: int, subjects: Container[str] | None = None) -> None:
@@ -78,20 +79,30 @@ class EventLogListing(Listing):
         if subjects is not None:  # before the cut: others' entries must not hide the only one of a subject
             entries = [one for one in entries if concerns(one, subjects)]
         self.entries = merged_entries(entries[-SHOWN:])
+        self._by_key: dict[str, LogEntry] = {}
+        last_us, place = NEVER, 0
+        for entry in self.entries:
+            place = place + 1 if entry.at_us == last_us else 0
+            last_us = entry.at_us
+            self._by_key[f"{last_us}.{place}"] = entry
 
     def row_keys(self) -> list[str]:
-        """One key for each entry; entries cannot be selected."""
-        return [f"#{index}" for index in range(len(self.entries) - 1, -1, -1)]
+        """One key for each entry, newest first."""
+        return list(reversed(self._by_key))
 
     def rows(self, key: str) -> tuple[Line]:
         """The line of one entry."""
-        return (fit(entry_line(self.entries[int(key[1:])]), self.width),)
+        return (fit(entry_line(self._by_key[key]), self.width),)
+
+    def instant_of(self, key: str) -> int:
+        """The instant of the entry's event."""
+        return self._by_key[key].at_us
 
     def key_at(self, at_us: int) -> str:
         """The newest entry at or before an instant."""
         place = bisect_right(self.entries, at_us, key=lambda entry: entry.at_us) - 1
-        return f"#{place}" if place >= 0 else ""
+        return list(self._by_key)[place] if place >= 0 else ""
 
     def matches(self, key: str, pattern: str) -> bool:
         """Whether the entry's text holds the pattern; `!` in front negates it."""
-        return holds(self.entries[int(key[1:])].text, pattern)
+        return holds(self._by_key[key].text, pattern)

@@ -11,7 +11,7 @@ from console.flight import SIMULATION_FAILED
 from console.presenters import states
 from console.presenters.fault_menu import CommandTarget, MenuEntry
 from console.presenters.formatting import clock
-from console.presenters.list_view import Listing
+from console.presenters.list_view import Listing, holds
 from console.presenters.styled_text import ACCENT, ERROR, FAINT, MUTED, PLAIN, STRONG, Line, fit, line, wrapped
 
 STATES = {
@@ -75,7 +75,7 @@ class TextListing(Listing):
 
     def matches(self, key: str, pattern: str) -> bool:
         """Whether the line holds the pattern."""
-        return pattern.lower() in "".join(text for text, _ in self.lines[int(key[1:])]).lower()
+        return holds("".join(text for text, _ in self.lines[int(key[1:])]), pattern)
 
 
 class Shortcut(NamedTuple):

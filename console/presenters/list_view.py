@@ -1,6 +1,8 @@
 """The interface of a presenter to a panel: rows by key, computed only when they are visible."""
 
-from collections.abc import Callable, Sequence
+import re
+from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
 
 from console.presenters.styled_text import EMPTY, MUTED, Line, plain
 
@@ -9,16 +11,21 @@ CONTINUED = "#"
 """A key with this sign belongs to a row that continues another one; it cannot be selected."""
 
 
+RowValue = Callable[[str], float | str | None]
+"""What a row is ordered by, by its key; None stands last."""
+
+
 class Listing:
     """Rows of equal height; one listing for each frame. Rows that need attention come first, worst first.
 
     `title` names the panel; `note` is at the right end of the title; `vacant` replaces missing rows. `opens`: what
-    enter opens where no row can be selected.
+    enter opens where no row can be selected. `newest_first`: a selected first row stays the first when others come.
     """
 
     title = ""
     row_height = 1
     opens = ""
+    newest_first = False
     vacant: Line = (("nothing here", MUTED),)
 
     def __init__(self, width: int) -> None:
@@ -54,6 +61,15 @@ class Listing:
         del key, x
         return ""
 
+    def sortable(self) -> Mapping[str, RowValue]:
+        """What rows can be ordered by, by the column's title."""
+        return {}
+
+    def instant_of(self, key: str) -> int | None:
+        """The instant that a row tells of, in µs; None where enter opens something else."""
+        del key
+        return None
+
     def key_at(self, at_us: int) -> str:
         """The key of the newest row at or before an instant; empty without one, or where rows have no instant."""
         del at_us
@@ -64,9 +80,49 @@ class Listing:
         return holds(" ".join([key, *(plain(row) for row in self.rows(key))]), pattern)
 
 
+FILTER_USAGE = "text   !text: rows without it   ~text: its letters in this order   /regex/"
+
+
+class FilterError(ValueError):
+    """A filter that cannot be read: the reason, and the column of the mistake."""
+
+    def __init__(self, reason: str, column: int) -> None:
+        super().__init__(reason)
+        self.reason, self.column = reason, column
+
+
 def holds(text: str, pattern: str) -> bool:
-    """Whether a text holds a pattern, in capitals or not; `!` in front negates it."""
-    return (pattern[1:].lower() not in text.lower()) if pattern[:1] == "!" else (pattern.lower() in text.lower())
+    """Whether a filter shows a text, in capitals or not. Raises FilterError."""
+    wanted, found = _read_filter(pattern)
+    return (found.search(text) is not None) is wanted
+
+
+@lru_cache(maxsize=64)
+def _read_filter(pattern: str) -> tuple[bool, re.Pattern[str]]:
+    """Whether the rows that match are shown, and what matches.
+
+    `!` negates; `~` finds the letters in this order within a word; a regular expression stands between slashes.
+    """
+    wanted = pattern[:1] != "!"
+    rest = pattern if wanted else pattern[1:]
+    if rest[:1] == "~":
+        return wanted, re.compile(r"\S*?".join(map(re.escape, rest[1:])), re.IGNORECASE)
+    if rest[:1] != "/":
+        return wanted, re.compile(re.escape(rest), re.IGNORECASE)
+    expression = rest[1:].removesuffix("/")
+    try:
+        return wanted, re.compile(expression, re.IGNORECASE)
+    except re.error as error:
+        column = len(pattern) - len(rest) + 1 + (error.pos or 0)
+        raise FilterError(f"not a regular expression: {error.msg}", column) from None
+
+
+def ordered(keys: Sequence[str], value: RowValue, *, largest_first: bool) -> list[str]:
+    """The keys by their rows' values, in their former order among equals; rows without a value stand last."""
+    valued = [(found, key) for key in keys if (found := value(key)) is not None]
+    valued.sort(key=lambda pair: pair[0], reverse=largest_first)
+    known = {key for _, key in valued}
+    return [*(key for _, key in valued), *(key for key in keys if key not in known)]
 
 
 class WorstFirstListing(Listing):

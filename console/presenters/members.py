@@ -9,8 +9,8 @@ from console.presenters.awaited_members import awaited_ids, heartbeat_due_us, me
 from console.presenters.consumer_groups.reconciliation import awaited_members
 from console.presenters.coordinator_status import is_up
 from console.presenters.formatting import UNKNOWN, bar, count, countdown, duration, ranges, setting
-from console.presenters.list_view import WorstFirstListing
-from console.presenters.styled_text import ERROR, FAINT, HUES, MUTED, OK, PLAIN, WARN, Line, Span, line, middle
+from console.presenters.list_view import RowValue, WorstFirstListing
+from console.presenters.styled_text import ERROR, FAINT, HUES, MUTED, OK, PLAIN, WARN, Line, Span, line, linked, middle
 from console.presenters.table import TableColumn, layout
 
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
@@ -68,6 +68,16 @@ class MembersListing(WorstFirstListing):
         self.columns = columns(max(least, min(NAME_WIDTHS[1], longest)), LANE_WIDTH if group.consumer is None else 13)
         self.layout = layout(self.columns, width)
 
+    def sortable(self) -> dict[str, RowValue]:
+        """By lag, the age of the last poll and what it owns; the members' own order is that of the scenario."""
+        view, now_us = self.view, self.now_us
+        return {
+            "lag": lambda key: member_lag(view, view.members[key]),
+            "poll": lambda key: poll_age_us(view.members[key], now_us) if view.members[key].alive else None,
+            "owns": lambda key: len(view.members[key].owned),
+            "member": str,
+        }
+
     def rank(self, key: str) -> int | None:
         """The members that the group waits for."""
         return 0 if key in self.awaited else None
@@ -82,7 +92,9 @@ class MembersListing(WorstFirstListing):
         width = self.layout.width_of(LANE)
         what = "poll loop" if self.row_height == 1 else "poll loop, heartbeats below"
         title = f"-{LANE_SECONDS} s" + (what if width > len(what) + 9 else "").center(width - 8)
-        cells: list[Line | Span | str] = [((column.title, MUTED),) for column in self.columns]
+        cells: list[Line | Span | str] = [
+            ((linked(column.title, "column", column.title), MUTED),) for column in self.columns
+        ]
         cells[LANE] = ((title.ljust(width - 3) + "now", MUTED),)
         return self.layout.row(cells)
 

@@ -22,7 +22,7 @@ from console.presenters.formatting import (
     resampled,
     spark,
 )
-from console.presenters.list_view import BUILDING, WorstFirstListing, counted_states
+from console.presenters.list_view import BUILDING, RowValue, WorstFirstListing, counted_states
 from console.presenters.styled_text import (
     ACCENT,
     ERROR,
@@ -123,6 +123,18 @@ class GroupsListing(WorstFirstListing):
         """`3 ● Stable`."""
         groups = [self.view.groups[key] for key in keys]
         return line((counted_states([f"{states.group(one.state).glyph} {one.state}" for one in groups]), MUTED))
+
+    def sortable(self) -> dict[str, RowValue]:
+        """By its numbers; of a group without lag, the time lag stands last."""
+        view, now_us = self.view, self.now_us
+        return {
+            "lag": lambda key: group_lag(view, view.groups[key]),
+            "time lag": lambda key: group_time_lag_us(view, view.groups[key], now_us) or None,
+            "members": lambda key: len(view.groups[key].members),
+            self.layout.columns[2].title: lambda key: view.groups[key].generation,
+            "group": str,
+            "state": lambda key: view.groups[key].state,
+        }
 
     def rank(self, key: str) -> int | None:
         """Without a coordinator, rebalancing, with a silent member, with a lag that grew over a minute."""
@@ -260,6 +272,15 @@ class BrokersListing(WorstFirstListing):
     def calm_words(self, keys: Sequence[str]) -> Line:
         """`3 ● up`."""
         return line((f"{len(keys)} ● {'all up' if len(keys) == len(self.keys) else 'up'}", MUTED))
+
+    def sortable(self) -> dict[str, RowValue]:
+        """By its number and what it leads."""
+        numbers = {f"broker-{broker}": broker for broker in self.view.brokers}
+        return {
+            "leads": lambda key: self.leads[numbers[key]],
+            "ISR out": lambda key: self.out[numbers[key]],
+            "broker": lambda key: -numbers[key],
+        }
 
     def rank(self, key: str) -> int | None:
         """Not running, starting or shutting down, with a fault or a replica out of sync."""

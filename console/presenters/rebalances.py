@@ -6,7 +6,7 @@ from console.presenters import rebalance_causes
 from console.presenters.consumer_groups.causes import revocation_words
 from console.presenters.consumer_groups.reconciliation import awaited_of
 from console.presenters.formatting import count, duration, moment, partition_seconds
-from console.presenters.list_view import Listing
+from console.presenters.list_view import Listing, RowValue
 from console.presenters.styled_text import FAINT, MOVING, MUTED, PLAIN, WARN, Line, Span, line
 from console.presenters.table import TableColumn, layout
 
@@ -52,6 +52,17 @@ class RebalancesListing(Listing):
     def row_keys(self) -> list[str]:
         """`now` for a current rebalance, then the key of each completed one."""
         return [*([NOW] if self.open_rebalance is not None else []), *self.by_key]
+
+    def sortable(self) -> dict[str, RowValue]:
+        """By cost; the rebalance under way has none yet."""
+        known = self.by_key
+        return {
+            "took": lambda key: known[key].took_us if key in known else None,
+            "stopped": lambda key: known[key].stopped_partition_us if key in known else None,
+            "moved": lambda key: known[key].moved if key in known else None,
+            "re-read": lambda key: known[key].reread if key in known else None,
+            "cause": lambda key: known[key].cause if key in known else None,
+        }
 
     def rows(self, key: str) -> tuple[Line]:
         """One rebalance."""

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
-from console.presenters.styled_text import EMPTY, MUTED, PLAIN, Line, Span, cut, length
+from console.presenters.styled_text import EMPTY, MUTED, PLAIN, Line, Span, cut, length, linked
 
 GAP = 2
 BLANKS = " " * 500
@@ -72,7 +72,7 @@ class Layout:
 
     def header(self) -> Line:
         """The columns' titles."""
-        return self.row([((column.title, MUTED),) for column in self.columns])
+        return self.row([((linked(column.title, "column", column.title), MUTED),) for column in self.columns])
 
     def row(self, cells: Sequence[Line | Span | str]) -> Line:
         """The shown cells, each in its column; blanks between them are one span."""

@@ -9,7 +9,7 @@ from cluster.view.transactions import PartitionTransactions, TransactionView, is
 from console.presenters import states
 from console.presenters.event_log import EventLogListing
 from console.presenters.formatting import UNKNOWN, count, countdown, duration, ranges
-from console.presenters.list_view import BUILDING, Listing
+from console.presenters.list_view import BUILDING, Listing, RowValue
 from console.presenters.styled_text import (
     ACCENT,
     ERROR,
@@ -69,6 +69,18 @@ class TransactionsListing(Listing):
     def header(self) -> Line:
         """The columns' titles."""
         return self.layout.header()
+
+    def sortable(self) -> dict[str, RowValue]:
+        """By the age of the open transaction and by totals."""
+        known, now_us = self.view.transactions, self.now_us
+        return {
+            "open": lambda key: now_us - known[key].start_us if known[key].start_us != NEVER else None,
+            "begun": lambda key: known[key].begun,
+            "commits": lambda key: known[key].committed,
+            "aborts": lambda key: known[key].aborted,
+            "fenced": lambda key: known[key].fenced,
+            "id": str,
+        }
 
     def row_keys(self) -> list[str]:
         """Transactional ids, in the order of their first event."""

@@ -24,6 +24,7 @@ from console.presenters.styled_text import (
     STRONG,
     WARN,
     Line,
+    PlaceLink,
     fit,
     length,
     line,
@@ -262,8 +263,11 @@ class FlightScreen(Screen[None]):
 
     def on_panel_opened(self, message: Panel.Opened) -> None:
         """Show the partition of an opened cell; pass an opened row to the subclass."""
+        at_us = None if message.in_cell else message.panel.instant_of(message.key)
         if message.in_cell:
             self.console_app.go(partition_place(message.key))
+        elif at_us is not None:
+            self.console_app.follow(PlaceLink("instant", str(at_us)))
         else:
             self.opened(message.panel.id or "", message.key)
 

@@ -1,12 +1,13 @@
 """A panel: a titled list with scrolling, filtering and a selected row."""
 
+import time
 from collections.abc import Sequence
 
 from textual import events
 from textual.binding import Binding
 from textual.message import Message
 
-from console.presenters.list_view import CONTINUED, Listing
+from console.presenters.list_view import CONTINUED, Listing, holds, ordered
 from console.presenters.styled_text import (
     ACCENT,
     EMPTY,
@@ -20,10 +21,14 @@ from console.presenters.styled_text import (
     cut,
     length,
     line,
+    plain,
 )
+from console.visible import visible
 from console.widgets.canvas import Canvas
 
 MARK: Span = ("▸", ACCENT)
+SORT_SECONDS = 2.0  # rows in a chosen order change places so often
+MOST_COPIED = 74_994  # bytes that terminals take for the clipboard (OSC 52), as k9s knows them
 
 
 class Panel(Canvas, can_focus=True):
@@ -37,6 +42,11 @@ class Panel(Canvas, can_focus=True):
         Binding("home,g", "edge(0)", "first", show=False, id="panel.first"),
         Binding("end,G", "edge(-1)", "last", show=False, id="panel.last"),
         Binding("enter", "open", "open", show=False, id="panel.open"),
+        Binding("n", "match(1)", "next match", show=False, id="panel.next-match"),
+        Binding("N", "match(-1)", "match before", show=False, id="panel.previous-match"),
+        Binding("s", "sort", "sort", show=False, id="panel.sort"),
+        Binding("S", "reverse", "reverse", show=False, id="panel.reverse"),
+        Binding("y", "copy", "copy", show=False, id="panel.copy"),
     ]
 
     class Opened(Message):
@@ -55,18 +65,36 @@ class Panel(Canvas, can_focus=True):
         self._keys: Sequence[str] = ()
         self._all = 0
         self._top = 0
+        self.order = ""  # the title of the column that orders the rows; empty: the listing's own order
+        self.largest_first = True
+        self._sorted: list[str] = []
+        self._sorted_at = 0.0
+        self._first = ""
+        self._copied = ("", 0)  # the row that was copied from last, and how much of it
         self._wheeled = False  # the wheel scrolled away from the selection: do not scroll back to it
 
     # --- drawing ----------------------------------------------------------------------------------------------------
 
     def show(self, listing: Listing) -> None:
         """Show a listing."""
-        keys = listing.row_keys()
+        keys = self._in_order(listing)
         self._all = len(keys)
         self._listing = listing
         self._keys = [key for key in keys if listing.matches(key, self.pattern)] if self.pattern else keys
         self._keep_selection()
         self._draw()
+
+    def _in_order(self, listing: Listing) -> Sequence[str]:
+        """The rows' keys in the chosen order. Rows change places on a slow beat, not under the eyes of a reader."""
+        keys = listing.row_keys()
+        value = listing.sortable().get(self.order) if self.order else None
+        if value is None:
+            return keys
+        now = time.monotonic()
+        if now - self._sorted_at > SORT_SECONDS or set(keys) != set(self._sorted):
+            self._sorted = ordered(keys, value, largest_first=self.largest_first)
+            self._sorted_at = now
+        return self._sorted
 
     def wanted_height(self, listing: Listing) -> int:
         """The lines that show everything: the title, the header, every row."""
@@ -78,7 +106,7 @@ class Panel(Canvas, can_focus=True):
         if listing is None or not height or not self.size.width:
             return
         header = listing.header()
-        rows_first = max(1, 0 if self.pattern else len(listing.exceptions()))
+        rows_first = max(1, 0 if self.pattern or self.order else len(listing.exceptions()))
         if height - 2 < rows_first * listing.row_height:
             header = EMPTY  # a row that needs attention, or the only one, is more useful than the header
         above = 1 + (1 if header else 0)
@@ -100,7 +128,8 @@ class Panel(Canvas, can_focus=True):
 
     def _title(self, listing: Listing, visible: int) -> Line:
         focused = self.has_focus
-        name: Span = (listing.title, STRONG if focused else MUTED)
+        words = f" by {self.order} {'↓' if self.largest_first else '↑'}" if self.order in listing.sortable() else ""
+        name: Span = (f"{listing.title}{words}", STRONG if focused else MUTED)
         number = f"{self.number} " if self.number else ""
         left = line(("▍" if focused else " ", ACCENT), (number, ACCENT if focused else FAINT), name, " ")
         note = listing.note()
@@ -122,7 +151,13 @@ class Panel(Canvas, can_focus=True):
 
     def _calm(self, listing: Listing, visible: int) -> Line:
         """What the title says of hidden rows that all need no attention, while the panel has no focus."""
-        if self.has_focus or self._top or len(self._keys) <= visible or len(listing.exceptions()) > visible:
+        if (
+            self.has_focus
+            or self.order
+            or self._top
+            or len(self._keys) <= visible
+            or len(listing.exceptions()) > visible
+        ):
             return EMPTY
         return listing.calm_words(self._keys[visible:])
 
@@ -133,13 +168,16 @@ class Panel(Canvas, can_focus=True):
 
     def _keep_selection(self) -> None:
         keys = self._selectable()
-        if self.selected in keys:
-            return
-        self.selected = keys[0] if keys else ""
+        first, before = keys[0] if keys else "", self._first
+        self._first = first
+        follows = self._listing is not None and self._listing.newest_first and self.selected == before
+        if follows or self.selected not in keys:
+            self.selected = first
 
     def _scroll(self, visible: int) -> None:
         last_top = max(0, len(self._keys) - visible)
-        pinned = not self.has_focus and self._listing is not None and bool(self._listing.exceptions())
+        listing = self._listing
+        pinned = not self.has_focus and listing is not None and (listing.newest_first or bool(listing.exceptions()))
         if pinned and not self._wheeled:
             self._top = 0  # without the focus a panel shows first what needs attention
         elif self.selected in self._keys and not self._wheeled:
@@ -179,6 +217,90 @@ class Panel(Canvas, can_focus=True):
             self._top = 0 if place == 0 else len(self._keys)
             self._draw()
 
+    def action_match(self, by: int) -> None:
+        """Select the next or the previous row that the filter shows; after the last comes the first."""
+        keys = self._selectable()
+        if not self.pattern:
+            self.notify("no filter is set: / filters the rows", severity="warning", timeout=4)
+        elif self.selected in keys:
+            self._select(keys[(keys.index(self.selected) + by) % len(keys)])
+        else:
+            self.action_move(by)
+
+    def action_sort(self) -> None:
+        """Order the rows by the next column, and after the last one as the listing has them."""
+        titles = list(self._listing.sortable()) if self._listing is not None else []
+        if not titles:
+            self.notify("this list has one order", severity="warning", timeout=4)
+            return
+        following = titles.index(self.order) + 1 if self.order in titles else 0
+        self.sort_by(titles[following] if following < len(titles) else "")
+
+    def action_reverse(self) -> None:
+        """Turn the order of the rows round."""
+        if self.order:
+            self.sort_by(self.order, largest_first=not self.largest_first)
+        else:
+            self.notify("no column orders the rows: s chooses one", severity="warning", timeout=4)
+
+    def sort_by(self, title: str, *, largest_first: bool | None = None) -> None:
+        """Order the rows by a column, numbers from the largest and words from the first; an empty title ends that."""
+        listing = self._listing
+        if listing is None:
+            return
+        self.order, self.largest_first = title, self._natural(title) if largest_first is None else largest_first
+        self._sorted, self._top = [], 0
+        self.show(listing)
+
+    def _natural(self, title: str) -> bool:
+        """Whether a column's order begins with the largest: that of numbers does, that of words does not."""
+        listing = self._listing
+        value = listing.sortable().get(title) if listing is not None else None
+        return listing is None or value is None or not any(isinstance(value(key), str) for key in listing.row_keys())
+
+    def _sort_under(self, title: str) -> None:
+        """A click on a column's title: order by it, turn it round, and back to the listing's own order."""
+        if self._listing is None or title not in self._listing.sortable():
+            self.notify(f"rows are not ordered by {title}", severity="warning", timeout=4)
+        elif self.order != title:
+            self.sort_by(title)
+        elif self._natural(title) == self.largest_first:
+            self.sort_by(title, largest_first=not self.largest_first)
+        else:
+            self.sort_by("")
+
+    def action_copy(self) -> None:
+        """Copy the selected row's name; again its text, and then all rows."""
+        listing = self._listing
+        if listing is None:
+            return
+        key = self.selected
+        row = " ".join(plain(one).strip() for one in listing.rows(key)).strip() if key in self._keys else ""
+        name = key if key and key in row.split() else ""
+        choices = [(words, text) for words, text in ((f"{name}", name), ("the row", row)) if text]
+        choices.append((f"all {len(self._keys)} rows of {listing.title}", self.whole_text()))
+        place = (self._copied[1] + 1) % len(choices) if self._copied[0] == key and key else 0
+        self._copied = key, place
+        words, text = choices[place]
+        if len(text.encode()) > MOST_COPIED:
+            self.notify(f"{words}: {len(text) // 1_000} kB are too much for a clipboard", severity="warning", timeout=4)
+            return
+        self.app.copy_to_clipboard(visible(text))
+        following = choices[place + 1][0] if place + 1 < len(choices) else ""
+        self.notify(f"copied {words}" + (f"; y again copies {following}" if following else ""), timeout=3)
+
+    def whole_text(self) -> str:
+        """Title, header and all rows as plain text, also those without room."""
+        listing = self._listing
+        if listing is None:
+            return ""
+        rows = [row for key in self._keys for row in listing.rows(key)]
+        return "\n".join([listing.title, *(plain(row).rstrip() for row in (listing.header(), *rows) if row)])
+
+    def instant_of(self, key: str) -> int | None:
+        """The instant that a row tells of, in µs."""
+        return self._listing.instant_of(key) if self._listing is not None and key in self._keys else None
+
     def action_open(self) -> None:
         """Open the selected row, or the object of a listing without selectable rows."""
         key = self.selected or (self._listing.opens if self._listing is not None else "")
@@ -201,12 +323,14 @@ class Panel(Canvas, can_focus=True):
         key = self._listing.key_at(at_us) if self._listing is not None else ""
         if key not in self._keys or self.size.height < 2:
             return False
+        self.selected, self._wheeled = key, False
         self._top = list(self._keys).index(key)
         self._draw()
         return True
 
     def filter(self, pattern: str) -> None:
-        """Show only rows that match; an empty pattern shows all."""
+        """Show only rows that match; an empty pattern shows all. Raises FilterError, and keeps the filter before."""
+        holds("", pattern)
         self.pattern = pattern
         self._top = 0
         if self._listing is not None:
@@ -218,6 +342,10 @@ class Panel(Canvas, can_focus=True):
         """Select the row under the mouse; a double click opens it."""
         listing = self._listing
         if listing is None:
+            return
+        link = self.link_under(event.x, event.y) if event.y == 1 else None
+        if link is not None and link.kind == "column":
+            self._sort_under(link.name)
             return
         line_number = event.y - 1 - (1 if listing.header() else 0)
         place = self._top + line_number // listing.row_height

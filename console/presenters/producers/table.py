@@ -20,7 +20,7 @@ from console.presenters.formatting import (
     setting,
     spark,
 )
-from console.presenters.list_view import BUILDING, WorstFirstListing, counted_states
+from console.presenters.list_view import BUILDING, RowValue, WorstFirstListing, counted_states
 from console.presenters.producers.limits import ProducerConfigs, ProducerLimits, limits_of
 from console.presenters.styled_text import ACCENT, ERROR, FAINT, MUTED, PLAIN, STRONG, WARN, Line, Span, line, middle
 from console.presenters.table import TableColumn, layout
@@ -78,6 +78,28 @@ class ProducersListing(WorstFirstListing):
         """`3 ● Running`."""
         names = [self.view.producers[key].state for key in keys]
         return line((counted_states([f"{states.producer(name).glyph} {name}" for name in names]), MUTED))
+
+    def sortable(self) -> dict[str, RowValue]:
+        """By rate, totals and the age of what waits."""
+        producers, now_us = self.view.producers, self.now_us
+
+        def sent_us(key: str) -> int:
+            return min((one.sent_us for one in producers[key].in_flight.values()), default=NEVER)
+
+        def opened_us(key: str) -> int:
+            return oldest_batch_us(producers[key])
+
+        return {
+            "acked/s": lambda key: next(reversed(acked_rates(producers[key], now_us)), None),
+            "oldest request": lambda key: now_us - sent_us(key) if sent_us(key) != NEVER else None,
+            "oldest batch": lambda key: now_us - opened_us(key) if opened_us(key) != NEVER else None,
+            "buffer": lambda key: producers[key].buffered_bytes,
+            "failed": lambda key: producers[key].failed,
+            "retries": lambda key: producers[key].retries,
+            "acked": lambda key: producers[key].acked,
+            "producer": str,
+            "state": lambda key: producers[key].state,
+        }
 
     def rank(self, key: str) -> int | None:
         """Producers that are fenced, stand still, or whose process is dead or frozen."""

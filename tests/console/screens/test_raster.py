@@ -39,7 +39,7 @@ def test_it_opens_for_the_group_that_is_shown() -> None:
         await seat.press("O")
         assert raster(seat).group == "audit"
         assert "audit › ownership over time" in seat.text()
-        await seat.press("n")
+        await seat.press("a")
         assert raster(seat).group == "billing"
         await seat.press("enter")
         assert seat.app.place() == "billing"
@@ -182,7 +182,7 @@ def test_a_group_that_is_not_there_yet() -> None:
     async def script(seat: Seat) -> None:
         seat.app.go("raster")
         await seat.settle()
-        await seat.press("z", "n", "left", "right", "enter")
+        await seat.press("z", "a", "left", "right", "enter")
         assert "nothing here" in seat.text()
 
     sit(script, app=FlightdeckApp(source=StillFlight(-1.0, phase="building")))

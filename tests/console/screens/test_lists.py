@@ -1,0 +1,206 @@
+"""Lists: rows in an order of the user's, a filter with its language, copies, events as links to their instants."""
+
+import pytest
+
+from console.app import FlightdeckApp
+from console.presenters.list_view import FilterError, holds, ordered
+from console.widgets.command_input import CommandInput
+from console.widgets.panel import Panel
+from tests.support.console import recorded_flight
+from tests.support.console.pilot import Seat, sit
+from tests.support.console.stopped_clock import StillFlight
+
+
+def panel_of(seat: Seat, name: str) -> Panel:
+    screen = seat.app.flight_screen()
+    assert screen is not None
+    return screen.board.panels[name]
+
+
+def first_words(panel: Panel) -> list[str]:
+    """The first word of each drawn row, below title and header."""
+    return [row.replace("▸", " ").split()[0] for row in panel.plain_text().splitlines()[2:] if row.strip()]
+
+
+@pytest.mark.parametrize(
+    ("pattern", "shown"),
+    [
+        ("billing", True),
+        ("BILL", True),
+        ("!bill", False),
+        ("!audit", True),
+        ("~blg3", True),
+        ("~3gb", False),
+        ("~bstable", False),
+        ("!~blg3", False),
+        ("/b.*g-[0-9]/", True),
+        ("/^x/", False),
+        ("!/^x/", True),
+        ("/bill", True),
+        ("a.b", False),
+        ("", True),
+        ("!", False),
+    ],
+)
+def test_a_filter_has_a_language(pattern: str, shown: bool) -> None:
+    assert holds("billing-3 Stable", pattern) is shown
+
+
+@pytest.mark.parametrize(("pattern", "column"), [("/(/", 1), ("/ab[/", 3), ("!/a**/", 4)])
+def test_a_wrong_expression_has_a_place(pattern: str, column: int) -> None:
+    with pytest.raises(FilterError) as found:
+        holds("", pattern)
+    assert found.value.column == column
+
+
+def test_rows_without_a_value_stand_last() -> None:
+    values = {"a": 1.0, "b": None, "c": 3.0, "d": 1.0}
+    assert ordered("abcd", values.__getitem__, largest_first=True) == ["c", "a", "d", "b"]
+    assert ordered("abcd", values.__getitem__, largest_first=False) == ["a", "d", "c", "b"]
+
+
+def test_keys_order_the_rows_and_give_the_first_order_back() -> None:
+    async def script(seat: Seat) -> None:
+        panel = panel_of(seat, "brokers")
+        await seat.press("3")
+        before = first_words(panel)
+        await seat.press("s", "s", "s")
+        assert "brokers by broker ↓" in panel.plain_text()
+        assert first_words(panel) == ["broker-1", "broker-2", "broker-3"]
+        await seat.press("S")
+        assert "brokers by broker ↑" in panel.plain_text()
+        assert first_words(panel) == ["broker-3", "broker-2", "broker-1"]
+        await seat.press("s")
+        assert first_words(panel) == before
+        assert " by " not in panel.plain_text().splitlines()[0]
+        await seat.press("S")
+        assert "no column orders the rows: s chooses one" in seat.notices()
+
+    sit(script, size=(120, 50))
+
+
+def test_a_click_on_a_title_orders_by_it() -> None:
+    async def script(seat: Seat) -> None:
+        panel = panel_of(seat, "groups")
+        before = first_words(panel)
+        await seat.click("group    ", within="groups")
+        assert first_words(panel) == ["audit", "billing"]
+        assert panel.order == "group"
+        await seat.click("group    ", within="groups")
+        assert first_words(panel) == ["billing", "audit"]
+        await seat.click("group    ", within="groups")
+        assert (first_words(panel), panel.order) == (before, "")
+        await seat.click("last minute", within="groups")
+        assert "rows are not ordered by last minute" in seat.notices()
+
+    sit(script)
+
+
+def test_a_chosen_order_claims_nothing_of_the_rows_without_room() -> None:
+    async def script(seat: Seat) -> None:
+        panel = panel_of(seat, "brokers")
+        panel.sort_by("leads")
+        await seat.settle()
+        assert "all up" not in panel.plain_text()
+
+    sit(script, size=(80, 24))
+
+
+def test_matches_are_walked_through() -> None:
+    async def script(seat: Seat) -> None:
+        seat.app.go("billing")
+        await seat.settle()
+        panel = panel_of(seat, "members")
+        await seat.press("n")
+        assert "no filter is set: / filters the rows" in seat.notices()
+        await seat.press("slash")
+        await seat.type("/-[24]$|-[24] ")
+        await seat.press("enter")
+        assert "/-[24]$|-[24]   2 of 4" in panel.plain_text()
+        found = [panel.selected]
+        for key in ("n", "n", "N"):
+            await seat.press(key)
+            found.append(panel.selected)
+        assert found == ["billing-2", "billing-4", "billing-2", "billing-4"]
+        seat.app.draw()
+        assert panel.pattern, "a filter outlives a frame"
+        await seat.press("escape")
+        assert panel.pattern == ""
+
+    sit(script, app=FlightdeckApp(source=StillFlight(90.0)))
+
+
+def test_a_wrong_filter_stays_on_the_line_with_a_caret() -> None:
+    async def script(seat: Seat) -> None:
+        await seat.press("slash")
+        await seat.type("/au(")
+        line = seat.app.screen.query_one(CommandInput)
+        said = line.feedback.plain_text()
+        assert said.index("▲") == len(" / ") + 3
+        assert "not a regular expression" in said
+        await seat.press("enter")
+        assert line.is_open
+        assert panel_of(seat, "groups").pattern == "/au", "the last filter that could be read"
+        await seat.press("backspace", "enter")
+        assert not line.is_open
+
+    sit(script)
+
+
+def test_a_row_is_copied_by_its_name_as_it_is_shown_and_with_all_others() -> None:
+    async def script(seat: Seat) -> None:
+        await seat.press("y")
+        name = panel_of(seat, "groups").selected
+        assert seat.app.clipboard == name
+        await seat.press("y")
+        assert seat.app.clipboard.startswith(name)
+        assert "Rebalance" in seat.app.clipboard
+        await seat.press("y")
+        assert "audit" in seat.app.clipboard
+        assert "billing" in seat.app.clipboard
+        assert seat.app.clipboard.startswith("groups\n")
+        await seat.press("y")
+        assert seat.app.clipboard == name
+        assert f"copied {name}; y again copies the row" in seat.notices()
+
+    sit(script)
+
+
+def test_an_event_is_a_link_to_its_instant() -> None:
+    async def script(seat: Seat) -> None:
+        seekable = seat.app.flight.seekable
+        assert seekable is not None
+        seekable.seek(8_000_000)
+        await seat.wait_for(lambda: seat.app.flight.now_us == 8_000_000)
+        await seat.settle()
+        panel = panel_of(seat, "events")
+        panel.focus()
+        await seat.press("j", "j", "j")
+        at_us = panel.instant_of(panel.selected)
+        assert at_us is not None
+        assert at_us < 8_000_000
+        await seat.press("enter")
+        await seat.wait_for(lambda: seat.app.flight.now_us == at_us)
+
+    sit(script, app=recorded_flight.app())
+
+
+def test_the_newest_event_stays_selected_until_another_is_chosen() -> None:
+    async def script(seat: Seat) -> None:
+        seekable = seat.app.flight.seekable
+        assert seekable is not None
+        panel = panel_of(seat, "events")
+        for seconds in (3, 8):
+            seekable.seek(seconds * 1_000_000)
+            await seat.wait_for(lambda: seat.app.flight.now_us == seconds * 1_000_000)  # noqa: B023
+            await seat.settle()
+            assert panel.selected == panel._keys[0]
+        panel.focus()
+        await seat.press("j")
+        kept = panel.selected
+        seekable.seek(9_000_000)
+        await seat.wait_for(lambda: seat.app.flight.now_us == 9_000_000)
+        await seat.settle()
+        assert panel.selected == kept
+
+    sit(script, app=recorded_flight.app())
