@@ -245,6 +245,8 @@ ACTIONS: tuple[Action, ...] = (
         "visited(1)",
     ),
     Action("go.last", "minus", "-", "last place", "go to the place before this", PLACES, "visited(0)"),
+    Action("go.links", "l", "l", "links", "the names and instants on the screen: go to one", PLACES, "links"),
+    Action("go.preset", "P", "P", "panels", "all panels, those for on-call, for learning", PLACES, "screen.preset"),
     Action("go.next-panel", "tab", "tab", "next panel", "focus the next panel", PLACES, "screen.next_panel"),
     Action(
         "go.previous-panel",
@@ -273,7 +275,15 @@ ACTIONS: tuple[Action, ...] = (
         if screen.key
     ),
     *(
-        Action(f"go.panel-{n}", str(n), str(n), f"panel {n}", f"focus panel {n}", PLACES, f"screen.panel({n})")
+        Action(
+            f"go.panel-{n}",
+            str(n),
+            str(n),
+            f"panel {n}",
+            f"focus panel {n}; again: hide it",
+            PLACES,
+            f"screen.panel({n})",
+        )
         for n in range(1, 7)
     ),
     Action("console.help", "question_mark,f1", "?", "help", "all keys and commands", CONSOLE, "help", _always, True),

@@ -23,7 +23,7 @@ from console.navigation.links import link_at, objects_of
 from console.navigation.places import OVERVIEW, Places
 from console.operating.line_commands import LineCommands
 from console.operating.notices import Notice, Notices
-from console.presenters.chrome import instant_under
+from console.presenters.chrome import instant_under, mark_under
 from console.presenters.fault_menu import CommandTarget, fault_menu_entries
 from console.presenters.formatting import speed as speed_words
 from console.presenters.list_view import FilterError
@@ -31,6 +31,7 @@ from console.presenters.styled_text import Line, PlaceLink
 from console.screens.catalogue import SCREENS
 from console.screens.comparison import ComparisonScreen
 from console.screens.flight_screen import FlightScreen
+from console.screens.links import LinksScreen
 from console.screens.overlays import ChosenCommand, FailureScreen, FaultMenu, HelpScreen, Overlay
 from console.screens.why import open_why
 from console.settings import SettingsFile
@@ -323,6 +324,12 @@ class FlightdeckApp(App[None]):
         """Go back (-1) or forward (1) in the history, or to the place before this and back again (0)."""
         self.warn(self.places.move(by))
 
+    def action_links(self) -> None:
+        """List the names and instants on the screen."""
+        screen = self.flight_screen()
+        if screen is not None:
+            self.push_screen(LinksScreen(screen))
+
     def action_go_back(self) -> None:
         """Restore a maximized panel, clear the filter, or go up one screen."""
         panel = self.focused_panel()
@@ -445,10 +452,11 @@ class FlightdeckApp(App[None]):
         self.call_later(self.draw)
 
     def scrub(self, x: int, width: int, *, first: bool) -> None:
-        """Seek to the instant that the flight strip draws at a column; `first` for the press of the mouse button."""
-        seekable = self.flight.seekable
+        """Seek to the mark or instant of the flight strip at a column; `first` for the press of the mouse button."""
+        seekable, clock = self.flight.seekable, self.flight.clock
         if seekable is not None:
-            seekable.seek(instant_under(x, self.flight.clock, width))
+            mark_us = mark_under(x, self.flight.view, clock, width, seekable.landmarks) if first else None
+            seekable.seek(instant_under(x, clock, width) if mark_us is None else mark_us)
             self.call_later(self.draw)
         elif first:
             self.warn(ONLY_RECORDED)

@@ -6,11 +6,12 @@ pays for them. Characters whose own words do not say where they lead are a `Link
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from cluster.view.state import ClusterView
-from console.presenters.styled_text import Line, LinkedText, PlaceLink
+from console.presenters.list_view import Listing
+from console.presenters.styled_text import FAINT, MUTED, Line, LinkedText, PlaceLink, fit, line
 from console.time_input import parse_instant
 
 INSTANT = "instant"
@@ -80,3 +81,33 @@ def _shortened(name: str, objects: Objects) -> PlaceLink | None:
         return None
     fitting = [known for known in objects if known.startswith(head) and known.endswith(tail)]
     return objects[fitting[0]] if len(fitting) == 1 else None
+
+
+class LinksListing(Listing):
+    """The links of a screen, one a row."""
+
+    title = "links on this screen"
+    vacant = line(("no name or instant is on this screen", MUTED))
+
+    def __init__(self, found: Sequence[FoundLink], width: int) -> None:
+        super().__init__(width)
+        self._found = {self.key_of(one.link): one for one in found}
+
+    @staticmethod
+    def key_of(link: PlaceLink) -> str:
+        """The key of a link's row."""
+        return f"{link.kind} {link.name}"
+
+    def note(self) -> Line:
+        """The keys of the overlay."""
+        return line(("enter: go there · / finds · esc", FAINT))
+
+    def row_keys(self) -> list[str]:
+        """In the order of the screen."""
+        return list(self._found)
+
+    def rows(self, key: str) -> tuple[Line]:
+        """The words on the screen, and what they stand for."""
+        one = self._found[key]
+        words = one.link.name if one.link.kind != INSTANT else one.text
+        return (fit(line(f"  {words:<28} ", (one.link.kind, MUTED)), self.width),)

@@ -197,6 +197,16 @@ def instant_under(x: int, at: FlightClock, width: int) -> int:
     return -(-cell * strip_span(max(at.now_us, at.live_us or 0), at.until_us) // inner)
 
 
+def mark_under(x: int, view: ClusterView, at: FlightClock, width: int, ahead: Sequence[LogEntry]) -> int | None:
+    """The instant of the mark that the strip draws in a column, in µs; None without one. `ahead` as for the strip."""
+    inner = max(1, width - 2)
+    total_us = strip_span(max(at.now_us, at.live_us or 0), at.until_us)
+    cell = min(max(x - 1, 0), inner - 1)
+    later = ahead[bisect_right(ahead, at.now_us, key=lambda entry: entry.at_us) :]
+    marks = [one for one in (*view.log_entries, *later) if min(inner - 1, one.at_us * inner // total_us) == cell]
+    return max(marks, key=lambda one: MARKS.get(one.kind, ("", "", 0))[2]).at_us if marks else None
+
+
 def flight_strip(view: ClusterView, at: FlightClock, width: int, ahead: Sequence[LogEntry] = ()) -> Line:
     """The flight so far, one glyph for each cell of time: faults, elections, rebalances.
 

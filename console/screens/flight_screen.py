@@ -1,10 +1,11 @@
 """The base of all screens: header, breadcrumb, a board of panels, flight strip, ticker, footer."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import Self, cast
 
 from textual.app import ComposeResult
 from textual.containers import Container
+from textual.css.query import QueryType
 from textual.screen import Screen
 from textual.widget import Widget
 
@@ -42,6 +43,7 @@ from console.widgets.scrubber import Scrubber
 MIN_WIDTH, MIN_HEIGHT = 60, 16
 TALL = 32  # from this terminal height the strip has a scale and the ticker three lines
 WIDE, WIDEST = 110, 160
+ALL_PANELS = "all"
 NO_RASTER = "open ownership over time first"
 NO_LIBRARY = "open the library first: go library"
 MOST_EXCEPTIONS = 6  # lines that a panel reserves for rows that need attention
@@ -65,6 +67,8 @@ class FlightScreen(Screen[None]):
     """The contents of the screen in a few words."""
     in_footer = False
     """Whether the footer of a live flight shows the key."""
+    presets: Mapping[str, Sequence[str]] = {}
+    """Arrangements by their names, besides that of all panels: the panels that each shows."""
     above = ""
     """The place that escape leads to; empty for the overview."""
 
@@ -84,6 +88,7 @@ class FlightScreen(Screen[None]):
         self.too_small = Canvas(id="too-small")
         self.command_line = CommandInput()
         self._focused_before: Widget | None = None
+        self._numbered = 0  # the panel whose number was pressed last
         self._focus_next = ""  # the panel that gets the focus when the screen is on top
 
     # --- a subclass defines -----------------------------------------------------------------------------------------
@@ -149,28 +154,92 @@ class FlightScreen(Screen[None]):
     # --- actions on the screen itself -------------------------------------------------------------------------------
 
     def action_panel(self, number: int) -> None:
-        """Focus a panel by its number."""
-        panels = [panel for panel in self.board.panels.values() if panel.display]
-        if number <= len(panels):
-            if self.board.maximized:
-                self.action_maximize()
-            panels[number - 1].focus()
+        """Focus a panel by its number, and show it if it is hidden; the same number again hides it."""
+        panel = next((one for one in self.board.panels.values() if one.number == number and one.display), None)
+        if panel is None:
+            return
+        if self.board.maximized:
+            self.action_maximize()
+        elif panel.has_focus and self._numbered == number and len(self.board.shown()) > 1:
+            self.action_next_panel()
+            self.board.hidden.add(panel.id or "")
+            self._rearrange()
+            self.notify(f"panel {number} is hidden: {number} shows it again", timeout=3)
+            return
+        if panel.id in self.board.hidden:
+            self.board.hidden.discard(panel.id)
+            self._rearrange()
+        self._numbered = number
+        self.set_focus(panel)
 
     def action_next_panel(self) -> None:
-        """Focus the next panel."""
+        """Focus the next panel; one that is maximized gives its place to it."""
         self.focus_next()
 
     def action_previous_panel(self) -> None:
-        """Focus the previous panel."""
+        """Focus the previous panel; one that is maximized gives its place to it."""
         self.focus_previous()
+
+    def focus_next(self, selector: str | type[QueryType] = "*") -> Widget | None:
+        """The next panel with a place gets the focus: Textual's own key for it does the same."""
+        del selector
+        return self._focus_other(1)
+
+    def focus_previous(self, selector: str | type[QueryType] = "*") -> Widget | None:
+        """The previous panel with a place gets the focus."""
+        del selector
+        return self._focus_other(-1)
+
+    def _focus_other(self, by: int) -> Widget | None:
+        shown, self._numbered = self.board.shown(), 0
+        if not shown:
+            return None
+        here = next((place for place, panel in enumerate(shown) if panel.has_focus), -1 if by > 0 else 0)
+        panel = shown[(here + by) % len(shown)]
+        if self.board.maximized:
+            self.board.maximized = panel.id or ""
+            self._rearrange()
+        self.set_focus(panel)
+        return panel
+
+    def _rearrange(self) -> None:
+        self.board.rearrange()
+        self.call_after_refresh(self.paint)
+
+    def action_preset(self) -> None:
+        """Show the next arrangement of the place, and remember it."""
+        names = [ALL_PANELS, *self.presets]
+        if len(names) == 1:
+            self.notify("this place has one arrangement", severity="warning", timeout=4)
+            return
+        app, kind = self.console_app, type(self).__name__
+        remembered = app.settings_file.settings.presets
+        here = remembered.get(kind, ALL_PANELS)
+        name = names[(names.index(here) + 1) % len(names)] if here in names else ALL_PANELS
+        remembered[kind] = name
+        self._arrange_by(name)
+        refusal = app.settings_file.save()
+        self.notify(f"panels: {name}" + (f" ({refusal})" if refusal else ""), timeout=3)
+
+    def _arrange_by(self, name: str) -> None:
+        """Show the panels of an arrangement; all for a name that the place does not know."""
+        wanted = self.presets.get(name, self.board.panels)
+        self.board.hidden = set(self.board.panels) - set(wanted)
+        self.board.maximized = ""
+        if self.board.hidden.intersection(panel.id or "" for panel in self.board.panels.values() if panel.has_focus):
+            self.action_next_panel()
+        self._rearrange()
+
+    def on_mount(self) -> None:
+        """Take the arrangement that was chosen for the place last."""
+        self._arrange_by(self.console_app.settings_file.settings.presets.get(type(self).__name__, ALL_PANELS))
 
     def action_maximize(self) -> None:
         """Maximize the focused panel, or show all again."""
         panel = self.console_app.focused_panel()
         if panel is not None:
             self.board.maximized = "" if self.board.maximized else panel.id or ""
-            self.board.rearrange()
-            self.call_after_refresh(self.paint)
+            self._rearrange()
 
     def action_remedies(self) -> None:
         """Measure which settings would have changed the rebalance that is shown, or end that."""

@@ -1,5 +1,6 @@
 """The screen of one group: rebalance phase, members and their timers, assignment, past rebalances, events."""
 
+from collections.abc import Mapping, Sequence
 from typing import Self
 
 from cluster.view.state import GroupView
@@ -27,6 +28,10 @@ class GroupScreen(FlightScreen):
     """Phase, members, ownership, rebalances and events of one group; its place is the group's name."""
 
     AUTO_FOCUS = "#members"
+    presets: Mapping[str, Sequence[str]] = {
+        "on-call": ("phase", "reconciliation", "members", "rebalances"),
+        "learning": ("phase", "reconciliation", "members", "ownership", "events"),
+    }
 
     def __init__(self, group: str, member: str = "") -> None:
         self.place = self.group = group

@@ -1,5 +1,7 @@
 """The overview: the state of the whole cluster, the first screen of a flight."""
 
+from collections.abc import Mapping, Sequence
+
 from cluster.commands import undo_of
 from console.command_line import broker_place, topic_place
 from console.flight import Flight
@@ -22,6 +24,10 @@ class OverviewScreen(FlightScreen):
     """Groups, topics, brokers, producers, events, the active faults and the operations under way."""
 
     place = "overview"
+    presets: Mapping[str, Sequence[str]] = {
+        "on-call": ("groups", "topics", "producers", "faults"),
+        "learning": ("groups", "brokers", "events", "faults"),
+    }
 
     def panels(self) -> list[Panel]:
         """Five panels, and one for faults and operations while there are any."""

@@ -1,5 +1,6 @@
 """The screen of one partition: its log as a ruler, its readers, its open transactions, its replicas, its events."""
 
+from collections.abc import Mapping, Sequence
 from typing import Self
 
 from console.app_interface import AppInterface
@@ -23,6 +24,10 @@ class PartitionScreen(FlightScreen):
     """Log, readers, open transactions, replicas and events of one partition."""
 
     AUTO_FOCUS = "#readers"
+    presets: Mapping[str, Sequence[str]] = {
+        "on-call": ("log", "readers", "transactions", "replicas"),
+        "learning": ("log", "readers", "events"),
+    }
     help = "a partition's log, readers, transactions, replicas"
 
     def __init__(self, partition: str) -> None:

@@ -1,5 +1,7 @@
 """Transactional ids: their states, the partitions that they hold back, the legal next states, fenced producers."""
 
+from collections.abc import Mapping, Sequence
+
 from console.flight import Flight
 from console.presenters.fault_menu import CommandTarget
 from console.presenters.list_view import Listing
@@ -20,6 +22,10 @@ class TransactionsScreen(FlightScreen):
     """Ids, partitions held back, legal states, fencing."""
 
     AUTO_FOCUS = "#ids"
+    presets: Mapping[str, Sequence[str]] = {
+        "on-call": ("ids", "held"),
+        "learning": ("ids", "states", "events"),
+    }
     place, key, help = "transactions", "X", "transactional ids, partitions held back"
 
     def panels(self) -> list[Panel]:

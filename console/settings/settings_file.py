@@ -26,6 +26,8 @@ class ConsoleSettings(msgspec.Struct):
     """The name of the theme; empty for the default."""
     commands: list[str] = []
     """The last command lines, oldest first."""
+    presets: dict[str, str] = {}
+    """The arrangement of panels that was chosen last, by the kind of screen."""
 
 
 _DECODER, _RAW = msgspec.json.Decoder(ConsoleSettings), msgspec.json.Decoder(dict[str, object])

@@ -52,6 +52,11 @@ class Canvas(Widget):
         """The lines as they are drawn, from the top."""
         return [row for row, _ in self._rows]
 
+    @property
+    def chosen_lines(self) -> Sequence[Line]:
+        """Those of them that are drawn as selected."""
+        return [row for row, is_chosen in self._rows if is_chosen]
+
     def link_under(self, x: int, y: int) -> PlaceLink | None:
         """Where a cell leads; None if it leads nowhere."""
         if not 0 <= y < len(self._rows):

@@ -127,6 +127,7 @@ class Board(Widget):
         self.size_hints: dict[str, SizeHint] = {}
         self.arrangement: Arrangement = [[PanelSlot(name)] for name in self.panels]
         self.maximized = ""
+        self.hidden: set[str] = set()
         self._focused = 0  # the row that had the focus last: it keeps its height while the command line has the focus
         self._placed: dict[str, Region] = {}
         self._board_layout = BoardLayout()
@@ -142,6 +143,11 @@ class Board(Widget):
         if self.plan(self.size) != self._placed:  # the plan also depends on the focus
             self.rearrange()
 
+    def shown(self) -> list[Panel]:
+        """The panels that have a place, maximized or not, in their order."""
+        placed = {slot.panel for row in self.arrangement for slot in row} - self.hidden
+        return [panel for name, panel in self.panels.items() if panel.display and name in placed]
+
     def rearrange(self) -> None:
         """Lay out the panels again."""
         clear_arrangement(self)
@@ -156,7 +162,8 @@ class Board(Widget):
         """The region of each panel for a size of the board."""
         if self.maximized:
             return {self.maximized: Region(0, 0, size.width, size.height)}
-        rows = self.arrangement
+        shown = [[slot for slot in row if slot.panel not in self.hidden] for row in self.arrangement]
+        rows = [row for row in shown if row] or self.arrangement
         size_hints = [self._row_size_hint(row) for row in rows]
         self._focused = next((index for index, row in enumerate(rows) if self._holds_focus(row)), self._focused)
         focused = min(self._focused, len(rows) - 1)

@@ -1,7 +1,9 @@
 """Every name leads to its place, by mouse and by key; the history goes back and forward."""
 
 from console.app import FlightdeckApp
+from console.presenters.chrome import instant_under, mark_under
 from console.presenters.styled_text import PlaceLink
+from console.screens.links import LinksScreen
 from console.screens.overlays import FaultMenu, HelpScreen
 from tests.support.console import recorded_flight
 from tests.support.console.pilot import Seat, sit
@@ -154,5 +156,46 @@ def test_an_instant_in_the_ticker_is_shown() -> None:
         await seat.settle()
         await seat.click("00:00:0", within="ticker")
         await seat.wait_for(lambda: seat.app.flight.now_us < 8_000_000)
+
+    sit(script, app=recorded_flight.app())
+
+
+def test_the_links_of_a_screen_are_a_list_for_the_keyboard() -> None:
+    async def script(seat: Seat) -> None:
+        await seat.press("l")
+        overlay = seat.app.screen
+        assert isinstance(overlay, LinksScreen)
+        rows = [row.split() for row in overlay.panel.plain_text().splitlines()[1:]]
+        assert rows[0] == ["▸", "billing", "group"], "the selected row's come first"
+        assert ["billing-3", "member"] in rows
+        assert ["broker-1", "broker"] in rows
+        assert any(row[-1:] == ["instant"] for row in rows)
+        assert len({tuple(row) for row in rows}) == len(rows), "each link once"
+        await seat.press("slash")
+        await seat.type("billing-3")
+        await seat.press("enter", "enter")
+        assert seat.app.place() == "billing"
+        assert focused(seat) == ("members", "billing-3")
+
+    sit(script)
+
+
+def test_a_mark_on_the_strip_leads_to_its_instant() -> None:
+    async def script(seat: Seat) -> None:
+        app = seat.app
+        seekable = app.flight.seekable
+        assert seekable is not None
+        seekable.seek(9_000_000)
+        await seat.wait_for(lambda: app.flight.now_us == 9_000_000)
+        await seat.settle()
+        entries = [one for one in app.flight.view.log_entries if one.kind == "rebalance"]
+        wanted = entries[-1].at_us
+        clock = app.flight.clock
+        (x,) = [x for x in range(1, 119) if mark_under(x, app.flight.view, clock, 120, ()) == wanted]
+        assert instant_under(x, clock, 120) != wanted
+        screen = app.flight_screen()
+        assert screen is not None
+        await seat.pilot.click(screen.bars["strip"], offset=(x, 0))
+        await seat.wait_for(lambda: app.flight.now_us == wanted)
 
     sit(script, app=recorded_flight.app())

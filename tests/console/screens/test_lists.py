@@ -204,3 +204,64 @@ def test_the_newest_event_stays_selected_until_another_is_chosen() -> None:
         assert panel.selected == kept
 
     sit(script, app=recorded_flight.app())
+
+
+def test_the_arrangement_of_a_place_is_chosen_and_remembered() -> None:
+    async def script(seat: Seat) -> None:
+        screen = seat.app.flight_screen()
+        assert screen is not None
+        await seat.press("3", "P")
+        assert "panels: on-call" in seat.notices()
+        assert [panel.id for panel in screen.board.shown()] == ["groups", "topics", "producers", "faults"]
+        assert not panel_of(seat, "brokers").region
+        focused = seat.app.focused_panel()
+        assert focused is not None
+        assert focused.id == "groups", "a hidden panel has no focus"
+        assert seat.app.settings_file.settings.presets == {"OverviewScreen": "on-call"}
+        seat.app.go("billing")
+        await seat.settle()
+        assert panel_of(seat, "events").region, "each place has its own"
+        await seat.press("P", "P")
+        assert [panel.id for panel in panel_of(seat, "members").screen.board.shown()] == [  # type: ignore[attr-defined]
+            *("phase", "members", "ownership", "events")
+        ]
+        seat.app.go("overview")
+        await seat.press("P", "P")
+        assert panel_of(seat, "brokers").region
+        seat.app.go("raster")
+        await seat.settle()
+        await seat.press("P")
+        assert "this place has one arrangement" in seat.notices()
+
+    sit(script)
+
+
+def test_a_number_hides_its_panel_and_shows_it_again() -> None:
+    async def script(seat: Seat) -> None:
+        panel = panel_of(seat, "topics")
+        await seat.press("2", "2")
+        assert "panel 2 is hidden: 2 shows it again" in seat.notices()
+        assert not panel.region
+        focused = seat.app.focused_panel()
+        assert focused is not None
+        assert focused.id == "brokers"
+        await seat.press("shift+tab")
+        assert not panel.has_focus
+        await seat.press("2")
+        assert panel.region
+        assert panel.has_focus
+
+    sit(script)
+
+
+def test_a_maximized_panel_gives_its_place_to_the_next() -> None:
+    async def script(seat: Seat) -> None:
+        screen = seat.app.flight_screen()
+        assert screen is not None
+        await seat.press("1", "M", "tab")
+        assert screen.board.maximized == "topics"
+        assert panel_of(seat, "topics").size.height == screen.board.size.height
+        await seat.press("shift+tab", "shift+tab")
+        assert screen.board.maximized == "faults"
+
+    sit(script)
