@@ -87,7 +87,7 @@ USAGES: dict[str, tuple[str, str]] = {
     "record": ("record PATH", "record this flight, from its beginning"),
     "go": (
         "go PLACE | TIME",
-        "a group or member, topic orders, partition orders-1, broker broker-2; 1:20.5, -10s, live",
+        "a group or member, topic orders, partition orders-1, broker broker-2, producer X; 1:20.5, live",
     ),
     "fork": (FORK_USAGE, "another course from the shown instant on, flown beside, and what it costs"),
     "undo": ("undo", "go on with the live flight from before its last command"),
@@ -96,8 +96,8 @@ USAGES: dict[str, tuple[str, str]] = {
 }
 """Syntax and effect of the console's own commands; `usages` adds the screens to `go`."""
 FLAT_OUT = "flat out"
-PARTITION, TOPIC, BROKER, MEMBER = "partition ", "topic ", "broker ", "member "
-"""The beginnings of places: a group may have the name of a topic, a partition, a broker, a member."""
+PARTITION, TOPIC, BROKER, MEMBER, PRODUCER = "partition ", "topic ", "broker ", "member ", "producer "
+"""The beginnings of places: a group may have the name of a topic, a partition, a broker, a member, a producer."""
 CONVERSATION = "conversation"
 """The first word of a conversation's place; names of processes follow it."""
 FORMER_PLACES = {"hangar": "library"}
@@ -204,6 +204,11 @@ def member_place(member: str) -> str:
     return f"{MEMBER}{member}"
 
 
+def producer_place(producer: str) -> str:
+    """The place of a producer; the application of a member may have one of the member's name."""
+    return f"{PRODUCER}{producer}"
+
+
 def topic_place(topic: str) -> str:
     """The place of a topic."""
     return f"{TOPIC}{topic}"
@@ -216,11 +221,17 @@ def broker_place(broker: str) -> str:
 
 def named_places(names: Names) -> dict[str, tuple[str, ...]]:
     """The beginning of each kind of place, and the names that may follow it."""
-    return {TOPIC: tuple(names.topics), PARTITION: names.partitions(), BROKER: names.brokers, MEMBER: names.members()}
+    return {
+        TOPIC: tuple(names.topics),
+        PARTITION: names.partitions(),
+        BROKER: names.brokers,
+        MEMBER: names.members(),
+        PRODUCER: names.clients(),
+    }
 
 
 def known_places(names: Names, places: Sequence[str]) -> tuple[str, ...]:
-    """Every place that `go` can show: screens, groups, members, topics, partitions, brokers."""
+    """Every place that `go` can show: screens, groups, members, topics, partitions, brokers, producers."""
     named = (f"{kind}{name}" for kind, known in named_places(names).items() for name in known)
     return (*places, *names.groups, *names.members(), *named)
 

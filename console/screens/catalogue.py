@@ -8,6 +8,7 @@ from console.screens.library import LibraryScreen
 from console.screens.member import MemberScreen
 from console.screens.overview import OverviewScreen
 from console.screens.partition import PartitionScreen
+from console.screens.producer import ProducerScreen
 from console.screens.raster import RasterScreen
 from console.screens.rebalance_details import RebalanceDetailsScreen
 from console.screens.topology.broker import BrokerScreen
@@ -27,6 +28,7 @@ SCREENS: tuple[type[FlightScreen], ...] = (
     MemberScreen,
     BrokersScreen,
     BrokerScreen,
+    ProducerScreen,
     ComparisonScreen,
     ConversationScreen,
 )
@@ -34,4 +36,4 @@ SCREENS: tuple[type[FlightScreen], ...] = (
 opens the first: a group may be named like a screen."""
 
 PLACES = tuple(screen.place for screen in SCREENS if screen.place)
-"""The places of screens; `go` also takes groups, members, topics, partitions and brokers."""
+"""The places of screens; `go` also takes groups, members, topics, partitions, brokers and producers."""

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from cluster.commands import undo_of
-from console.command_line import broker_place, topic_place
+from console.command_line import broker_place, producer_place, topic_place
 from console.flight import Flight
 from console.presenters.active_faults import ActiveFaultsListing
 from console.presenters.event_log import EventLogListing
@@ -83,13 +83,15 @@ class OverviewScreen(FlightScreen):
         return CommandTarget(KINDS[panel.id], panel.selected)
 
     def opened(self, panel: str, key: str) -> None:
-        """Open a group, a topic, a broker, or the fault menu or undo command of another row."""
+        """Open a group, a topic, a broker, a producer, or the fault menu or undo command of another row."""
         if panel == "groups":
             self.console_app.go(key)
         elif panel == "topics":
             self.console_app.go(topic_place(key))
         elif panel == "brokers":
             self.console_app.go(broker_place(key))
+        elif panel == "producers":
+            self.console_app.go(producer_place(key))
         elif panel == "faults":
             ending = self._ending(key)
             if ending:

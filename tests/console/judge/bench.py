@@ -26,9 +26,6 @@ from console.presenters.partitions.tables import (
     ReadersListing,
     ReplicasListing,
 )
-from console.presenters.processes.facts import FactsListing
-from console.presenters.processes.member_facts import member_facts
-from console.presenters.processes.member_tables import GenerationsListing, OwnedListing
 from console.presenters.producers.limits import configs_of
 from console.presenters.producers.table import ProducersListing
 from console.presenters.raster import comparison
@@ -56,12 +53,12 @@ from tests.console.judge.event_log_judge import judge_entry
 from tests.console.judge.frame_judge import judge_header, judge_strip
 from tests.console.judge.grammar import Verdict
 from tests.console.judge.headline_judge import HeadlineJudge
-from tests.console.judge.member_place_judge import MemberPlaceJudge
 from tests.console.judge.members_judge import MembersJudge
 from tests.console.judge.overview_judge import OverviewJudge
 from tests.console.judge.ownership_judge import OwnershipJudge
 from tests.console.judge.partition_judge import PartitionJudge
 from tests.console.judge.phase_judge import PhaseJudge
+from tests.console.judge.processes_bench import judge_member_places, judge_producer_places
 from tests.console.judge.producer_books import declared_configs
 from tests.console.judge.raster_judge import RasterJudge, cells_after, judge_difference, names_of, text_after
 from tests.console.judge.spoken import instant
@@ -153,6 +150,7 @@ def judge(view: ClusterView, books: Books, now_us: int, spec: ScenarioSpec, widt
     judge_partitions(view, books, now_us, width, verdict)
     judge_member_places(view, books, now_us, verdict)
     judge_topology(view, books, now_us, spec, width, verdict)
+    judge_producer_places(view, books, now_us, spec, verdict)
     for name in books.groups:
         _group(view, books, name, now_us, spec, width, verdict)
     for one, other in pairwise(books.groups):
@@ -266,22 +264,6 @@ def judge_partitions(view: ClusterView, books: Books, now_us: int, width: int, v
         replicas = ReplicasListing(view, one, width)
         rows = [plain(replicas.rows(key)[0]) for key in replicas.row_keys()]
         judge_.replicas(plain(replicas.header()), rows)
-
-
-def judge_member_places(view: ClusterView, books: Books, now_us: int, verdict: Verdict) -> None:
-    """Judge the places of some members, others at each instant in turn."""
-    names, turn = list(books.members), now_us // 100_000
-    for name in dict.fromkeys(names[(turn + 3 * place) % len(names)] for place in range(3)) if names else ():
-        member = view.members[name]
-        group, judge_ = view.groups[member.group], MemberPlaceJudge(books, name, now_us, verdict)
-        facts = FactsListing(member_facts(view, member, now_us), 400, name)
-        judge_.facts([plain(facts.rows(key)[0]) for key in facts.row_keys()])
-        owned = OwnedListing(view, group, member, now_us, 240)
-        rows = [plain(owned.rows(key)[0]) for key in owned.row_keys()]
-        judge_.owned(list(owned.row_keys()), plain(owned.header()), rows, plain(owned.vacant))
-        past = GenerationsListing(view, group, member, now_us, 240)
-        rows = [plain(past.rows(key)[0]) for key in past.row_keys()]
-        judge_.generations(plain(past.header()), rows, plain(past.vacant))
 
 
 def _sign(row: Line) -> tuple[str, str]:

@@ -1,6 +1,9 @@
 """The last acts of processes, kept as raw events: each question is answered by a search through them."""
 
+from typing import NamedTuple
+
 from cluster import events as e
+from cluster.config import parse_rate
 
 TOLD = (
     e.MemberStarted, e.MemberStopped, e.MemberStateChanged, e.MemberEpochChanged, e.PartitionsAssigned,
@@ -86,11 +89,62 @@ def ends(event: MemberTold) -> bool:
     return isinstance(event, e.MemberStopped) or (isinstance(event, e.MemberEpochChanged) and event.epoch < 0)
 
 
+class TransactionTold(NamedTuple):
+    """A transaction by the events of its coordinator; -1: not yet, or not told."""
+
+    start_us: int
+    epoch: int
+    partitions: tuple[str, ...]
+    decided_us: int
+    ended_us: int
+    outcome: str
+    fenced_for: str
+
+
+class ProducerStory:
+    """A producer by its own events."""
+
+    def __init__(self, declared: e.ProducerDeclared) -> None:
+        self.declared, self.rate = declared, declared.rate_per_second
+        self.states: list[e.ProducerStateChanged] = []
+        self.identity: e.ProducerIdAssigned | None = None
+        self.sent = 0
+        self.retried: dict[str, int] = {}
+        self.last_error_us = -1
+
+    @property
+    def transactional_id(self) -> str:
+        """Its transactional.id; "" for none."""
+        return self.declared.transactional_id
+
+    def note(self, event: e.Event) -> None:
+        """Record one event of this producer."""
+        match event:
+            case e.ProducerDeclared():
+                self.declared, self.rate = event, event.rate_per_second
+            case e.ProducerStateChanged():
+                resumed = bool(self.states) and self.states[-1].state == "Paused"
+                if event.state == "Running" and not resumed:
+                    self.identity = None
+                self.states.append(event)
+            case e.ProducerIdAssigned():
+                self.identity = event
+            case e.ProduceSent():
+                self.sent += sum(event.records.values())
+            case e.BatchRetried():
+                self.retried[event.error] = self.retried.get(event.error, 0) + 1
+                self.last_error_us = event.at_us
+            case e.BatchSplit() | e.BatchFailed() | e.SendRefused():
+                self.last_error_us = event.at_us
+
+
 class LifeBooks:
-    """What members told last."""
+    """What members, producers and transaction coordinators told."""
 
     def __init__(self) -> None:
         self.stories: dict[str, list[MemberTold]] = {}
+        self.producers: dict[str, ProducerStory] = {}
+        self.coordinators: dict[str, list[e.TransactionStateChanged | e.TransactionFenced]] = {}
         self.commits: dict[str, e.OffsetsCommitted | e.OffsetCommitRefused | e.AutoCommitFailed] = {}
         self.polls: dict[str, e.PollReturned | None] = {}
         self.done: dict[str, list[e.RecordsProcessed]] = {}
@@ -100,6 +154,7 @@ class LifeBooks:
 
     def note(self, event: e.Event) -> None:
         """Record one event."""
+        self._note_producers(event)
         if isinstance(event, TOLD):
             self.stories.setdefault(event.member, []).append(event)
             if isinstance(event, e.MemberStarted):
@@ -126,6 +181,31 @@ class LifeBooks:
         for who, name in list(self.followers):
             if who == member and (partitions is None or name in partitions):
                 del self.followers[who, name]
+
+    def _note_producers(self, event: e.Event) -> None:
+        if isinstance(event, e.TransactionStateChanged | e.TransactionFenced):
+            self.coordinators.setdefault(event.transactional_id, []).append(event)
+        elif isinstance(event, e.SettingChanged):
+            for name in event.processes:
+                if event.key == "rate" and event.effect == "now" and name in self.producers:
+                    self.producers[name].rate = parse_rate(event.value)
+        elif isinstance(event, e.ProducerDeclared) and event.producer not in self.producers:
+            self.producers[event.producer] = ProducerStory(event)
+        elif (name := getattr(event, "producer", "")) in self.producers:
+            self.producers[name].note(event)
+
+    def transactions_of(self, name: str) -> list[TransactionTold]:
+        """The transactions of a transactional id, oldest first."""
+        pieces: list[list[e.TransactionStateChanged | e.TransactionFenced]] = [[]]
+        for event in self.coordinators.get(name, []):
+            state = event.state if isinstance(event, e.TransactionStateChanged) else ""
+            if state in {"Empty", "Dead"}:
+                pieces[-1] = []
+                continue
+            pieces[-1].append(event)
+            if state.startswith("Complete"):
+                pieces.append([])
+        return [told for piece in pieces if (told := _told(piece)) is not None]
 
     def finished_since_poll(self, member: str) -> int:
         """The records that its application has finished since its last poll() returned."""
@@ -193,3 +273,30 @@ def _number(event: MemberTold) -> int:
     if isinstance(event, e.MemberStateChanged):
         return event.generation if event.state == "Syncing" else 0
     return max(0, event.epoch) if isinstance(event, e.MemberEpochChanged) else 0
+
+
+def _told(piece: list[e.TransactionStateChanged | e.TransactionFenced]) -> TransactionTold | None:
+    """The transaction of the events up to its completion; None where they only complete one."""
+    changes = [one for one in piece if isinstance(one, e.TransactionStateChanged)]
+    working = [one for one in changes if one.state == "Ongoing" or one.state.startswith("Prepare")]
+    if not working:
+        return None
+    starts = [one.start_us for one in working if one.state == "Ongoing"]
+    start_us = starts[-1] if starts else working[0].start_us
+    mine = [one for one in working if one.start_us == start_us or one.state != "Ongoing"]
+    first = next(place for place, one in enumerate(piece) if one is mine[0])
+    decided = next((one for one in mine if one.state != "Ongoing"), None)
+    fenced = [one.reason for one in piece[first:] if isinstance(one, e.TransactionFenced)]
+    last = changes[-1]
+    ended = last.state.startswith("Complete")
+    outcomes = {"CompleteCommit": "● committed", "CompleteAbort": "✖ aborted", "PrepareCommit": "↻ commits",
+                "PrepareAbort": "↻ aborts", "Ongoing": "▶ open"}  # fmt: skip
+    return TransactionTold(
+        start_us,
+        mine[0].epoch,
+        mine[-1].partitions,
+        decided.at_us if decided is not None else -1,
+        last.at_us if ended else -1,
+        outcomes[last.state],
+        fenced[-1] if fenced else "",
+    )

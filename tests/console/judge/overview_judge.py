@@ -266,19 +266,8 @@ class OverviewJudge:
         if (match := re.search(r"\backed\b(?!/)", header)) is not None:
             text = row[match.end() - 6 : match.end()].strip()
             self.verdict.claim(counts(text, book.acked), place, f"acked {text}, not {book.acked}")
-        samples = [*self.books.acked.get(name, [])[-2:]]
-        if samples and samples[-1][0] < self.now_us // 1_000_000:  # nothing has happened since the second began
-            samples = [
-                samples[-1] if samples[-1][0] == self.now_us // 1_000_000 - 1 else (0, book.acked),
-                (0, book.acked),
-            ]
         rate = (table.cell("acked/s") or "").removesuffix("/s")
-        holds = (
-            rate == "–"
-            if len(samples) < 2 or (rate == "–" and not book.acked)
-            else rate != "–" and counts(rate, samples[1][1] - samples[0][1])
-        )
-        self.verdict.claim(holds, place, f"acked/s {rate} for {samples}")
+        self.verdict.claim(rate_says(self.books, name, self.now_us, rate), place, f"acked/s {rate}")
 
     def _clocks(self, book: ProducerBook, declared: dict[str, Value], place: str, table: Table) -> None:
         """Requests in flight, the oldest request and batch, the buffer, each of its limit."""
@@ -376,3 +365,13 @@ class OverviewJudge:
         """Every operation under way has a line."""
         here = len(self.books.cluster.operations(self.now_us))
         self.verdict.claim(shown == here, "overview, operations", f"{shown} lines for {here} operations")
+
+
+def rate_says(books: Books, name: str, now_us: int, rate: str) -> bool:
+    """Whether a producer's records acknowledged in the last whole second are written like this, `–` before one."""
+    samples, acked = [*books.acked.get(name, [])[-2:]], books.cluster.producers[name].acked
+    if samples and samples[-1][0] < now_us // 1_000_000:  # nothing has happened since the second began
+        samples = [samples[-1] if samples[-1][0] == now_us // 1_000_000 - 1 else (0, acked), (0, acked)]
+    if len(samples) < 2 or (rate == "–" and not acked):
+        return rate == "–"
+    return rate != "–" and counts(rate, samples[1][1] - samples[0][1])

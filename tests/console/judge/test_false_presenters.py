@@ -12,6 +12,7 @@ from tests.console.judge.false_headlines import FALSE_HEADLINES
 from tests.console.judge.false_members import FALSE_MEMBERS
 from tests.console.judge.false_partitions import FALSE_PARTITIONS
 from tests.console.judge.false_presenters import FALSE_PRESENTERS, FalsePresenter
+from tests.console.judge.false_producer_places import FALSE_PRODUCER_PLACES
 from tests.console.judge.false_producers import FALSE_PRODUCERS
 from tests.console.judge.false_rasters import FALSE_RASTERS
 from tests.console.judge.false_state_presenters import FALSE_STATE_PRESENTERS
@@ -28,6 +29,7 @@ ALL = (
     | FALSE_CONVERSATIONS
     | FALSE_MEMBERS
     | FALSE_TOPOLOGY
+    | FALSE_PRODUCER_PLACES
 )
 
 

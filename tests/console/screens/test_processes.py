@@ -1,8 +1,13 @@
-"""The place of a member: reached from its group and by name; its lines lead on."""
+"""The places of a member and of a producer: reached from rows and by name; their lines lead on."""
 
+from functools import lru_cache
+
+from cluster.events import Event
 from console.app import FlightdeckApp
 from console.presenters.fault_menu import CommandTarget
 from console.screens.rebalance_details import RebalanceDetailsScreen
+from recordings.scenarios.loader import load
+from tests.console.judge.bench import flown
 from tests.support.console.pilot import Seat, sit
 from tests.support.console.stopped_clock import StillFlight
 
@@ -74,3 +79,64 @@ def test_before_a_member_is_declared_its_place_is_empty() -> None:
         assert not seat.app.execute_line("go member billing-77")
 
     sit(script, app=FlightdeckApp(source=StillFlight(-1.0, phase="building")))
+
+
+@lru_cache(maxsize=1)
+def zombies() -> tuple[Event, ...]:
+    """Two producers of one transactional id, the former one fenced."""
+    return tuple(flown(load("zombie-producer").spec, 7, 42_000_000))
+
+
+def with_zombies() -> FlightdeckApp:
+    source = StillFlight(42.0, events=zombies())
+    source.names = load("zombie-producer").spec.names()
+    return FlightdeckApp(source=source)
+
+
+def test_a_row_of_the_overview_opens_its_producer() -> None:
+    async def script(seat: Seat) -> None:
+        await seat.press("4")
+        panel = seat.app.focused_panel()
+        assert panel is not None
+        assert panel.id == "producers"
+        name = panel.selected
+        await seat.press("f")
+        assert f"kill {name}" in seat.app.screen.query_one("Panel").plain_text()  # type: ignore[attr-defined]
+        await seat.press("escape", "enter")
+        assert seat.app.place() == f"producer {name}"
+        assert f"overview › producers › {name}" in seat.text()
+        await seat.press("1", "V")
+        assert name in seat.app.place()
+
+    sit(script, app=with_zombies(), size=(160, 50))
+
+
+def test_the_lines_of_a_producer_lead_on() -> None:
+    async def script(seat: Seat) -> None:
+        for panel, place in (("3", "partition payments-0"), ("1", "transactions")):
+            assert seat.app.execute_line("go producer old-1")
+            await seat.settle()
+            await seat.press(panel, "enter")
+            assert seat.app.place() == place
+        chosen = seat.app.focused_panel()
+        assert chosen is not None
+        assert (chosen.id, chosen.selected) == ("ids", "pay")
+        assert seat.app.execute_line("go producer old-1")
+        await seat.settle()
+        assert "another InitProducerId" in seat.text()
+        assert "the id has producer id 0 and epoch" in seat.text()
+        await seat.press("1", "w")
+        assert "old-1 is fenced" in seat.app.screen.query_one("Panel").plain_text()  # type: ignore[attr-defined]
+
+    sit(script, app=with_zombies(), size=(160, 50))
+
+
+def test_a_member_without_a_producer_has_no_producers_place() -> None:
+    async def script(seat: Seat) -> None:
+        assert seat.app.execute_line("go producer billing-3")
+        await seat.settle()
+        assert seat.app.selected_target() is None
+        await seat.press("1", "enter", "3", "enter")
+        assert seat.app.place() == "producer billing-3"
+
+    sit(script, app=FlightdeckApp(source=StillFlight(20.0)))

@@ -9,6 +9,7 @@ from textual.pilot import Pilot
 
 from cluster.events import Event
 from console.app import FlightdeckApp
+from console.presenters.producers.limits import configs_of
 from console.screens.overlays import FailureScreen
 from console.themes.names import CONTRAST, LIGHT, MONO
 from recordings.flights.beside import FlightsBeside, fork_beside
@@ -118,6 +119,26 @@ def test_member_of_a_consumer_group(size: tuple[int, int], snap_compare: Compare
     source.names = synthetic_consumer_groups.NAMES
     member = source.names.members()[0]
     assert snap_compare(FlightdeckApp(source=source), terminal_size=size, run_before=looking(f"member {member}"))
+
+
+@pytest.mark.parametrize("size", SIZES[:2], ids=lambda size: f"{size[0]}x{size[1]}")
+def test_producer_that_waits(size: tuple[int, int], snap_compare: Compare) -> None:
+    source = StillFlight(24.0, events=tuple(synthetic_producers.events(24.0)))
+    source.producer_configs = synthetic_producers.CONFIGS
+    assert snap_compare(FlightdeckApp(source=source), terminal_size=size, run_before=looking("producer checkout-1"))
+
+
+@lru_cache(maxsize=1)
+def zombies() -> tuple[Event, ...]:
+    """Two producers of one transactional id, the former one fenced."""
+    return tuple(flown(load("zombie-producer").spec, 7, 42_000_000))
+
+
+@pytest.mark.parametrize("size", SIZES[:2], ids=lambda size: f"{size[0]}x{size[1]}")
+def test_producer_that_is_fenced(size: tuple[int, int], snap_compare: Compare) -> None:
+    source, spec = StillFlight(42.0, events=zombies()), load("zombie-producer").spec
+    source.names, source.producer_configs = spec.names(), configs_of(spec)
+    assert snap_compare(FlightdeckApp(source=source), terminal_size=size, run_before=looking("producer old-1"))
 
 
 @pytest.mark.parametrize("size", SIZES[:2], ids=lambda size: f"{size[0]}x{size[1]}")

@@ -28,7 +28,9 @@ class Place(NamedTuple):
 
 OBJECTS = (
     Place("group", "{group}"),
-    Place("member", "{member}"),
+    Place("member in its group", "{member}"),
+    Place("member", "member {member}"),
+    Place("producer", "producer {producer}"),
     Place("topic", "topic {topic}"),
     Place("broker", "broker {broker}"),
     Place("partition of the group", "partition {partition}"),
@@ -69,7 +71,8 @@ class State(NamedTuple):
     objects: dict[str, str]
 
 
-BILLING = {"group": "billing", "member": "billing-3", "topic": "orders", "partition": "orders-1", "broker": "broker-2"}
+BILLING = {"group": "billing", "member": "billing-3", "topic": "orders", "partition": "orders-1", "broker": "broker-2",
+           "producer": "checkout-1"}  # fmt: skip
 STATES = {
     "empty": State("first-flight", -1.0, BILLING),
     "normal": State("first-flight", 45.0, {**BILLING, "producer": "settlement-1"}),
