@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from console.flight import Flight
 from console.forking.fork_line import Fork, Setting
+from console.forking.remedies import RemedySearches
 from console.presenters.raster.axis import short_clock
 from console.presenters.styled_text import ACCENT, MUTED, Line, line
 
@@ -39,6 +40,7 @@ class Forking:
         self._words, self._share = "", 0.0
         self._directory: Path | None = None
         self._count = 0
+        self.remedies = RemedySearches(self._room)
 
     @property
     def under_way(self) -> bool:
@@ -89,19 +91,25 @@ class Forking:
         if self._work is not None:
             return BUSY
         try:
-            if self._directory is None:
-                self._directory = Path(tempfile.mkdtemp(prefix="flightdeck-"))
-            self._count += 1
-            room = self._directory / f"{self._count}"
-            room.mkdir()
+            room = self._room()
         except OSError as error:
             return f"no directory for the fork's recording: {error.strerror or error}"
         self._words, self._share = words, 0.0
         self._work = BackgroundWork(work(room))
         return ""
 
+    def _room(self) -> Path:
+        """A new directory. Raises OSError."""
+        if self._directory is None:
+            self._directory = Path(tempfile.mkdtemp(prefix="flightdeck-"))
+        self._count += 1
+        room = self._directory / f"{self._count}"
+        room.mkdir()
+        return room
+
     def poll(self) -> Ended | None:
-        """Look how far the fork is; what it ended with, once."""
+        """Look how far the fork, and the search for remedies, are; what the fork ended with, once."""
+        self.remedies.poll()
         if self._work is None:
             return None
         progress = self._work.poll()
@@ -115,12 +123,10 @@ class Forking:
         return Ended(progress.failed)
 
     def progress(self) -> Line:
-        """How far the fork is, as one line; nothing without one."""
-        if self._work is None:
-            return ()
-        done = round(self._share * BAR_CELLS)
-        gauge = "█" * done + "░" * (BAR_CELLS - done)
-        return line((f" {gauge} {self._share:4.0%}  ", ACCENT), self._words, ("  · fork cancel ends it", MUTED))
+        """How far the fork is, or else the search for remedies, as one line; nothing without them."""
+        if self._work is not None:
+            return _gauge(self._share, self._words, "  · fork cancel ends it")
+        return _gauge(self.remedies.share, self.remedies.words, "") if self.remedies.under_way else ()
 
     def cancel(self) -> str:
         """End the fork that is being flown; returns the reason of a refusal."""
@@ -130,8 +136,9 @@ class Forking:
         return ""
 
     def close(self) -> None:
-        """End the fork, and remove what was recorded and not kept."""
+        """End the fork and the search for remedies, and remove what was recorded and not kept."""
         self._end_work()
+        self.remedies.cancel()
         if self._directory is not None:
             shutil.rmtree(self._directory, ignore_errors=True)
             self._directory = None
@@ -153,3 +160,8 @@ class Forking:
         if self._work is not None:
             self._work.cancel()
             self._work = None
+
+
+def _gauge(share: float, words: str, way_out: str) -> Line:
+    done = round(share * BAR_CELLS)
+    return line((f" {'█' * done}{'░' * (BAR_CELLS - done)} {share:4.0%}  ", ACCENT), words, (way_out, MUTED))

@@ -82,7 +82,8 @@ def time_words(at: FlightClock, *, short: bool = False) -> Line:
         words = f"{clock(at.now_us, 3)}, live {clock(at.live_us, 0)}"
         if short:
             return line((f"{glyph} ", tone), (words, STRONG))
-        return line((f"{glyph} viewing ", tone), (words, STRONG), (f"  {speed(at.speed)}", MUTED))
+        skips = "  skips quiet" if at.skips_quiet else ""
+        return line((f"{glyph} viewing ", tone), (words, STRONG), (f"  {speed(at.speed)}{skips}", MUTED))
     word = RECORDED if at.recorded else word
     sign = (f"  {glyph}" if short else f"  {glyph} {word}", tone)
     if at.over:

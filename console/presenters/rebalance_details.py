@@ -34,15 +34,20 @@ def details_lines(view: ClusterView, group: GroupView, key: str, width: int) -> 
         return [line(("The view no longer holds this rebalance.", MUTED))]
     width = min(width, 100)
     waiting = "waited for" if one.reconciliation is None else "reconciliation"
-    # the verdict and its cost stand above the fold of a small terminal
-    result: list[Line] = [*_cause(view, one, width), ()]
-    result += [_heading("what it cost"), *_cost(group, one, width), ()]
+    result: list[Line] = verdict_lines(view, group, one, width)
     result += [_heading(waiting), *_waiting(one, width), ()]
     result += [_heading("what happened"), *_chain(view, group, one, width), ()]
     if one.vote is not None:
         result += [_heading("vote for the assignor"), *_vote(one.vote, width), ()]
     result += [_heading("what moved"), *_moves(one, width), ()]
+    if one.detail:
+        result += [_heading("in the coordinator's log"), *wrapped(line("  ", one.detail), width, indent=2), ()]
     return result
+
+
+def verdict_lines(view: ClusterView, group: GroupView, one: RebalanceView, width: int) -> list[Line]:
+    """The cause and the cost: the first lines, above the fold of a small terminal."""
+    return [*_cause(view, one, width), (), _heading("what it cost"), *_cost(group, one, width), ()]
 
 
 def _heading(words: str) -> Line:
@@ -54,10 +59,7 @@ def _cause(view: ClusterView, one: RebalanceView, width: int) -> list[Line]:
     title = line((f"{one.cause}{who}", STRONG), (f"  {rebalance_causes.number_words(one)}", MUTED))
     over_us = one.started_us + one.took_us
     when = f"from {clock(one.started_us, 3)} to {clock(over_us, 3)}, {duration(one.took_us)}"
-    rows = [title, *wrapped(line((rebalance_causes.explanation(view, one), PLAIN)), width), line((when, MUTED))]
-    if one.detail:
-        rows += wrapped(line(("in the coordinator's log: ", MUTED), one.detail), width, indent=2)
-    return rows
+    return [title, *wrapped(line((rebalance_causes.explanation(view, one), PLAIN)), width), line((when, MUTED))]
 
 
 def _chain(view: ClusterView, group: GroupView, one: RebalanceView, width: int) -> list[Line]:
@@ -175,11 +177,14 @@ def _vote(vote: AssignorVote, width: int) -> list[Line]:
 
 
 def remedies_section(progress: "RemediesProgress | None", key: str, width: int) -> list[tuple[Line, str]]:
-    """What would have helped, line by line with the key of a remedy; without a search, the key that begins it."""
-    heading = line(("what would have helped, with the same seed", ACCENT)), ""
+    """How to avoid it, line by line with the key of a remedy; without a search, the key that begins it."""
+    heading = line(("how to avoid it, measured with the same seed", ACCENT)), ""
     width = min(width, 100)
     if progress is None:
-        return [heading, (line("  ", (key, ACCENT), (" flies the recording again with other settings", MUTED)), "")]
+        return [
+            heading,
+            (line("  ", (key, ACCENT), (" flies this flight again with other settings, in the background", MUTED)), ""),
+        ]
     if progress.failed:
         return [heading, *((row, "") for row in wrapped(line("  ", (progress.failed, WARN)), width, indent=2))]
     if progress.result is None:
@@ -209,10 +214,14 @@ class RebalanceDetailsListing(Listing):
     title = "rebalance"
 
     def __init__(
-        self, view: ClusterView, group: GroupView, key: str, width: int, below: Sequence[tuple[Line, str]] = ()
+        self, view: ClusterView, group: GroupView, key: str, width: int, remedies: Sequence[tuple[Line, str]] = ()
     ) -> None:
         super().__init__(width)
-        lines = [*((row, "") for row in details_lines(view, group, key, width - 4)), *below]
+        rows = details_lines(view, group, key, width - 4)
+        one = next((one for one in group.rebalances if one.key == key), None)
+        above = len(verdict_lines(view, group, one, min(width - 4, 100))) if one is not None else len(rows)
+        remedies = [*remedies, ((), "")] if remedies and one is not None else remedies
+        lines = [*((row, "") for row in rows[:above]), *remedies, *((row, "") for row in rows[above:])]
         self._lines = {name or f"{CONTINUED}{index}": row for index, (row, name) in enumerate(lines)}
 
     def row_keys(self) -> list[str]:

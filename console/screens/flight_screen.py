@@ -385,7 +385,8 @@ class FlightScreen(Screen[None]):
         bars["strip"].paint(strip)
         rows, stepped = max(1, bars["ticker"].size.height), source.stepped
         said = [fit(step_line(stepped), width)] if stepped is not None else []
-        said = [fit(app.forking.progress(), width)] if app.forking.under_way else said
+        working = app.forking.progress()
+        said = [fit(working, width)] if working else said
         bars["ticker"].paint([*chrome.ticker(flight.view, width, rows)[len(said) :], *said])
         self._paint_footer(app)
         self._paint_caption(app.caption)

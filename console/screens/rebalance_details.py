@@ -5,7 +5,7 @@ from typing import Self
 from cluster.view.rebalances import RebalanceView
 from console.app_interface import AppInterface
 from console.flight import Flight
-from console.player import Player
+from console.forking.remedies import RemediedRebalance
 from console.presenters import rebalance_causes
 from console.presenters.fault_menu import CommandTarget
 from console.presenters.list_view import Listing
@@ -14,10 +14,8 @@ from console.presenters.styled_text import Line
 from console.screens.flight_screen import FlightScreen, ListFactory
 from console.widgets.panel import Panel
 from console.widgets.panel_layout import ALL_THERE_IS, SizeHint
-from recordings.remedies.background import BackgroundSearch, RemediesProgress
 from recordings.scenarios.overrides import parse_setting
 
-POLL_SECONDS = 0.2
 REBALANCE = "rebalance "
 
 
@@ -32,8 +30,6 @@ class RebalanceDetailsScreen(FlightScreen):
     def __init__(self, group: str, key: str) -> None:
         self.place, self.above = rebalance_place(group, key), group
         self.group, self.started = group, key
-        self._search: BackgroundSearch | None = None
-        self._progress: RemediesProgress | None = None
         super().__init__()
 
     @classmethod
@@ -78,53 +74,33 @@ class RebalanceDetailsScreen(FlightScreen):
     # --- remedies ---------------------------------------------------------------------------------------------------
 
     def why_no_remedies(self) -> str | None:
-        """Remedies are measured by flying a recording again."""
-        if not isinstance(self.console_app.flight.source, Player):
-            return "remedies are measured on a recording: record the flight, then play it"
+        """Remedies are measured for a rebalance that the view still has."""
         return None if self._rebalance() is not None else "the view no longer holds this rebalance"
 
     def toggle_remedies(self) -> None:
         """Begin to measure in another process, or end that."""
-        source, one = self.console_app.flight.source, self._rebalance()
-        if self._search is not None:
-            self._end_search()
-            self._progress = None
-        elif isinstance(source, Player) and one is not None and self._progress is None:
-            self._search = BackgroundSearch(source.path, f"{self.group}:{one.generation}")
-            self._progress = self._search.poll()
+        app, asked = self.console_app, self._asked()
+        if asked is not None:
+            app.warn(app.forking.remedies.toggle(app.flight, asked))
         self.paint()
-
-    def on_mount(self) -> None:
-        """Look regularly how far the search is."""
-        self.set_interval(POLL_SECONDS, self._poll)
-
-    def on_unmount(self) -> None:
-        """A search that was left ends."""
-        self._end_search()
-
-    def _poll(self) -> None:
-        if self._search is None:
-            return
-        self._progress = self._search.poll()
-        if self._progress.ended:
-            self._end_search()
-        self.paint()
-
-    def _end_search(self) -> None:
-        if self._search is not None:
-            self._search.cancel()
-            self._search = None
 
     def opened(self, panel: str, key: str) -> None:
-        """Fly the recording with a remedy's settings, and compare both flights."""
+        """Fly the flight with a remedy's settings, and compare both flights."""
         del panel
-        source, app = self.console_app.flight.source, self.console_app
-        if isinstance(source, Player) and key:
+        app, asked = self.console_app, self._asked()
+        recording = app.forking.remedies.recording_of(asked) if asked is not None else None
+        if recording is not None and key:
             settings = tuple(parse_setting(text) for text in key.splitlines())
-            app.warn(app.forking.what_if(source.path, settings, " ".join(key.splitlines())))
+            app.warn(app.forking.what_if(recording, settings, " ".join(key.splitlines())))
+
+    def _asked(self) -> RemediedRebalance | None:
+        one = self._rebalance()
+        return RemediedRebalance(self.group, one.generation) if one is not None else None
 
     def _remedies(self, width: int) -> list[tuple[Line, str]]:
-        """The section below the details; a live flight has none."""
-        if self.why_no_remedies() is not None:
+        """The section below the cost."""
+        app, asked = self.console_app, self._asked()
+        if asked is None:
             return []
-        return remedies_section(self._progress, self.console_app.keys_by_action()["act.remedies"], width - 4)
+        progress = app.forking.remedies.progress_of(app.flight.source, asked)
+        return remedies_section(progress, app.keys_by_action()["act.remedies"], width - 4)

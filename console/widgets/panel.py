@@ -201,7 +201,12 @@ class Panel(Canvas, can_focus=True):
             self._draw()
             return
         place = keys.index(self.selected) if self.selected in keys else 0
-        self._select(keys[max(0, min(len(keys) - 1, place + by))])
+        if 0 <= place + by < len(keys) or len(keys) == len(self._keys):
+            self._select(keys[max(0, min(len(keys) - 1, place + by))])
+        else:  # beyond the last row that can be selected there is text: scroll
+            self._wheeled = True
+            self._top = max(0, self._top + by)
+            self._draw()
 
     def action_page(self, by: int) -> None:
         """Move by the number of visible rows."""
@@ -213,8 +218,8 @@ class Panel(Canvas, can_focus=True):
         keys = self._selectable()
         if keys:
             self._select(keys[place])
-        else:
-            self._top = 0 if place == 0 else len(self._keys)
+        if len(keys) < len(self._keys):
+            self._wheeled, self._top = True, 0 if place == 0 else len(self._keys)
             self._draw()
 
     def action_match(self, by: int) -> None:

@@ -72,15 +72,21 @@ def live_fork_beside(
     flown: FlownSoFar, point: ForkPoint, until_us: int | None, directory: Path, progress: Share
 ) -> FlightsBeside:
     """Fly a live flight again, on to its end with the commands so far, into `directory`; then fork that."""
+    original = directory / "original.flight"
+    end_us = fly_again(flown, until_us, original, lambda share: progress(share / 2))
+    made = directory / "fork.flight"
+    return fork_beside(original, point, end_us, made, lambda share: progress(0.5 + share / 2), label="live")
+
+
+def fly_again(flown: FlownSoFar, until_us: int | None, record: Path, progress: Share) -> int:
+    """Fly a live flight again with its commands so far, into `record`; returns the instant at which it ends."""
     scenario = parse_scenario(flown.text, flown.scenario, recorded=True)
     own = flown.settings
     plan = make_plan(scenario, seed=own.seed, until_us=until_us or own.until_us, settings=own.set)
     end_us = plan.settings.until_us or 1
     replay = Replay(by_turn=tuple((turn, at_us, parse(text)) for turn, at_us, text in flown.commands))
-    original = directory / "original.flight"
-    fly(plan, record=original, replay=replay, progress=lambda now_us: progress(now_us / end_us / 2))
-    made = directory / "fork.flight"
-    return fork_beside(original, point, end_us, made, lambda share: progress(0.5 + share / 2), label="live")
+    fly(plan, record=record, replay=replay, progress=lambda now_us: progress(now_us / end_us))
+    return end_us
 
 
 def what_if_beside(recording: Path, settings: Sequence[Setting], record: Path, progress: Share) -> FlightsBeside:

@@ -99,6 +99,9 @@ def test_the_screens_at_past_instants_say_what_the_events_say(flight: Flight, ev
         assert false_at(flight.view, flight.clock, events, at_us) == []
     said = plain(chrome.time_words(flight.clock))
     assert said.startswith("‖ viewing 00:00:00.500, live 00:01:00"), said
+    assert "skips quiet" not in said
+    skipping = plain(chrome.time_words(flight.clock._replace(skips_quiet=True)))
+    assert skipping == f"{said}  skips quiet", "the key answers also in the past of a live flight"
 
 
 def test_a_cursor_that_shows_the_state_an_event_late_is_found(flight: Flight, events: list[Event]) -> None:

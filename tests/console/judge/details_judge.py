@@ -12,7 +12,7 @@ from tests.console.judge.spoken import DURATION, counts, instant, partition_seco
 from tests.console.judge.vote_judge import offers_of, vote_sentences
 
 D = f"({DURATION})"
-VOTE = "vote for the assignor"
+VOTE, LOG = "vote for the assignor", "in the coordinator's log"
 HEADINGS = ("what happened", "waited for", "what moved", "what it cost")
 RECONCILED = ("what happened", "reconciliation", "what moved", "what it cost")
 KEPT = 12
@@ -31,7 +31,7 @@ class DetailsJudge:
         section = ""
         headings = HEADINGS if self.rebalance.revoked is None else RECONCILED
         for row in rows:
-            if row in (*headings, VOTE):
+            if row in (*headings, VOTE, LOG):
                 section = row
                 sections[section] = []
             elif row.startswith("what "):
@@ -39,6 +39,9 @@ class DetailsJudge:
             elif row.strip():
                 sections[section].append(row)
         told = {VOTE} if self.rebalance.elected is not None else set()
+        told |= {LOG} if self.rebalance.detail else set()
+        logged = " ".join(" ".join(sections.get(LOG, ())).split())
+        self.verdict.claim(logged == " ".join(self.rebalance.detail.split()), self.place, f"log {logged!r}")
         self.verdict.claim(set(sections) == {"", *headings, *told}, self.place, f"sections {list(sections)}")
         if self.rebalance.elected is not None and VOTE in sections and self.rebalance.completed is not None:
             offers = offers_of(self.rebalance.elected, self.rebalance.completed.members)
@@ -77,7 +80,7 @@ class DetailsJudge:
             rows[0] == f"{rebalance.cause}{who}  {self._number()} {rebalance.generation}", self.place, rows[0]
         )
         text = " ".join(rows[1:])
-        match = re.search(rf"from ([\d:.]+) to ([\d:.]+), {D}(?: in the coordinator's log: (.*))?$", text)
+        match = re.search(rf"from ([\d:.]+) to ([\d:.]+), {D}$", text)
         self.verdict.claim(match is not None, self.place, f"unknown claim: {text!r}")
         if match is None:
             return
@@ -85,9 +88,6 @@ class DetailsJudge:
         when = began // 1_000 == rebalance.started_us // 1_000 and over // 1_000 == rebalance.over_us // 1_000
         self.verdict.claim(when, self.place, f"{match[0]}: {rebalance.started_us}, {rebalance.over_us}")
         self.verdict.claim(says(match[3], rebalance.over_us - rebalance.started_us), self.place, f"took {match[3]}")
-        self.verdict.claim(
-            " ".join((match[4] or "").split()) == " ".join(rebalance.detail.split()), self.place, f"log {match[4]!r}"
-        )
         why = text[: match.start()]
         if before := re.search(r"unowned for (\S+) partition-seconds until then", why):
             low, high = partition_seconds(before[1])

@@ -1,22 +1,38 @@
 """Remedies in a rebalance's details: measured on demand in another process, with progress; the same key cancels."""
 
+import json
+import re
+import shutil
 from pathlib import Path
 
 import pytest
 
 from console.app import FlightdeckApp
+from console.bridge import Bridge
+from console.flight_clock import LIVE
 from console.player import Player
 from console.presenters.rebalance_details import remedies_section
-from console.screens import rebalance_details
 from console.screens.rebalance_details import RebalanceDetailsScreen
+from console.widgets.panel import Panel
+from recordings.flights.rerun import rerun
 from recordings.flights.runner import fly, make_plan
-from recordings.remedies.background import BackgroundSearch, RemediesProgress
+from recordings.journal.reader import Recording
+from recordings.journal.segments import line_chunks
+from recordings.remedies.background import BackgroundSearch, RemediesProgress, search_one
 from recordings.remedies.measure import Remedies, Remedy
 from recordings.remedies.search import RemediesSearch
 from recordings.scenarios.loader import parse_scenario
+from recordings.scenarios.overrides import parse_setting
 from tests.support.console.pilot import Seat, sit
-from tests.support.minimal_scenario import SMALL
+from tests.support.independent_bill import IndependentBill
+from tests.support.minimal_scenario import SMALL, TWO_MEMBERS
 
+KILLED = """
+[[at]]
+time = "14s"
+do = "scale billing to 3"
+"""
+UNREAD = re.compile(r"([\d.,]+) instead of ([\d.,]+) unread partition-seconds")
 FOUND = RemediesSearch(
     found=[
         Remedies(
@@ -73,20 +89,19 @@ async def open_details(seat: Seat) -> RebalanceDetailsScreen:
 def test_the_key_measures_shows_progress_and_cancels(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     StoppedSearch.begun, StoppedSearch.cancelled = [], 0
     StoppedSearch.progress = RemediesProgress(0.5)
-    monkeypatch.setattr(rebalance_details, "BackgroundSearch", StoppedSearch)
+    monkeypatch.setattr("recordings.remedies.background.BackgroundSearch", StoppedSearch)
 
     async def script(seat: Seat) -> None:
-        screen = await open_details(seat)
-        assert "R flies the recording again with other settings" in seat.text()
+        await open_details(seat)
+        assert "R flies this flight again with other settings" in seat.text()
         await seat.press("R")
         assert StoppedSearch.begun == ["billing:1"]
         assert "██████████░░░░░░░░░░  50%  R cancels" in seat.text()
         await seat.press("R")
         assert StoppedSearch.cancelled == 1
-        assert "R flies the recording again with other settings" in seat.text()
+        assert "R flies this flight again with other settings" in seat.text()
         StoppedSearch.progress = RemediesProgress(1.0, FOUND)
         await seat.press("R")
-        screen._poll()
         await seat.settle()
         said = seat.text()
         assert "✔ static = true: 2 fewer rebalances" in said
@@ -106,12 +121,11 @@ def test_a_remedy_opens_as_a_comparison(path: Path, monkeypatch: pytest.MonkeyPa
     found = Remedies(group="billing", rebalance=None, remedies=[remedy], sentence="It helps.")
     result = RemediesSearch(found=[found], interrupted=False, warnings=[])
     StoppedSearch.progress = RemediesProgress(1.0, result)
-    monkeypatch.setattr(rebalance_details, "BackgroundSearch", StoppedSearch)
+    monkeypatch.setattr("recordings.remedies.background.BackgroundSearch", StoppedSearch)
 
     async def script(seat: Seat) -> None:
-        screen = await open_details(seat)
+        await open_details(seat)
         await seat.press("R")
-        screen._poll()
         await seat.settle()
         assert "enter shows both flights beside each other" in seat.text()
         await seat.press("enter")
@@ -128,17 +142,51 @@ def test_a_remedy_opens_as_a_comparison(path: Path, monkeypatch: pytest.MonkeyPa
     sit(script, app=FlightdeckApp(source=Player(path, playing=False)), size=(120, 60))
 
 
-def test_leaving_the_details_ends_the_search(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_search_goes_on_elsewhere_and_its_answer_is_kept(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     StoppedSearch.begun, StoppedSearch.cancelled = [], 0
     StoppedSearch.progress = RemediesProgress(0.5)
-    monkeypatch.setattr(rebalance_details, "BackgroundSearch", StoppedSearch)
+    monkeypatch.setattr("recordings.remedies.background.BackgroundSearch", StoppedSearch)
 
     async def script(seat: Seat) -> None:
         await open_details(seat)
-        await seat.press("R", "escape")
-        assert StoppedSearch.cancelled == 1
+        await seat.press("R", "escape", "escape")
+        assert StoppedSearch.cancelled == 0
+        screen = seat.app.flight_screen()
+        assert screen is not None
+        assert "50%  remedies for billing" in screen.bars["ticker"].plain_text()
+        StoppedSearch.progress = RemediesProgress(1.0, FOUND)
+        await seat.settle()
+        assert "remedies for billing" not in screen.bars["ticker"].plain_text()
+        await open_details(seat)
+        assert "✔ static = true: 2 fewer rebalances" in seat.text()
+        assert StoppedSearch.begun == ["billing:1"]
+        seat.app.play_recording(path)
+        await open_details(seat)
+        assert "static = true" not in seat.text(), "another flight has remedies of its own"
 
     sit(script, app=FlightdeckApp(source=Player(path, playing=False)))
+
+
+def test_the_answer_stands_right_below_the_cost(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    StoppedSearch.begun, StoppedSearch.cancelled = [], 0
+    StoppedSearch.progress = RemediesProgress(1.0, FOUND)
+    monkeypatch.setattr("recordings.remedies.background.BackgroundSearch", StoppedSearch)
+
+    async def script(seat: Seat) -> None:
+        await open_details(seat)
+        panel = seat.app.screen.query_one("#details", Panel)
+        assert "how to avoid it" in panel.plain_text(), "the key is above the fold"
+        await seat.press("R")
+        rows = [row.strip() for row in panel.plain_text().splitlines()]
+        assert rows.index("what it cost") < rows.index("how to avoid it, measured with the same seed")
+        assert any("static = true: 2 fewer rebalances" in row for row in rows)
+        for _ in range(30):
+            await seat.press("j")
+        assert "in the coordinator's log" in panel.plain_text(), "the rest can be scrolled to"
+        await seat.press("g")
+        assert "what it cost" in panel.plain_text()
+
+    sit(script, app=FlightdeckApp(source=Player(path, playing=False)), size=(80, 24))
 
 
 def test_elsewhere_the_key_says_what_is_missing() -> None:
@@ -149,15 +197,59 @@ def test_elsewhere_the_key_says_what_is_missing() -> None:
     sit(script)
 
 
-def test_a_live_flight_says_that_it_must_be_recorded() -> None:
-    async def script(seat: Seat) -> None:
-        seat.app.push_screen(RebalanceDetailsScreen("billing", "0"))
-        await seat.settle()
-        await seat.press("R")
-        assert "record the flight, then play it" in seat.notices()[-1]
-        assert "what would have helped" not in seat.text()
+def test_a_live_flight_is_measured_up_to_now(tmp_path: Path) -> None:
+    scenario = tmp_path / "small.toml"
+    scenario.write_text(TWO_MEMBERS)
 
-    sit(script)
+    async def script(seat: Seat) -> None:
+        await seat.wait_for(lambda: seat.app.flight.clock.phase == LIVE)
+        seat.app.execute_line("until now_ms > 9000")
+        seat.app.execute_line("speed 20")
+        await seat.wait_for(lambda: seat.app.flight.clock.phase == "paused")
+        seat.app.go("billing")
+        await seat.settle()
+        await seat.press("4", "enter")
+        await seat.press("R")
+        search = seat.app.forking.remedies._search
+        assert search is not None, seat.notices()
+        while not search.poll().ended:
+            search._pipe.poll(5.0)
+        await seat.settle()
+        assert "group.initial.rebalance.delay.ms = " in seat.text()
+        assert Recording(seat.app.forking.remedies._recording).survey().totals.virtual_us == seat.app.flight.now_us
+        await seat.press("enter")
+        assert seat.app.forking.under_way
+        assert seat.app.flight.clock.phase == "paused", "the shown flight goes its own way"
+        await seat.press("F")
+
+    sit(script, app=FlightdeckApp(source=Bridge(scenario, speed=1.0)))
+
+
+def test_the_numbers_are_those_of_both_journals(tmp_path: Path) -> None:
+    """A remedy's words beside bills made of the raw lines of two recordings."""
+    made, again = tmp_path / "made.flight", tmp_path / "again.flight"
+    fly(make_plan(parse_scenario(TWO_MEMBERS + KILLED, "two.toml")), record=made)
+    (found,) = search_one(made, "billing", lambda _: None).found
+    told = [one for one in found.remedies if UNREAD.search(one.words) is not None]
+    assert told != [], [one.words for one in found.remedies]
+    for remedy in told[:2]:
+        shutil.rmtree(again, ignore_errors=True)
+        rerun(made, settings=[parse_setting(text) for text in remedy.settings], record=again)
+        match = UNREAD.search(remedy.words)
+        assert match is not None
+        for words, path in zip(match.groups(), (again, made), strict=True):
+            assert abs(float(words.replace(",", "")) - unread_seconds(path)) <= 0.1, (remedy.words, words, path)
+
+
+def unread_seconds(path: Path) -> float:
+    bill, at_us = IndependentBill(), 0
+    for segment in Recording(path).segments.values():
+        for line in b"".join(line_chunks(segment)).splitlines():
+            told = json.loads(line)
+            if "seq" in told:
+                bill.take(told)
+    at_us = Recording(path).survey().totals.virtual_us
+    return float(bill.bill(at_us)["groups"]["billing"]["unread_partition_us"]) / 1e6
 
 
 def test_a_failed_search_says_why() -> None:
