@@ -20,13 +20,14 @@ from collections.abc import Sequence
 from functools import partial
 from io import StringIO
 from pathlib import Path
-from typing import Annotated, NoReturn
+from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import msgspec
 from cyclopts import App, Parameter
 
 from console.cli.arguments import Invariants, Json, Record, Salvage, Strict
 from console.cli.bench import bench
+from console.cli.check import check
 from console.cli.errors import BAD_INPUT, HELD, NOT_HELD, UsageError, explain, note, print_error, report_violation, warn
 from console.cli.impact import impact
 from console.cli.info import doctor, scenarios, show
@@ -44,7 +45,6 @@ from console.cli.options import (
     settings_of,
     speed_of,
     theme_of,
-    whole_number,
 )
 from console.cli.pictures.raster import raster
 from console.cli.plan import plan
@@ -55,6 +55,7 @@ from console.cli.streams import (
     OutputError,
     discard_stdout,
     discard_unwritten,
+    has_screen,
     is_dumb_terminal,
     open_closed_streams,
     print_text,
@@ -62,8 +63,12 @@ from console.cli.streams import (
     write_help,
     write_line,
 )
+from console.web.command import Port, Web, port_of, serve, words_of
 from recordings.flights import interruption
 from recordings.version import VERSION, describe_build
+
+if TYPE_CHECKING:
+    from console.bridge import Bridge
 
 app = App(
     name="flightdeck",
@@ -84,16 +89,16 @@ def console(  # noqa: PLR0913 - options
     until: Until = None,
     settings: Sets = None,
     record: Record = None,
-    web: Annotated[bool, Parameter(help="In a browser on this machine.", negative="")] = False,
+    web: Web = False,
+    port: Port = None,
     plain: Annotated[bool, Parameter(help="Lines instead of screens.", negative="")] = False,
     theme: Theme = None,
     invariants: Invariants = True,
     allow_code: AllowCode = False,
 ) -> int:
     """Without a command: open the console on a live flight."""
-    if web:
-        raise UsageError("--web comes with a later release; `flightdeck` opens the console")
-    if not plain and not (sys.stdin.isatty() and sys.stdout.isatty()):
+    served = port_of(port, web=web, plain=plain)
+    if not plain and not web and not has_screen():
         raise UsageError(
             "the console needs a terminal; `flightdeck run SCENARIO` flies without one, `flightdeck --plain` in lines"
         )
@@ -102,24 +107,42 @@ def console(  # noqa: PLR0913 - options
     from console.bridge import Bridge
 
     source = Bridge(
-        scenario, seed=seed, until_us=until_us, settings=changes, record=record, invariants=invariants, leave=leave
+        scenario,
+        seed=seed,
+        until_us=until_us,
+        settings=changes,
+        record=None if web else record,
+        invariants=invariants,
+        leave=leave,
     )
-    if leave is not None:
+    if leave is not None or web:
         source.load()  # prints the files of custom code before the first screen
+    if web:
+        words = words_of(
+            scenario=scenario,
+            seed=seed,
+            until=until,
+            set=settings,
+            record=record,
+            theme=theme,
+            no_invariants=not invariants,
+            allow_code=allow_code,
+        )
+        return serve(words, served, source, print_text)
+    return _fly_here(source, colours, plain=plain, invariants=invariants)
+
+
+def _fly_here(source: "Bridge", theme: str | None, *, plain: bool, invariants: bool) -> int:
+    """Fly on this terminal, on screens or in lines."""
     if plain or is_dumb_terminal():
         from console.cli.plain import fly_in_lines
 
         if not plain:
             print_text(f"TERM={os.environ.get('TERM', '')}: this terminal shows no screens; the flight is in lines")
         return fly_in_lines(source, print_text, sys.stdin.fileno())
-    from console.app import FlightdeckApp
-    from console.settings import SettingsFile, config_directory
+    from console.cli.play import fly_on_screen
 
-    flightdeck = FlightdeckApp(source=source, invariants=invariants)
-    flightdeck.remember_in(SettingsFile(config_directory()))
-    flightdeck.theming.start(colours)
-    flightdeck.run()
-    return flightdeck.return_code or HELD
+    return fly_on_screen(source, theme, invariants=invariants)
 
 
 @app.command
@@ -176,7 +199,7 @@ def run(  # noqa: PLR0913 - options
 
 
 @app.command
-def play(
+def play(  # noqa: PLR0913 - options
     recording: Annotated[Path, Parameter(help="The recording's directory.")],
     /,
     *,
@@ -188,18 +211,25 @@ def play(
     speed: Annotated[str | None, Parameter(help="0.01 to 1000, or -4: backwards from the end.")] = None,
     beside: Annotated[Path | None, Parameter(help="Another recording, compared with it on one axis.")] = None,
     theme: Theme = None,
+    web: Web = False,
+    port: Port = None,
 ) -> int:
     """Open the console on a recording: forwards, backwards, at any speed."""
     pace, colours = playback_speed_of(speed), theme_of(theme)
     from console.cli.play import Reporter, play_headless, play_on_screen
     from console.player import Player
 
+    served = port_of(port, web=web, plain=headless)
+    if web:
+        player = Player(recording, salvage=salvage)  # an unreadable recording is reported first
+        options = words_of(script=script, salvage=salvage, speed=speed, beside=beside, theme=theme)
+        return serve(["play", str(recording), *options], served, player, print_text)
     reporter = Reporter(print_text, warn, print_error)
     if headless and beside is not None:
         raise UsageError("--beside is for the screen; `flightdeck diff` compares without one")
     if headless:
         return play_headless(recording, script, reporter, salvage=salvage)
-    if not (sys.stdin.isatty() and sys.stdout.isatty()) or is_dumb_terminal():
+    if not has_screen() or is_dumb_terminal():
         Player(recording, salvage=salvage)  # an unreadable recording is reported first
         needed = "a terminal that can show screens (TERM)" if is_dumb_terminal() else "a terminal"
         raise UsageError(f"the console needs {needed}; --headless plays a recording without one")
@@ -298,26 +328,6 @@ def report(
     return HELD
 
 
-@app.command(name="check")
-def check(
-    *,
-    seeds: Annotated[int, Parameter(help="The number of random clusters to fly.", converter=whole_number)] = 200,
-    first: Annotated[int, Parameter(name="--from", help="The first seed.", converter=whole_number)] = 1,
-    virtual: Annotated[
-        str, Parameter(help="Virtual time of each flight; its last 38 s are for recovery.", allow_leading_hyphen=True)
-    ] = "60s",
-    jobs: Annotated[int, Parameter(help="The number of processes.", converter=whole_number)] = 1,
-    json: Json = False,
-) -> int:
-    """Fly random clusters under random faults: every invariant must hold, and each cluster must recover."""
-    from console.cli import output
-    from console.cli.check import fly_seeds
-
-    checked = fly_seeds(seeds, first, virtual, output.StageProgress(sys.stderr), jobs)
-    print_text(_json(checked) if json else output.of_check(checked))
-    return HELD if checked.held else NOT_HELD
-
-
 HELP = frozenset({"--help", "-h", "--version"})
 
 BUILT = (
@@ -327,7 +337,7 @@ BUILT = (
 COMMANDS = (*BUILT, *PLANNED)
 
 
-for _command in (summary, diff, fork, impact, key, plan, prove, raster, bench, doctor, scenarios, show):
+for _command in (summary, check, diff, fork, impact, key, plan, prove, raster, bench, doctor, scenarios, show):
     app.command(_command)
 app.command(impact, name="blast", show=False)  # the name of earlier releases
 add_planned_commands(app)

@@ -1,10 +1,11 @@
-"""`flightdeck play`: a recording on the console's screens, or headless with a script or a verification."""
+"""The console on a terminal: a live flight, or a recording (`flightdeck play`), also headless with a script."""
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 from console.app import FlightdeckApp
+from console.flight import Source
 from console.player import Player
 from console.presenters.formatting import clock
 from console.script_runner import ScriptRunner
@@ -47,6 +48,15 @@ def play_headless(path: Path, script: Path | None, reporter: Reporter, *, salvag
         done = f"{count}" if runner.done == count else f"stopped after {runner.done} of {count}"
         reporter.result(f"{done} steps of {script}: all expectations held")
     return NOT_HELD if runner.failures else app.return_code or HELD
+
+
+def fly_on_screen(source: Source, theme: str | None, *, invariants: bool) -> int:
+    """Open the console on a live flight; returns the exit code. `theme`: a name of `THEME_NAMES`."""
+    app = FlightdeckApp(source=source, invariants=invariants)
+    app.remember_in(SettingsFile(config_directory()))
+    app.theming.start(theme)
+    app.run()
+    return app.return_code or HELD
 
 
 def play_on_screen(

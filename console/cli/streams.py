@@ -86,6 +86,12 @@ def open_closed_streams() -> None:
         sys.stderr = os.fdopen(2, "w")
 
 
+def has_screen() -> bool:
+    """Whether this process can show the console: on a terminal, or in a browser's tab (`--web`)."""
+    in_browser = "WebDriver" in os.environ.get("TEXTUAL_DRIVER", "")
+    return in_browser or (sys.stdin.isatty() and sys.stdout.isatty())
+
+
 def is_dumb_terminal() -> bool:
     """Whether TERM names a terminal without escape sequences, which cannot show screens."""
     return os.environ.get("TERM", "") in DUMB

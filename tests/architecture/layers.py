@@ -97,7 +97,7 @@ TOP_LEVEL: Mapping[str, str] = {
     "console": """
         actions app app_interface bridge command_line control_commands flight flight_clock live_flight player
         forking refused_commands run_until script_runner shutdown terminal_output themes time_input visible
-        bench cli navigation operating presenters screens settings travel widgets
+        bench cli navigation operating presenters screens settings travel web widgets
     """,
 }
 

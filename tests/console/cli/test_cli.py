@@ -278,7 +278,7 @@ MISTAKES: list[tuple[tuple[str, ...], str]] = [
     (("compare", "a.flight", "b.flight"), "`flightdeck compare` comes with a later release"),
     (("sweep", "file", "--out", "dir", "--master", "local[2]"), "`flightdeck sweep` comes with a later release"),
     ((), "the console needs a terminal; `flightdeck run SCENARIO` flies without one"),
-    (("--web",), "--web comes with a later release"),
+    (("--web", "--plain"), "--web shows screens"),
 ]
 
 

@@ -1,0 +1,1 @@
+"""The console in a browser on this machine: `flightdeck --web`."""
