@@ -8,7 +8,7 @@ import os
 import select
 import threading
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import msgspec
 
@@ -22,6 +22,7 @@ from console.control_commands import execute
 from console.flight import INVARIANT_BROKEN, SIMULATION_FAILED, Flight
 from console.flight_clock import BUILDING, ENDED, FAILED
 from console.presenters.event_log import merged_entries
+from console.presenters.exceptions.headline import Headline, in_force
 from console.presenters.formatting import SECOND_US, clock, count
 from console.presenters.rebalance_causes import epoch_or_generation
 from console.presenters.rebalance_phase import members_words
@@ -129,9 +130,11 @@ class Lines:
         for refused in self.flight.refused_commands.take_all():
             self.print_line(f"refused: {refused}")
         second = self.flight.now_us // SECOND_US
-        if view.groups and second != self._second:
+        if view.brokers and second != self._second:
             self._second = second
-            self.print_line(f"{clock(second * SECOND_US, 0)}  {state_words(view)}")
+            source = self.flight.source
+            held = in_force(view, self.flight.now_us, source.broker_session_us, source.producer_configs)
+            self.print_line(f"{clock(second * SECOND_US, 0)}  {state_words(view, held)}")
 
     def execute_line(self, text: str) -> None:
         """Execute a typed line, as on the console's command line."""
@@ -153,18 +156,15 @@ class Lines:
         self.print_line(f"{text}: {refusal or 'done'}")
 
 
-def state_words(view: ClusterView) -> str:
-    """The state of the cluster in one line: groups, brokers, faults."""
+def state_words(view: ClusterView, held: Sequence[Headline]) -> str:
+    """The state of the cluster in one line: groups, brokers, everything that is wrong, worst first, and each fault."""
     groups = [
         f"{group.group} {group.state}, {members_words(len(group.members))}, {epoch_or_generation(group)},"
         f" lag {count(group_lag(view, group))}"
         for group in view.groups.values()
     ]
     up = sum(1 for broker in view.brokers.values() if broker.up and not broker.paused)
-    leaderless = sum(1 for partition in view.partitions.values() if partition.leader < 0)
-    parts = [*groups, f"brokers {up} of {len(view.brokers)}"]
-    if leaderless:
-        parts.append(f"partitions without a leader: {leaderless}")
-    if view.faults:
+    parts = [*groups, f"brokers {up} of {len(view.brokers)}", *(one.forms[0] for one in held)]
+    if len(view.faults) > 1:  # one alone is among what is wrong
         parts.append("faults: " + ", ".join(fault.text for fault in view.faults.values()))
     return " | ".join(parts)

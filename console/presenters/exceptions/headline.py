@@ -1,6 +1,6 @@
 """The headline of every screen: the worst exception of the whole cluster, in one line."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 from cluster.view.state import ClusterView
@@ -59,11 +59,21 @@ def headline(
 ) -> Headline:
     """The first condition of the ranking that holds; the state of a calm cluster without one."""
     facts = ClusterFacts(view, now_us, session_us, configs)
+    return next(_holding(facts), Headline(OK, (calm_words(view),)))
+
+
+def in_force(
+    view: ClusterView, now_us: int, session_us: int | None, configs: ProducerConfigs | None = None
+) -> list[Headline]:
+    """Every condition of the ranking that holds, worst first; none in a calm cluster."""
+    return list(_holding(ClusterFacts(view, now_us, session_us, configs)))
+
+
+def _holding(facts: ClusterFacts) -> Iterator[Headline]:
     for condition in RANKING:
         finding = condition.find(facts)
         if finding is not None:
-            return Headline(condition.tone, finding.forms)
-    return Headline(OK, (calm_words(view),))
+            yield Headline(condition.tone, finding.forms)
 
 
 def calm_words(view: ClusterView) -> str:

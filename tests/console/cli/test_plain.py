@@ -10,8 +10,9 @@ from console.bridge import Bridge
 from console.cli.errors import UsageError
 from console.cli.plain import Lines, fly_in_lines, state_words
 from console.flight import Flight
+from console.presenters.exceptions.headline import in_force
 from tests.mutants import MUTANTS
-from tests.support.console import synthetic
+from tests.support.console import synthetic, synthetic_producers
 from tests.support.console.stopped_clock import StillFlight
 
 SMALL = """
@@ -84,12 +85,32 @@ def test_each_second_is_told_once_and_each_moment_once() -> None:
     assert len(lines) == len(set(lines))
 
 
+def words_at(seconds: float) -> str:
+    view = synthetic.view_at(seconds)
+    return state_words(view, in_force(view, synthetic.us(seconds), None))
+
+
 def test_what_is_wrong_is_in_the_line() -> None:
-    words = state_words(synthetic.view_at(100.0))
+    words = words_at(100.0)
     assert "brokers 2 of 3" in words
-    assert "without a leader: 1" in words
-    assert "faults: stall billing" not in words
-    assert "kill broker-3, stall audit-1 for 5m" in words
+    assert " no live leader" in words
+    assert "faults: kill billing-2, kill broker-3, stall audit-1 for 5m" in words
+
+
+def test_the_awaited_member_and_the_limit_of_the_wait_are_in_the_line() -> None:
+    words = words_at(20.0)
+    assert " | billing waits for billing-3, stalled 5.8 s · barrier closes within 4:54" in words
+    assert words.endswith(" | fault in force: stall billing-3 for 10s")
+
+
+def test_a_producer_that_stands_still_is_in_the_line() -> None:
+    lines: list[str] = []
+    source = StillFlight(24.0, events=tuple(synthetic_producers.events(24.0)))
+    source.producer_configs = synthetic_producers.CONFIGS
+    told = Lines(Flight(source), lines.append)
+    told.flight.advance(1.0)
+    told.frame()
+    assert any("still: no acknowledgement for" in line for line in lines)
 
 
 def test_bad_input_is_a_usage_error() -> None:

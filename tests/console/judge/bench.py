@@ -184,6 +184,8 @@ def judge_headline(view: ClusterView, books: Books, now_us: int, spec: ScenarioS
     judge_ = HeadlineJudge(books, now_us, verdict, spec)
     for form in found.forms:
         judge_.judge(f"{headline.GLYPHS[found.tone]} {form}")
+    held = headline.in_force(view, now_us, spec.broker_session_us, configs_of(spec))
+    judge_.judge_in_force([one.forms[0] for one in held])
 
 
 def judge_answers(view: ClusterView, books: Books, now_us: int, spec: ScenarioSpec, verdict: Verdict) -> None:

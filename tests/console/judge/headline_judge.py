@@ -1,6 +1,7 @@
 """Judges the headline: its words are true, and no condition of a graver rank holds."""
 
 import re
+from collections.abc import Sequence
 
 from cluster.spec import ScenarioSpec
 from tests.console.judge.books import Books
@@ -20,6 +21,8 @@ LEFT = f"(?P<left>{DURATION})"
 MORE = r"(?: and (?P<more>\d+) more(?: groups?)?)?"
 GLYPHS = "✖✖✖✖✖▲▲▲▲▲▲▲▲↻▲▲↻↻↻●"
 """The signs of the ranks, gravest first: the judge's own order, which the console's has to be."""
+GATHERING = 13
+"""The rank of a rebalance that no member holds up, which a headline of a graver rank hides."""
 BUSY_US = 1_000_000
 OUT = {"no leader", "down", "frozen", "restarted"}
 
@@ -41,6 +44,15 @@ class HeadlineJudge:
         rank = next(number for number, holds in enumerate(self._ranks()) if holds)
         self.verdict.claim(text[0] == GLYPHS[rank], "headline", f"{text!r} is not of rank {rank}")
         self.verdict.read(f"headline of rank {rank}", text[2:], self._sentences()[rank])
+
+    def judge_in_force(self, texts: Sequence[str]) -> None:
+        """All conditions that hold, gravest first, as `--plain` says them: each is there, and no other."""
+        ranks = self._ranks()[:-1]
+        ranks[GATHERING] = any(not self._stands_still(group) for group in self.rebalancing)
+        held = [rank for rank, holds in enumerate(ranks) if holds]
+        self.verdict.claim(len(held) == len(texts), "plain line", f"{texts} are not of the ranks {held}")
+        for rank, text in zip(held, texts, strict=False):
+            self.verdict.read(f"plain line of rank {rank}", text, self._sentences()[rank])
 
     # --- what holds -------------------------------------------------------------------------------------------------
 

@@ -122,7 +122,7 @@ def test_the_case_file_tells_who_gave_up_what() -> None:
 
 
 def test_plain_lines_name_the_group_epoch() -> None:
-    assert "fulfilment Reconciling, 3 members, group epoch 3, lag" in state_words(flown(18.0))
+    assert "fulfilment Reconciling, 3 members, group epoch 3, lag" in state_words(flown(18.0), [])
 
 
 @pytest.mark.parametrize("seconds", [0.5, 1.985, 2.0, 4.05, 5.0, 7.15, 9.12, 15.0, 18.0, 23.0, 31.0, 60.0, 75.0, 89.0])

@@ -20,6 +20,7 @@ from tests.support.console.web_console import PATIENCE_SECONDS, served
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 pytestmark = [
     pytest.mark.slow,
+    pytest.mark.timeout(400),  # a browser on a busy machine
     pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine: apt-get install chromium"),
 ]
 

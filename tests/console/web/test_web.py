@@ -18,6 +18,8 @@ from recordings.scenarios.loader import load
 from tests.support.console.command_processes import Ended, in_a_process
 from tests.support.console.web_console import opened, served
 
+pytestmark = pytest.mark.timeout(300)  # each starts a server, and a console for each tab
+
 
 def run(script: Coroutine[Any, Any, None]) -> None:
     asyncio.run(script)

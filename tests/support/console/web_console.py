@@ -13,7 +13,7 @@ import aiohttp
 from tests.support.console.terminal_emulator import Terminal
 from tests.support.repository import ROOT
 
-PATIENCE_SECONDS = 60.0
+PATIENCE_SECONDS = 100.0
 
 
 class ServedConsole:
