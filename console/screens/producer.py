@@ -20,7 +20,8 @@ from console.screens.flight_screen import WIDEST, FlightScreen, ListFactory
 from console.widgets.panel import Panel
 from console.widgets.panel_layout import ALL_THERE_IS, Arrangement, PanelSlot, SizeHint
 
-PANELS = ("facts", "clocks", "partitions", "errors", "transactions", "events")
+PANELS = ("facts", "clocks", "partitions", "transactions", "errors", "events")
+"""From top to bottom. The one that may be hidden has the last number: a number is that of a panel that is shown."""
 TRANSACTIONS = "transactions"
 
 
@@ -43,8 +44,9 @@ class ProducerScreen(FlightScreen):
 
     def panels(self) -> list[Panel]:
         """Six panels; that of transactions is shown for a producer with a transactional id."""
-        panels = [Panel(number, name) for number, name in enumerate(PANELS, 1)]
-        panels[4].display = False
+        names = (*(name for name in PANELS if name != TRANSACTIONS), TRANSACTIONS)
+        panels = [Panel(number, name) for number, name in enumerate(names, 1)]
+        panels[-1].display = False
         return panels
 
     def list_factories(self, flight: Flight) -> dict[str, ListFactory]:
@@ -73,7 +75,8 @@ class ProducerScreen(FlightScreen):
         if width < WIDEST:
             return [[PanelSlot(name)] for name in names]
         top = [[PanelSlot("facts")], [PanelSlot("clocks")], [PanelSlot("partitions", 3), PanelSlot("errors", 2)]]
-        return [*top, [PanelSlot(name, 3 - place) for place, name in enumerate(names[4:])]]
+        last = [PanelSlot(TRANSACTIONS, 3), PanelSlot("events", 2)] if shown else [PanelSlot("events")]
+        return [*top, last]
 
     def size_hint(self, panel: Panel, listing: Listing) -> SizeHint:
         """Facts and clocks are firm: a low terminal shows the first facts. The events take the remaining lines."""

@@ -96,7 +96,7 @@ def _transactional(one: TransactionView | None, producer: ProducerView, now_us: 
             parts.append(line((f"times out {words}", tone)))
     mine = (producer.producer_id, producer.epoch)
     if producer.producer_id >= 0 and mine != (one.producer_id, one.epoch):
-        parts.append(line((f"the id has producer id {one.producer_id} and epoch {one.epoch} now", WARN)))
+        parts.append(line((f"the id now has epoch {one.epoch} (producer id {one.producer_id})", WARN)))
     return parts
 
 

@@ -28,7 +28,7 @@ def an_old_epoch_is_not_told(patch: Patch) -> None:
     true = producer_facts._transactional
 
     def words(one: TransactionView | None, producer: ProducerView, now_us: int) -> list[Line]:
-        return [part for part in true(one, producer, now_us) if "the id has" not in str(part)]
+        return [part for part in true(one, producer, now_us) if "the id now has" not in str(part)]
 
     patch.setattr(producer_facts, "_transactional", words)
 

@@ -65,7 +65,7 @@ class ProducerPlaceJudge:
                 self.verdict.read(f"{self.place}, {label}", part, judges[label]())
         self._claim(("stands still" in said["state"]) == self._still(), said["state"])
         if self.id:
-            self._claim(("the id has" in said["transaction"]) == self._is_old(), said["transaction"])
+            self._claim(("the id now has" in said["transaction"]) == self._is_old(), said["transaction"])
 
     def _still(self) -> bool:
         linger_us = 1_000 * self.book.limit(self.declared, "linger.ms")
@@ -130,8 +130,8 @@ class ProducerPlaceJudge:
             (r"(\S) (\w+)", lambda m: (m[1], m[2]) == (GLYPHS[state], state)),
             (rf"open for {D}", lambda m: started_us >= 0 and says(m[1], self.now_us - started_us)),
             *((rf"times out {pattern}", holds) for pattern, holds in ends),
-            (r"the id has producer id (\d+) and epoch (\d+) now",
-             lambda m: last is not None and (int(m[1]), int(m[2])) == (last.producer_id, last.epoch)),
+            (r"the id now has epoch (\d+) \(producer id (\d+)\)",
+             lambda m: last is not None and (int(m[2]), int(m[1])) == (last.producer_id, last.epoch)),
         )  # fmt: skip
 
     def _members(self) -> Sentences:

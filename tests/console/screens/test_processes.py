@@ -105,6 +105,11 @@ def test_a_row_of_the_overview_opens_its_producer() -> None:
         await seat.press("escape", "enter")
         assert seat.app.place() == f"producer {name}"
         assert f"overview › producers › {name}" in seat.text()
+        for number, shown in ("4", "errors"), ("5", "events"), ("6", "transactions"):
+            await seat.press(number)
+            focused = seat.app.focused_panel()
+            assert focused is not None
+            assert (str(focused.number), focused.id) == (number, shown)
         await seat.press("1", "V")
         assert name in seat.app.place()
 
@@ -124,7 +129,7 @@ def test_the_lines_of_a_producer_lead_on() -> None:
         assert seat.app.execute_line("go producer old-1")
         await seat.settle()
         assert "another InitProducerId" in seat.text()
-        assert "the id has producer id 0 and epoch" in seat.text()
+        assert "the id now has epoch 8 (producer id 0)" in seat.text()
         await seat.press("1", "w")
         assert "old-1 is fenced" in seat.app.screen.query_one("Panel").plain_text()  # type: ignore[attr-defined]
 
