@@ -146,6 +146,7 @@ COMMANDS: tuple[Form, ...] = (
     Form(Seek, "seek <group:group> <partition:partition> to <to:offset>", "move a group's position",
          random=(RandomFault(28, "seek", "seek {group} {partition} to {0..90}"),)),
     Form(AbandonTransaction, "abandon transaction of <producer:client>", "leave a transaction open",
+         undo="restart {0}",
          random=(RandomFault(29, "abandon", "abandon transaction of {producer}"),)),
     Form(AbortHangingTransaction, "abort hanging transaction <partition:partition>", "end a hanging transaction"),
     Form(Elect, "elect preferred <partition:partition>", "give leadership back", {"kind": "preferred"},

@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 
-from console.presenters.styled_text import EMPTY, MUTED, Line, plain
+from console.presenters.styled_text import EMPTY, MUTED, Line, line, plain
 
 BUILDING: Line = (("the cluster is being built …", MUTED),)
 CONTINUED = "#"
@@ -78,6 +78,15 @@ class Listing:
     def matches(self, key: str, pattern: str) -> bool:
         """Whether a filter shows a row: its key or what it shows holds the pattern."""
         return holds(" ".join([key, *(plain(row) for row in self.rows(key))]), pattern)
+
+
+class NotThere(Listing):
+    """A panel about what does not exist: the cluster is being built, or the shown instant is before it."""
+
+    def __init__(self, title: str, width: int, *, built: bool) -> None:
+        super().__init__(width)
+        self.title = title
+        self.vacant = line(("it does not exist at this instant", MUTED)) if built else BUILDING
 
 
 FILTER_USAGE = "text   !text: rows without it   ~text: its letters in this order   /regex/"

@@ -79,8 +79,13 @@ class MembersListing(WorstFirstListing):
         }
 
     def rank(self, key: str) -> int | None:
-        """The members that the group waits for."""
-        return 0 if key in self.awaited else None
+        """The members that the group waits for, then those in it that do not run, then those that are frozen."""
+        member = self.view.members[key]
+        if key in self.awaited:
+            return 0
+        if key in self.ids and not member.alive:
+            return 1
+        return 2 if member.alive and (member.paused or member.heartbeats_paused) else None
 
     def note(self) -> Line:
         """The number of members in the group and of running members."""

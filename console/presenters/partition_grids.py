@@ -29,6 +29,7 @@ from console.presenters.styled_text import (
 LABELS = (8, 20)  # the narrowest and the widest label
 HEALTH = 24
 RATE = 8
+FEW = 6  # lines of a grid that are seen at a glance
 STEPS = (1, 10, 50, 200, 1_000, 5_000, 20_000)  # the lag at which a cell is one level higher
 _TONES = (FAINT, MUTED, MUTED, ACCENT, ACCENT, WARN, WARN, WARN)
 _CELLS = tuple(zip(LEVELS, _TONES, strict=True))
@@ -89,20 +90,22 @@ class Grid(Listing):
             result.extend(f"{topic}{CONTINUED}{first}" for first in range(self.across, count, self.across))
         return result
 
+    def partitions_of(self, key: str) -> list[str]:
+        """The partitions of a line."""
+        topic, _, number = key.partition(CONTINUED)
+        first = int(number or 0)
+        return self.view.partitions_by_topic.get(topic, [])[first : first + self.across]
+
     def rows(self, key: str) -> tuple[Line]:
         """One line of cells after its label."""
         topic, _, number = key.partition(CONTINUED)
-        first = int(number or 0)
-        names = self.view.partitions_by_topic.get(topic, [])[first : first + self.across]
         label = (middle(topic, self.label - 1), PLAIN) if not number else (f"{number:>{self.label - 1}}", FAINT)
-        cells = merged(self.cells(names))
-        return (fit(line("  ", *fit((label,), self.label), *cells, *self.suffix(topic, first)), self.width),)
+        cells = merged(self.cells(self.partitions_of(key)))
+        return (fit(line("  ", *fit((label,), self.label), *cells, *self.suffix(topic, int(number or 0))), self.width),)
 
     def object_at(self, key: str, x: int) -> str:
         """The partition of the cell under the mouse."""
-        topic, _, number = key.partition(CONTINUED)
-        place, first = (x - self.label - 2) // self.cell, int(number or 0)
-        names = self.view.partitions_by_topic.get(topic, [])[first : first + self.across]
+        place, names = (x - self.label - 2) // self.cell, self.partitions_of(key)
         return names[place] if 0 <= place < len(names) else ""
 
     def cells(self, names: Sequence[str]) -> Iterable[Span]:
@@ -130,6 +133,22 @@ class OwnershipListing(Grid):
             for member_id, partitions in group.assignment.items()
             for name in partitions
         }
+        self.keys, self.sick = self._worst_first()
+
+    def row_keys(self) -> list[str]:
+        """The lines of a large topic with a partition without an owner come first; a topic in a few lines has order."""
+        return self.keys
+
+    def exceptions(self) -> list[str]:
+        """The lines that come first for their partitions without an owner."""
+        return self.keys[: self.sick]
+
+    def _worst_first(self) -> tuple[list[str], int]:
+        keys, unowned = super().row_keys(), self.group.unowned_since_us
+        if len(keys) <= FEW or not unowned:
+            return keys, 0
+        sick = {key for key in keys if any(name in unowned for name in self.partitions_of(key))}
+        return worst_first(keys, lambda key: 0 if key in sick else None) if len(sick) < len(keys) else (keys, 0)
 
     def note(self) -> Line:
         """The legend."""

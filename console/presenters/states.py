@@ -67,14 +67,14 @@ PRODUCER: dict[str, State] = {
     "Dead": State("✖", ERROR, "its process was killed"),
 }
 TRANSACTION: dict[str, State] = {
-    "Empty": State("○", MUTED, "has a producer id, no transaction yet"),
-    "Ongoing": State("▶", ACCENT, "partitions were added; records are written"),
-    "PrepareCommit": State("↻", MOVING, "decided: commit markers are being written"),
-    "PrepareAbort": State("↻", MOVING, "decided: abort markers are being written"),
-    "CompleteCommit": State("●", OK, "committed: every partition has its marker"),
-    "CompleteAbort": State("✖", WARN, "aborted: every partition has its marker"),
-    "PrepareEpochFence": State("↻", MOVING, "epoch raised to abort the transaction"),
-    "Dead": State("✖", MUTED, "expired: its record is being deleted"),
+    "Empty": State("○", MUTED, "initialized, no transaction yet"),
+    "Ongoing": State("▶", ACCENT, "takes partitions and records"),
+    "PrepareCommit": State("↻", MOVING, "committing: writes its markers"),
+    "PrepareAbort": State("↻", MOVING, "aborting: writes its markers"),
+    "CompleteCommit": State("●", OK, "committed: all markers written"),
+    "CompleteAbort": State("✖", WARN, "aborted: all markers written"),
+    "PrepareEpochFence": State("↻", MOVING, "epoch raised, abort follows"),
+    "Dead": State("✖", MUTED, "expired: its record is deleted"),
 }
 BROKER: dict[str, State] = {
     "up": State("●", OK, "runs, registered with the controller"),

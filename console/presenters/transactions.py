@@ -199,13 +199,15 @@ class HeldBackListing(Listing):
 
     def __init__(self, view: ClusterView, now_us: int, width: int) -> None:
         super().__init__(width)
+        if not view.brokers:
+            self.vacant = BUILDING
         self.view, self.now_us = view, now_us
         self.held = {partition.partition: partition for partition in held_back(view)}
         self.layout = layout(HELD_COLUMNS, width)
 
     def note(self) -> Line:
         """The unit of the column `waiting`."""
-        words = "waiting: offsets from the last stable offset (LSO) to the high watermark"
+        words = "waiting: offsets from the last stable (LSO) to the high watermark"
         return line((words, FAINT)) if self.held and self.width >= 80 else ()
 
     def header(self) -> Line:
@@ -280,8 +282,8 @@ def undecided_transaction(view: ClusterView, known: PartitionTransactions, marke
 
 STATE_COLUMNS = (
     TableColumn("state", 19),
-    TableColumn("may go to", 34, grow=1, most=46),
-    TableColumn("here now", 10, grow=1),
+    TableColumn("next states", 34, grow=1, most=46),
+    TableColumn("now", 10, grow=1),
     TableColumn("what it means", 30, rank=2, grow=3, most=58),
 )
 
@@ -300,7 +302,7 @@ class StatesListing(Listing):
 
     def note(self) -> Line:
         """The moves that transaction.version 2 adds."""
-        words = "transaction.version 2: an abort without partitions also from Empty and Complete…"
+        words = "transaction.version 2 also aborts from Empty and Complete…"
         return line((words, FAINT)) if self.width >= 100 else ()
 
     def header(self) -> Line:
@@ -329,7 +331,7 @@ def _listed(names: list[str], width: int) -> str:
     """Names in sequence; a narrow column holds their common prefix once: `PrepareCommit, …Abort`."""
     text = ", ".join(names)
     if len(text) <= width or not names:
-        return text or "nowhere"
+        return text or "(final)"
     first, *others = names
     return ", ".join([first, *(name.replace("Prepare", "…") for name in others)])
 

@@ -16,7 +16,7 @@ from console.presenters import chrome
 from console.presenters.exceptions.headline import Headline, headline
 from console.presenters.fault_menu import CommandTarget
 from console.presenters.formatting import SECOND_US
-from console.presenters.list_view import Listing
+from console.presenters.list_view import Listing, NotThere
 from console.presenters.raster.axis import short_clock
 from console.presenters.styled_text import (
     ACCENT,
@@ -368,7 +368,7 @@ class FlightScreen(Screen[None]):
             listings[name] = make(panel.size.width or self.size.width)
         for name, panel in self.board.panels.items():
             if name not in listings:  # its group does not exist yet, or not at this instant of a recording
-                listings[name] = Listing(panel.size.width or self.size.width)
+                listings[name] = NotThere(name, panel.size.width or self.size.width, built=bool(flight.view.brokers))
         size_hints = {name: self.size_hint(self.board.panels[name], listing) for name, listing in listings.items()}
         self.board.update_layout(size_hints, self.arrangement(self.size.width))
         for name, listing in listings.items():

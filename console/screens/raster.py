@@ -193,7 +193,8 @@ class RasterScreen(FlightScreen):
 
     def path(self) -> list[str]:
         """Below the group."""
-        return ["overview", *([f"{self.group}, {self.other}"] if self.other else [self.group]), "ownership over time"]
+        groups = ", ".join(name for name in (self.group, self.other) if name)
+        return ["overview", *([groups] if groups else []), "ownership over time"]
 
     def selected_target(self) -> CommandTarget | None:
         """The selected member, or the group."""

@@ -42,7 +42,8 @@ def share_heights(size_hints: Sequence[SizeHint], focused: int, height: int) -> 
     Each row gets its title line, and then the lines of its exceptions, one in turn. Firm rows get up to a third of the
     board. The focused row then gets what it can use, and the other rows follow in order. The least heights of the other
     rows are reserved while the focused row gets half of the board. The first of them keeps its least height even then,
-    while the focused row gets its own. A row that would get less than its least height stays folded.
+    while the focused row gets its own. A row that would get less than its least height stays folded, unless no other
+    row can use the lines.
     """
     first = _for_exceptions(size_hints, height - len(size_hints))
     rest = [
@@ -83,6 +84,10 @@ def _share_rest(size_hints: Sequence[SizeHint], focused: int, height: int) -> li
         if given > 0 and heights[index] > 1:
             heights[index] += given
             left -= given
+    for index in order:  # a line that no row needs shows one of a folded row
+        given = min(left, size_hints[index].most - heights[index])
+        heights[index] += given
+        left -= given
     return heights
 
 

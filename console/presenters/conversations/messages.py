@@ -65,6 +65,11 @@ def _offsets_refused(event: e.OffsetCommitRefused) -> Message:
     return Message(event, REFUSED, coordinator_of(event.group), (event.member,), words)
 
 
+def _cause(event: e.CoordinatorLost) -> str:
+    """The cause in Kafka's words; its log says `null` of a DisconnectException, which has no message."""
+    return "a request was disconnected" if event.cause == "null" else event.cause
+
+
 def _heartbeat(event: e.HeartbeatAnswered) -> Message:
     kind = ANSWER if event.error == "NONE" else REFUSED
     return Message(event, kind, coordinator_of(event.group), (event.member,), f"heartbeat · {event.error}")
@@ -132,7 +137,7 @@ TABLE: dict[type[e.Event], Callable[[Any], Message | None]] = {
         x, ANSWER, BROKERS, (x.member,), f"FindCoordinator · {x.group} · broker-{x.broker}"
     ),
     e.CoordinatorLost: lambda x: Message(
-        x, LOST, x.member, (coordinator_of(x.group),), f"gives broker-{x.broker} up: {x.cause}"
+        x, LOST, x.member, (coordinator_of(x.group),), f"gives broker-{x.broker} up: {_cause(x)}"
     ),
     e.MemberIdAssigned: lambda x: Message(
         x, REFUSED, coordinator_of(x.group), (x.member,), "JoinGroup · MEMBER_ID_REQUIRED"

@@ -127,7 +127,8 @@ class RasterListing(Listing):
         cost = partition_seconds(self.group.history.unowned_us(self.axis.now_us))
         shared = f", {self.grid.size} a row" if self.grid.size > 1 else ""
         now: Line = line((f"{unowned} unowned now  ", WARN)) if unowned else ()
-        return (*now, (f"{self.grid.count} partitions{shared}  {cost} partition-seconds unowned", MUTED))
+        noun = "partition" if self.grid.count == 1 else "partitions"
+        return (*now, (f"{cost} partition-seconds unowned  {self.grid.count} {noun}{shared}", MUTED))
 
     def header(self) -> Line:
         """The times, with the cursor's column."""

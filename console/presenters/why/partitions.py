@@ -1,6 +1,7 @@
 """Why a partition takes no records or hands none out: leader, in-sync replicas, last stable offset, owners."""
 
 from cluster.view.state import NEVER, PartitionView
+from cluster.view.transactions import TransactionView
 from console.presenters.exceptions.group_lag import lag_parts
 from console.presenters.formatting import countdown
 from console.presenters.styled_text import ERROR, MOVING, OK, WARN, plain
@@ -10,6 +11,8 @@ from console.presenters.why.brokers import broker_lines, fenced_within, revive
 from console.presenters.why.groups import process_lines
 
 NAMED = 2
+LIFE = ("fault_started", "producer_state_changed")
+ANEW = {"Dead": "start", "Stopped": "start", "Paused": "resume"}
 
 
 def leader_away(facts: WhyFacts, name: str) -> WhyAnswer | None:
@@ -66,16 +69,20 @@ def stable_offset_stuck(facts: WhyFacts, name: str) -> WhyAnswer | None:
     stuck = is_stuck(facts.view, partition, facts.now_us)
     producer_id = partition.transactions.index.holds_back()
     one = transaction_of(facts.view, NEVER if producer_id is None else producer_id)
-    found, ends = [], ""
+    found: list[WhyFact] = []
+    ends = ""
+    may: tuple[str, ...] = (f"abort hanging transaction {name}",) if plain(words).startswith("hanging") else ()
     if one is not None and since_us != NEVER:
+        processes = _processes(facts, one)
         found = [WhyFact(since_us, f"{one.transactional_id} began its transaction")]
         found += facts.lines(one.transactional_id, "transaction_fenced", "transaction_state_changed")
+        found += [fact for process in processes for fact in facts.lines(process, *LIFE)]
         left_us = left_of_timeout_us(one, facts.now_us)
         if one.fencing:
             ends = "its coordinator aborts it"
         elif one.state == ONGOING and left_us > 0:
             ends = f"{one.transactional_id} times out in {countdown(left_us)} (transaction.timeout.ms)"
-    may = (f"abort hanging transaction {name}",) if plain(words).startswith("hanging") else ()
+        may = tuple(_begins_anew(facts, process) for process in processes) if stuck and not one.fencing else may
     return WhyAnswer(verdict, WARN if stuck else MOVING, in_order(*found), ends, may)
 
 
@@ -155,6 +162,16 @@ def _without_replicas(facts: WhyFacts, partition: PartitionView, verdict: str, t
     found = [fact for number in out[:NAMED] for fact in broker_lines(facts, number)]
     verb = "is" if len(out) == 1 else "are"
     return WhyAnswer(verdict, tone, in_order(*found), f"{_names(out)} {verb} in sync again", revive(facts, out))
+
+
+def _processes(facts: WhyFacts, one: TransactionView) -> list[str]:
+    """The producers of this flight that have the id's producer id."""
+    return [name for name, each in facts.view.producers.items() if each.producer_id == one.producer_id]
+
+
+def _begins_anew(facts: WhyFacts, process: str) -> str:
+    """The command after which the process ends what it left open, at the latest in initTransactions()."""
+    return f"{ANEW.get(facts.view.producers[process].state, 'restart')} {process}"
 
 
 def _names(numbers: list[int]) -> str:

@@ -9,9 +9,8 @@ from console.presenters.styled_text import ERROR, OK, WARN
 from console.presenters.transactions import transaction_of
 from console.presenters.why.answers import WhyAnswer, WhyFact, WhyFacts, in_order
 from console.presenters.why.brokers import broker_lines
-from console.presenters.why.partitions import below_minimum, leader_away
+from console.presenters.why.partitions import LIFE, below_minimum, leader_away
 
-LIFE = ("fault_started", "producer_state_changed")
 AWAY = {"Dead": "is Dead", "Stopped": "is Stopped", "Paused": "is frozen", "Fenced": "is fenced and sends no more"}
 
 

@@ -4,7 +4,8 @@ from collections.abc import Callable, Collection
 from typing import NamedTuple
 
 from cluster.view.state import ClusterView
-from console.presenters.why import brokers, groups, members, partitions, producers, transactions
+from console.presenters.styled_text import OK
+from console.presenters.why import brokers, groups, lags, members, partitions, producers, transactions
 from console.presenters.why.answers import Question, Subject, WhyAnswer, WhyFacts
 
 MOST_ANSWERS = 5
@@ -25,6 +26,8 @@ QUESTIONS: dict[str, Questions] = {
             groups.silent_members,
             groups.partitions_unowned,
             partitions.readers_held_back,
+            lags.reader_stands_still,
+            lags.lag_not_zero,
         ),
         groups.nothing_wrong,
     ),
@@ -50,10 +53,12 @@ QUESTIONS: dict[str, Questions] = {
 
 
 def answers(facts: WhyFacts, subject: Subject) -> list[WhyAnswer]:
-    """Every answer that holds, most useful first; one that nothing is wrong, if none does."""
+    """Every answer that holds, most useful first; where none needs attention, nothing is wrong comes first."""
     questions = QUESTIONS[subject.kind]
     found = [answer for question in questions.asked if (answer := question(facts, subject.name)) is not None]
-    return found[:MOST_ANSWERS] or [questions.calm(facts, subject.name)]
+    if all(answer.tone == OK for answer in found):
+        found.insert(0, questions.calm(facts, subject.name))
+    return found[:MOST_ANSWERS]
 
 
 def subject_named(view: ClusterView, name: str) -> Subject | None:

@@ -4,7 +4,7 @@ import pytest
 
 from console.presenters import formatting
 from console.presenters.exceptions import facts
-from console.presenters.why import brokers, groups, members, partitions, producers, questions, transactions
+from console.presenters.why import brokers, groups, lags, members, partitions, producers, questions, transactions
 from console.presenters.why.answers import WhyFact, WhyFacts
 
 Patch = pytest.MonkeyPatch
@@ -103,7 +103,20 @@ def groups_held_back_are_calm(patch: Patch) -> None:
     patch.setitem(questions.QUESTIONS, "group", questions.QUESTIONS["group"]._replace(asked=asked))
 
 
+def a_stalled_reader_is_calm(patch: Patch) -> None:
+    """A group goes on although a member that is stalled owns partitions with lag."""
+    asked = tuple(one for one in questions.QUESTIONS["group"].asked if one is not lags.reader_stands_still)
+    patch.setitem(questions.QUESTIONS, "group", questions.QUESTIONS["group"]._replace(asked=asked))
+
+
+def most_of_a_lag_is_on_the_partition_with_least(patch: Patch) -> None:
+    """The partition that is named has least of the lag."""
+    patch.setattr(lags, "max", lambda lag, key, default=None: min(lag, key=key, default=default), raising=False)
+
+
 FALSE_ANSWERS = {
+    a_stalled_reader_is_calm: ("first-flight", 75),
+    most_of_a_lag_is_on_the_partition_with_least: ("first-flight", 40),
     groups_held_back_are_calm: ("stuck-last-stable-offset", 75),
     a_batch_expires_later: ("below-min-isr", 60),
     failed_records_are_calm: ("zombie-producer", 60),

@@ -178,9 +178,9 @@ class HeadlineJudge:
             return {one: judge.name(one) for one in judge.awaited}
         assert rebalance is not None
         if group.state == "CompletingRebalance":
-            return {
-                one: name for one, name in group.members.items() if name == group.leader and one not in rebalance.synced
-            }
+            of_leader = [one for one, name in group.members.items() if name == group.leader]
+            waiting = [one for one in of_leader if one not in rebalance.synced]
+            return dict.fromkeys(waiting[:1], group.leader)  # a former process may have its name, and one id leads
         return self.reasons[group.name].absent_from(rebalance) if group.state == "PreparingRebalance" else {}
 
     def _stands_still(self, group: GroupBook) -> bool:

@@ -9,7 +9,6 @@ from tests.console.judge.spoken import instant, stopped_says
 
 HEIGHTS = " ▁▂▃▄▅▆▇█"
 STATES = {" ": "unowned", "┊": "unowned", "↻": "moving", "▒": "several", "·": ""}
-NOTE = re.compile(r"(?:(\d+) unowned now  )?(\d+) partitions(?:, (\d+) a row)?  (\S+) partition-seconds unowned")
 CELL = re.compile(
     r"(?P<name>\S+) · (?:"
     r"(?P<from>[\d:.]+)–(?P<to>[\d:.]+|now) (?P<what>unowned, before it|moving away from|owned by) (?P<who>\S+?)"
@@ -83,15 +82,15 @@ class RasterJudge:
         """Partitions and partition-seconds."""
         total = self.book.unowned_us(self.now_us)
         match = re.fullmatch(
-            r"(?:(\d+) unowned now  )?(\d+) partitions(?:, (\d+) a row)?  (\S+) partition-seconds unowned", text
+            r"(?:(\d+) unowned now  )?(\S+) partition-seconds unowned  (\d+) partitions?(?:, (\d+) a row)?", text
         )
         if match is None:
             self.verdict.claim(False, self.place, f"unknown claim: {text!r}")
             return
         now = sum(1 for known in self.book.stretches.values() if known[-1].state == "unowned")
         self.verdict.claim(int(match[1] or 0) == now, self.place, f"{text!r}: {now} are unowned")
-        self.verdict.claim(int(match[2]) == len(self.drawn), self.place, f"{text!r}: {len(self.drawn)} are drawn")
-        self.verdict.claim(stopped_says(match[4], total), self.place, f"{text!r}: {total / 1e6:.3f}")
+        self.verdict.claim(int(match[3]) == len(self.drawn), self.place, f"{text!r}: {len(self.drawn)} are drawn")
+        self.verdict.claim(stopped_says(match[2], total), self.place, f"{text!r}: {total / 1e6:.3f}")
 
     def cell(self, names: list[str], column: int, text: str) -> None:
         """The words of a cell name its worst stretch: from, to, owner, generation."""

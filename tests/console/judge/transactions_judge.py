@@ -178,16 +178,16 @@ class TransactionsJudge:
 
     def state(self, name: str, header: str, row: str) -> None:
         """A state of Kafka's, where it may go, and which ids are in it."""
-        place, table = f"state {name}", Table(header, row, {}, ("state", "may go to", "here now", "what it means"))
+        place, table = f"state {name}", Table(header, row, {}, ("state", "next states", "now", "what it means"))
         self.verdict.claim(table.cell("state") == f"{GLYPHS[name]} {name}", place, table.cell("state") or "")
-        shown = (table.cell("may go to") or "").replace("…", "Prepare")
-        goes = set() if shown == "nowhere" else set(shown.split(", "))
-        self.verdict.claim(goes == set(GOES_TO[name].split()), place, f"may go to {shown!r}")
-        here = (table.cell("here now") or "").strip()
+        shown = (table.cell("next states") or "").replace("…", "Prepare")
+        goes = set() if shown == "(final)" else set(shown.split(", "))
+        self.verdict.claim(goes == set(GOES_TO[name].split()), place, f"next states {shown!r}")
+        here = (table.cell("now") or "").strip()
         ids = [one.name for one in self.ids.values() if one.state == name]
         said = [one for one in here.removeprefix("◀ ").removesuffix("…").split(", ") if one]
         whole = said == ids if "…" not in here else ", ".join(ids).startswith(", ".join(said))
-        self.verdict.claim(whole, place, f"here now {here!r}, not {ids}")
+        self.verdict.claim(whole, place, f"now {here!r}, not {ids}")
 
     def nothing_befell(self, words: str) -> None:
         """The sentence of an empty list of events."""

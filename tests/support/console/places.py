@@ -4,6 +4,7 @@ A new screen of the catalogue that has a word after `go` is in `PLACES` by itsel
 and `test_every_screen_is_reached` says so.
 """
 
+from collections.abc import Mapping
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -113,13 +114,14 @@ def source_in(state_name: str) -> StillFlight:
     return source
 
 
-async def look(seat: Seat, state_name: str, place: Place) -> None:
+async def look(seat: Seat, objects: Mapping[str, str], place: Place) -> None:
     """Go to a place from the overview, and wait until everything is painted."""
     seat.app.go(SCREENS[0].place)
+    await seat.pilot.pause()
+    seat.app.go(place.go.format(**objects))
     await seat.settle()
-    seat.app.go(place.go.format(**STATES[state_name].objects))
-    await seat.settle()
-    await seat.press(*place.keys)
+    if place.keys:
+        await seat.press(*place.keys)
 
 
 def picture(app: FlightdeckApp) -> str:
