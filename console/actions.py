@@ -14,12 +14,12 @@ from console.app_interface import AppInterface
 from console.flight import ONLY_RECORDED
 from console.forking.fork_line import NO_COMPARISON
 from console.presenters.help import Shortcut
-from console.presenters.styled_text import ACCENT, FAINT, MUTED, Line, joined, length, line, linked
 from console.screens.catalogue import SCREENS
 from console.screens.comparison import ComparisonScreen
 from console.screens.flight_screen import NO_LIBRARY, NO_RASTER
 from console.screens.library import LibraryScreen
 from console.screens.raster import RasterScreen
+from console.widgets.panel import Panel
 
 Reason = Callable[[AppInterface], str | None]
 
@@ -38,6 +38,10 @@ def _recorded(app: AppInterface) -> str | None:
 
 def _viewing_past(app: AppInterface) -> str | None:
     return None if app.flight.clock.live_us is not None else "the screens show no past of a live flight"
+
+
+def _live(app: AppInterface) -> str | None:
+    return app.flight.why_read_only()
 
 
 def _has_target(app: AppInterface) -> str | None:
@@ -86,22 +90,20 @@ class Action(NamedTuple):
     section: str
     does: str
     reason: Reason = _always
-    footer: bool = False
     on_screen: bool = False
     """Whether the key is a screen's own binding, and does something else, or nothing, at other places."""
 
 
+PANEL_ID = "go.panel-"
 TIME, PLACES, ACTING, LISTS, RASTER, CONSOLE = "time", "places", "acting", "lists", "ownership over time", "console"
 COMPARISON, LIBRARY = "comparison", "library"
 SECTIONS = (TIME, PLACES, ACTING, LISTS, RASTER, COMPARISON, LIBRARY, CONSOLE)
 
 ACTIONS: tuple[Action, ...] = (
-    Action("time.pause", "space", "space", "pause", "pause or resume virtual time", TIME, "pause", _steerable, True),
-    Action("time.step", "full_stop", ".", "step", "one turn, then pause", TIME, "step", _steerable, True),
-    Action("time.slower", "less_than_sign", "<", "slower", "the next lower speed", TIME, "speed(-1)", _steerable, True),
-    Action(
-        "time.faster", "greater_than_sign", ">", "faster", "the next higher speed", TIME, "speed(1)", _steerable, True
-    ),
+    Action("time.pause", "space", "space", "pause", "pause or resume virtual time", TIME, "pause", _steerable),
+    Action("time.step", "full_stop", ".", "step", "one turn, then pause", TIME, "step", _steerable),
+    Action("time.slower", "less_than_sign", "<", "slower", "the next lower speed", TIME, "speed(-1)", _steerable),
+    Action("time.faster", "greater_than_sign", ">", "faster", "the next higher speed", TIME, "speed(1)", _steerable),
     Action("time.reverse", "b", "b", "backwards", "play backwards, or forwards again", TIME, "speed(0)", _recorded),
     Action("time.quiet", "e", "e", "skip quiet", "play only near rebalances, faults", TIME, "skip_quiet", _recorded),
     Action("time.back", "left_square_bracket", "[", "event back", "one event back", TIME, "events(-1)", _recorded),
@@ -128,8 +130,8 @@ ACTIONS: tuple[Action, ...] = (
     ),
     Action("time.live", "L", "L", "live", "back to live, where commands act", TIME, "screen.live", _viewing_past),
     Action("time.go", "t", "t", "time", "go to an instant: 12m30s, 1:20.5, -10s", TIME, "go_to_time", _recorded),
-    Action("act.fault", "f", "f", "fault", "inject a fault into the selection", ACTING, "fault", _has_target, True),
-    Action("act.command", "colon", ":", "command", "the command line", ACTING, "command_line", _always, True),
+    Action("act.fault", "f", "f", "fault", "inject a fault into the selection", ACTING, "fault", _has_target),
+    Action("act.command", "colon", ":", "command", "the command line", ACTING, "command_line"),
     Action(
         "act.stall",
         "p",
@@ -151,6 +153,7 @@ ACTIONS: tuple[Action, ...] = (
         _has_member,
     ),
     Action("act.fork", "F", "F", "fork", "another course from this instant; again cancels", ACTING, "screen.fork"),
+    Action("act.undo", "u", "u", "undo", "go on from before the last command", ACTING, "undo", _live),
     Action("act.why", "w", "w", "why?", "why the selection stands still; why SUBJECT", ACTING, "why"),
     Action(
         "act.remedies",
@@ -171,7 +174,6 @@ ACTIONS: tuple[Action, ...] = (
         LISTS,
         "filter",
         _has_list,
-        True,
     ),
     Action("raster.zoom", "z", "z", "zoom", "another span of time", RASTER, "screen.raster('zoom')", _has_raster),
     Action("raster.beside", "c", "c", "compare", "with another group", RASTER, "screen.raster('beside')", _has_raster),
@@ -269,7 +271,6 @@ ACTIONS: tuple[Action, ...] = (
             screen.help,
             PLACES,
             f"open_screen('{screen.place}')",
-            footer=screen.in_footer,
         )
         for screen in SCREENS
         if screen.key
@@ -286,7 +287,9 @@ ACTIONS: tuple[Action, ...] = (
         )
         for n in range(1, 7)
     ),
-    Action("console.help", "question_mark,f1", "?", "help", "all keys and commands", CONSOLE, "help", _always, True),
+    Action(
+        "console.help", "question_mark,f1", "?", "help", "the keys of this place; again: everything", CONSOLE, "help"
+    ),
     Action(
         "console.screens.palette", "ctrl+p", "ctrl+p", "palette", "find any action or place by name", CONSOLE, "palette"
     ),
@@ -294,9 +297,6 @@ ACTIONS: tuple[Action, ...] = (
     Action("console.quit", "q,ctrl+c", "q", "quit", "leave", CONSOLE, "leave"),
 )
 """Every action of the application; the keys that move in a list are bindings of `widgets.panel`."""
-
-IN_PLAYBACK = ("time.pause", "time.back", "time.on", "time.previous", "time.next", "time.go", "act.command")
-"""The actions in the footer of a recording, before help."""
 
 MOVES = (
     Shortcut("↑ ↓ k j", "", "select the row above or below"),
@@ -328,38 +328,49 @@ def bindings() -> list[BindingType]:
     return made
 
 
+def default_keys() -> dict[str, str]:
+    """The default keys, in Textual's names, of everything that a keymap may map: actions and the moves in a list."""
+    moves = {binding.id: binding.key for binding in Panel.BINDINGS if isinstance(binding, Binding) and binding.id}
+    return {**moves, **{action.id: action.keys for action in ACTIONS}}
+
+
 def shortcuts(keys: dict[str, str]) -> dict[str, list[Shortcut]]:
     """The lines of the help, by section; `keys` are the keys in force by the action's id."""
     lines = {
-        section: [Shortcut(keys[each.id], each.label, each.help) for each in ACTIONS if each.section == section]
+        section: [
+            Shortcut(keys[each.id], each.label, each.help)
+            for each in ACTIONS
+            if each.section == section and not each.id.startswith(PANEL_ID)
+        ]
         for section in SECTIONS
     }
+    panels = " ".join(keys[each.id] for each in ACTIONS if each.id.startswith(PANEL_ID))
+    lines[PLACES].append(Shortcut(panels, "panel", "focus a panel by its number"))
     lines[LISTS] += MOVES
     lines[RASTER] += CELLS
     return lines
 
 
+def possible_shortcuts(app: AppInterface) -> tuple[dict[str, list[Shortcut]], list[Shortcut]]:
+    """What can be done here and now, by section, the keys of this place first; what cannot, with its reason."""
+    keys = app.keys_by_action()
+    possible: dict[str, list[Shortcut]] = {
+        each: [] for each in (LIBRARY, RASTER, COMPARISON, ACTING, LISTS, TIME, PLACES)
+    }
+    impossible: list[Shortcut] = []
+    for action in ACTIONS:
+        reason = action.reason(app)
+        if reason is not None:
+            impossible.append(Shortcut(keys[action.id], action.label, reason))
+        elif not action.id.startswith(PANEL_ID):
+            possible.setdefault(action.section, []).append(Shortcut(keys[action.id], action.label, action.help))
+    possible[LISTS] += MOVES
+    possible[PLACES].append(Shortcut("1 – 6", "panel", "focus a panel by its number"))
+    if possible[RASTER]:
+        possible[RASTER] += CELLS
+    return {section: lines for section, lines in possible.items() if lines}, impossible
+
+
 def find(action_id: str) -> Action:
     """The action of this id."""
     return next(action for action in ACTIONS if action.id == action_id)
-
-
-def in_footer(*, recorded: bool, viewing: bool = False) -> list[Action]:
-    """The footer's actions for a live flight, for a recording, or for the past of a live flight."""
-    if recorded:
-        return [*([find("time.live")] if viewing else []), *map(find, IN_PLAYBACK), find("console.help")]
-    return [action for action in ACTIONS if action.footer]
-
-
-def footer(app: AppInterface, width: int) -> Line:
-    """The footer's keys, as many as fit into the width; an action that is impossible now is faint."""
-    parts: list[Line] = []
-    keys = app.keys_by_action()
-    for action in in_footer(recorded=app.flight.clock.recorded, viewing=app.flight.clock.live_us is not None):
-        tone = FAINT if action.reason(app) else MUTED
-        label = "resume" if action.id == "time.pause" and app.flight.clock.phase == "paused" else action.label
-        key, name = linked(keys[action.id], "action", action.id), linked(f" {label}", "action", action.id)
-        parts.append(line((key, FAINT if tone == FAINT else ACCENT), (name, tone)))
-    while length(joined(parts, ("  ", FAINT))) > width - 2 and len(parts) > 3:
-        parts.pop(-2)
-    return line(" ", *joined(parts, ("   " if width >= 100 else "  ", FAINT)))

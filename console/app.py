@@ -13,7 +13,7 @@ from textual.command import CommandPalette
 from textual.notifications import SeverityLevel
 from textual.screen import Screen
 
-from console.actions import ACTIONS, bindings, footer
+from console.actions import ACTIONS, bindings, default_keys, possible_shortcuts
 from console.bridge import Bridge
 from console.flight import ONLY_RECORDED, Flight, Source
 from console.flight_clock import PLAYBACK_SPEEDS, SPEEDS, next_speed
@@ -21,11 +21,13 @@ from console.forking.flights_beside import Forking
 from console.live_flight import Setting
 from console.navigation.links import link_at, objects_of
 from console.navigation.places import OVERVIEW, Places
+from console.operating.footer import footer
 from console.operating.line_commands import LineCommands
 from console.operating.notices import Notice, Notices
 from console.presenters.chrome import instant_under, mark_under
 from console.presenters.fault_menu import CommandTarget, fault_menu_entries
 from console.presenters.formatting import speed as speed_words
+from console.presenters.help import place_help
 from console.presenters.list_view import FilterError
 from console.presenters.styled_text import Line, PlaceLink
 from console.screens.catalogue import SCREENS
@@ -34,7 +36,7 @@ from console.screens.flight_screen import FlightScreen
 from console.screens.links import LinksScreen
 from console.screens.overlays import ChosenCommand, FailureScreen, FaultMenu, HelpScreen, Overlay
 from console.screens.why import open_why
-from console.settings import SettingsFile
+from console.settings import Keymap, SettingsFile, read_keymap, shown_key
 from console.shutdown import ShutdownGuard
 from console.terminal_output import (
     draw_changes_only,
@@ -60,6 +62,7 @@ UNFOCUSED_FRAMES = 3  # without the terminal's focus only every third frame is d
 DRAIN_SECONDS = 0.020
 BEGIN_SECONDS = 1.0  # the flight begins by then, painted or not: on some terminals Textual lays out for ever
 IMMEDIATE_SECONDS = 0.003  # of folding before a draw that the user waits for
+NOTICES_IN_HELP = 3
 BAD_INPUT = 2
 NOT_HELD = 1  # the flight failed: the exit code of `flightdeck run`
 
@@ -103,6 +106,7 @@ class FlightdeckApp(App[None]):
         self.console.size = size_of_terminal()
         self.settings_file = SettingsFile()
         self.theming = Theming(self, lambda: self.settings_file)
+        self.keymap = Keymap({})
         self.flight = Flight(
             with_past(
                 source
@@ -131,9 +135,10 @@ class FlightdeckApp(App[None]):
         self._asked: tuple[Flight, str] | None = None  # the flight and the way out of it that were asked about
 
     def remember_in(self, settings_file: SettingsFile) -> None:
-        """Use the settings of a file and keep them there; without one, they last as long as the console."""
+        """Use the settings of a file and keep them there, and the keymap beside it."""
         self.settings_file = settings_file
         self.theming.recall()
+        self.keymap = read_keymap(settings_file.directory, default_keys())
 
     # --- start and end ----------------------------------------------------------------------------------------------
 
@@ -154,6 +159,7 @@ class FlightdeckApp(App[None]):
         self._shutdown_guard.install()
         if interruption.was_asked():
             leave()
+        self.set_keymap(self.keymap.keys)
         self.call_after_refresh(self._begin_flight)
         self.set_timer(BEGIN_SECONDS, self._begin_flight)
 
@@ -167,8 +173,9 @@ class FlightdeckApp(App[None]):
             return
         self._begun = True
         self.begin()
-        if self.settings_file.notice:
-            self.notify(self.settings_file.notice, severity="warning")
+        for notice in (self.settings_file.notice, self.keymap.notice):
+            if notice:
+                self.notify(notice, severity="warning", timeout=12)
         self.set_interval(FRAME_SECONDS / TICKS_PER_FRAME, self._tick)
 
     def begin(self) -> None:
@@ -279,9 +286,10 @@ class FlightdeckApp(App[None]):
     # --- places -----------------------------------------------------------------------------------------------------
 
     def focused_panel(self) -> Panel | None:
-        """The panel with the focus."""
-        focused = self.screen.focused if self.screen_stack else None
-        return focused if isinstance(focused, Panel) else None
+        """The panel with the focus; below the palette, the one that had it."""
+        below = (screen for screen in reversed(self.screen_stack) if not isinstance(screen, CommandPalette))
+        screen = next(below, None)
+        return screen.focused if screen is not None and isinstance(screen.focused, Panel) else None
 
     def flight_screen(self) -> FlightScreen | None:
         """The screen that is shown, below any overlay."""
@@ -391,6 +399,10 @@ class FlightdeckApp(App[None]):
         self.go(place)
         self.notify(f"undone: {words}", timeout=4)
         return ""
+
+    def action_undo(self) -> None:
+        """Undo the last command."""
+        self.warn(self.undo())
 
     # --- time -------------------------------------------------------------------------------------------------------
 
@@ -555,8 +567,13 @@ class FlightdeckApp(App[None]):
     # --- the console itself -----------------------------------------------------------------------------------------
 
     def action_help(self) -> None:
-        """Show all keys and commands."""
-        self.push_screen(HelpScreen())
+        """Show the keys of this place."""
+        screen, panel = self.flight_screen(), self.focused_panel()
+        possible, impossible = possible_shortcuts(self)
+        glossary = screen.glossary() if screen is not None else ()
+        said = list(self.notices.said)[: -1 - NOTICES_IN_HELP : -1]
+        title = " · ".join((*(screen.path() if screen is not None else ()), *((panel.id or "",) if panel else ())))
+        self.push_screen(HelpScreen(title, lambda width: place_help(possible, impossible, glossary, said, width)))
 
     def action_palette(self) -> None:
         """Open the command palette."""
@@ -573,11 +590,11 @@ class FlightdeckApp(App[None]):
 
     # --- keys -------------------------------------------------------------------------------------------------------
 
-    def footer(self, width: int) -> Line:
-        """The footer's keys for a width in cells."""
-        return footer(self, width)
+    def footer(self, width: int, place: Sequence[str], enter: str) -> Line:
+        """The footer's keys for a width in cells: the actions of a place, or of time and faults."""
+        return footer(self, width, place, enter)
 
     def keys_by_action(self) -> dict[str, str]:
         """The key in force for each action's id."""
-        remapped = remapped_keys(self)
-        return {action.id: remapped.get(action.id, action.shown).partition(",")[0] for action in ACTIONS}
+        mapped = {name: shown_key(keys.partition(",")[0]) for name, keys in remapped_keys(self).items()}
+        return {action.id: mapped.get(action.id, action.shown) for action in ACTIONS}

@@ -1,6 +1,6 @@
 """The host interface of the console: the part of the application that screens, palette and actions use."""
 
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Sequence
 from pathlib import Path
 from typing import Protocol
 
@@ -39,8 +39,8 @@ class AppInterface(Protocol):
     def keys_by_action(self) -> dict[str, str]:
         """The key in force for each action's id."""
 
-    def footer(self, width: int) -> Line:
-        """The footer's keys for a width in cells."""
+    def footer(self, width: int, place: Sequence[str], enter: str) -> Line:
+        """The footer's keys for a width in cells: the actions of a place, or of time and faults."""
 
     def place(self) -> str:
         """The place that is shown, as `go` names it."""

@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cluster.commands import Command, Names, text_of
+from cluster.commands import Command, Names, Set, text_of
 from cluster.events import EVENT_KINDS, Event
 from cluster.spec import ScenarioSpec
 from cluster.view import ClusterView, fold
@@ -199,7 +199,14 @@ class Bridge:
 
     def submit(self, command: Command) -> str:
         """Submit a command to the cluster; returns the reason of a refusal."""
-        return self._control(lambda simulation: simulation.timeline.submit(command))
+        simulation = self._simulation
+        if isinstance(command, Set) and simulation is not None:  # a mistyped value is no part of the flight
+            from cluster.spec import why_not  # noqa: PLC0415
+
+            reason = why_not(simulation.spec, command.scope, command.key, command.value)
+            if reason is not None:
+                return reason
+        return self._control(lambda flying: flying.timeline.submit(command))
 
     def set_speed(self, speed: float) -> str:
         """Set the speed; returns the reason of a refusal."""
@@ -249,7 +256,14 @@ class Bridge:
             condition = UntilCondition(expression, simulation.view, lambda: simulation.timeline.now_us, plan.spec)
         except PredicateError as error:
             return str(error)
-        return self._control(lambda flying: flying.timeline.run_until(condition))
+
+        def begin(flying: "Simulation") -> None:
+            held = condition.holding()
+            if held:
+                self.notice = f"it holds already, so time stops here: {held}"
+            flying.timeline.run_until(condition)
+
+        return self._control(begin)
 
     def record(self, path: str) -> str:
         """Record this flight, from its beginning, to a directory; returns the reason of a refusal.
@@ -402,7 +416,9 @@ class Bridge:
         timeline = simulation.timeline
         await timeline.fly(resume.until_us)
         timeline.set_speed(self._speed)
-        if resume.paused:
+        if resume.paused and timeline.replay:  # given at the instant of the undone command, in a paused flight
+            timeline.run_until(lambda: not timeline.replay)
+        elif resume.paused:
             timeline.pause()
         self._read_clock()
 

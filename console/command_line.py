@@ -6,6 +6,7 @@ without screens has none.
 
 import math
 from collections.abc import Callable, Sequence
+from difflib import get_close_matches
 from typing import NamedTuple
 
 from cluster.commands import (
@@ -16,12 +17,13 @@ from cluster.commands import (
     Names,
     Slot,
     complete,
+    is_built,
     match_form,
     parse,
     tokens_of,
     wanted_after,
 )
-from cluster.config import nearest
+from cluster.config import LONGEST_WORD, nearest
 from cluster.events import EVENT_KINDS
 from console.forking.fork_line import FORK_USAGE, Fork, ForkCancel, Undo, fork_completions, read_fork
 from console.themes.names import THEME_NAMES
@@ -64,6 +66,18 @@ class Go(NamedTuple):
     place: str
 
 
+class Fly(NamedTuple):
+    """Fly a scenario of the library instead of this flight."""
+
+    scenario: str
+
+
+class Play(NamedTuple):
+    """Play a recording instead of this flight."""
+
+    path: str
+
+
 class Why(NamedTuple):
     """Why a subject stands still; an empty name is the selection."""
 
@@ -76,7 +90,7 @@ class Theme(NamedTuple):
     name: str
 
 
-Control = Speed | Time | Step | Until | Record | Go | Why | Fork | ForkCancel | Undo | Theme | Instant
+Control = Speed | Time | Step | Until | Record | Fly | Play | Go | Why | Fork | ForkCancel | Undo | Theme | Instant
 
 USAGES: dict[str, tuple[str, str]] = {
     "speed": ("speed X | flat out", "virtual seconds for each real second: 0.5, 20; a recording's -4 is backwards"),
@@ -85,6 +99,8 @@ USAGES: dict[str, tuple[str, str]] = {
     "step": ("step [EVENT-KIND]", "one turn, or up to the next event of a kind"),
     "until": ("until EXPRESSION", "run until it holds: until groups.billing.state == 'Stable'"),
     "record": ("record PATH", "record this flight, from its beginning"),
+    "run": ("run SCENARIO", "end this flight and fly a scenario of the library"),
+    "play": ("play PATH", "end this flight and play a recording"),
     "go": (
         "go PLACE | TIME",
         "a group or member, topic orders, partition orders-1, broker broker-2, producer X; 1:20.5, live",
@@ -148,10 +164,12 @@ _READERS: dict[str, Callable[[_Typed], Control]] = {
     "step": lambda typed: Step(_kind(typed.rest, typed.column)),
     "until": lambda typed: Until(_required(typed.rest, typed.column, "until")),
     "record": lambda typed: Record(_required(typed.rest, typed.column, "record")),
+    "run": lambda typed: Fly(_one_of(typed.rest, typed.column, "run", "scenario", _library())),
+    "play": lambda typed: Play(_required(typed.rest, typed.column, "play")),
     "go": _read_go,
     "why": lambda typed: _why(typed.rest, typed.column, subjects(typed.names)),
     "fork": lambda typed: read_fork(typed.rest, typed.column, typed.names),
-    "theme": lambda typed: Theme(_one_of(typed.rest, typed.column, "theme", tuple(THEME_NAMES))),
+    "theme": lambda typed: Theme(_one_of(typed.rest, typed.column, "theme", "theme", tuple(THEME_NAMES))),
 }
 """How each of the console's own commands that takes words is read. Any may raise CommandError."""
 
@@ -159,7 +177,7 @@ _READERS: dict[str, Callable[[_Typed], Control]] = {
 def _with_own_suggestion(error: CommandError, word: str) -> CommandError:
     """The cluster's error; without a suggestion of its own it gets the nearest command of the console."""
     if error.suggestion is None and error.message.startswith("there is no command"):
-        return CommandError(error.message, error.column, nearest(word, USAGES))
+        return CommandError(error.message, error.column, nearest(word, USAGES) or next(iter(_like(word)), None))
     return error
 
 
@@ -169,11 +187,17 @@ def _required(rest: str, column: int, word: str) -> str:
     return rest
 
 
-def _one_of(rest: str, column: int, word: str, known: Sequence[str]) -> str:
-    """The word after `word`, which is one of those known."""
+def _one_of(rest: str, column: int, word: str, what: str, known: Sequence[str]) -> str:
+    """The word after `word`, which names one of those known."""
     if _required(rest, column, word) not in known:
-        raise CommandError(f"there is no {word} `{rest}`", column, nearest(rest, known))
+        raise CommandError(f"there is no {what} `{rest}`", column, nearest(rest, known))
     return rest
+
+
+def _library() -> list[str]:
+    from recordings.scenarios.loader import library  # noqa: PLC0415 - not needed before a scenario is typed
+
+    return library()
 
 
 def _factor(rest: str, column: int) -> float:
@@ -273,12 +297,19 @@ def _why(rest: str, column: int, known: Sequence[str]) -> Why:
     return Why(rest)
 
 
+def _like(word: str) -> list[str]:
+    """The commands that are most like an unknown word."""
+    known = dict.fromkeys((*USAGES, *(str(form.required[0]) for form in COMMANDS if is_built(form.command))))
+    return get_close_matches(word.lower(), known, n=5, cutoff=0.5) if len(word) <= LONGEST_WORD else []
+
+
 def completions(text: str, names: Names, places: Sequence[str] = ()) -> list[str]:
     """The words that may follow at the end of the text: the console's own first, then the cluster's."""
     word, blank, rest = text.lstrip().partition(" ")
     if not blank:
         own = [name for name in USAGES if name.startswith(word) and name != word] if word else list(USAGES)
-        return [*own, *(other for other in complete(text, names) if other not in own)]
+        words = [*own, *(other for other in complete(text, names) if other not in own)]
+        return words if words or not word or usage_of(word, places) else _like(word)
     candidates = {
         "speed": ("0.1", "0.5", "1", "2", "5", "20", "100", FLAT_OUT),
         "step": tuple(EVENT_KINDS),
@@ -288,6 +319,8 @@ def completions(text: str, names: Names, places: Sequence[str] = ()) -> list[str
         return _places_after(rest, names, places)
     if word == "fork":
         return fork_completions(rest, names)
+    if word == "run":
+        return [name for name in _library() if name.startswith(rest) and name != rest]
     if word == "why":
         return [name for name in subjects(names) if name.startswith(rest) and name != rest]
     if word == "set":
@@ -327,16 +360,6 @@ def _configuration_keys(rest: str, names: Names) -> list[str] | None:
         keys = in_flight_keys("topic" if scope in names.topics else "broker")
     prefix = key.lstrip()
     return [name for name in keys if name.startswith(prefix) and name != prefix]
-
-
-def typed_prefix(form: Form) -> str:
-    """The fixed words of a form before its first argument."""
-    words: list[str] = []
-    for part in form.required:
-        if isinstance(part, Slot):
-            break
-        words.append(part)
-    return " ".join(words)
 
 
 def completed(text: str, word: str) -> str:

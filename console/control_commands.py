@@ -3,7 +3,7 @@
 from typing import cast
 
 from cluster.commands import Command, text_of
-from console.command_line import Record, Speed, Step, Theme, Time, Until
+from console.command_line import Fly, Play, Record, Speed, Step, Theme, Time, Until
 from console.flight import Flight
 from console.forking.fork_line import Fork, ForkCancel, Undo
 
@@ -17,6 +17,8 @@ def execute(flight: Flight, command: object) -> str:
         return "forks are flown by the console's screens; `flightdeck fork` is for a recording"
     if isinstance(command, Theme):
         return "a theme colours the console's screens; there are none here"
+    if isinstance(command, Fly | Play):
+        return "only the console's screens go from one flight to another"
     refusal = flight.why_not_controllable()
     if refusal:
         return refusal

@@ -229,9 +229,11 @@ class Player:
         from recordings.scenarios.predicates import PredicateError  # noqa: PLC0415
 
         try:
-            return self._begin_search(UntilCondition(expression, self.playback.view, lambda: self.now_us, self.spec))
+            condition = UntilCondition(expression, self.playback.view, lambda: self.now_us, self.spec)
         except PredicateError as error:
             return str(error)
+        held = condition.holding()
+        return f"it holds already at this instant: {held}" if held else self._begin_search(condition)
 
     def record(self, path: str) -> str:
         """Refuse: the flight is a recording already."""

@@ -26,6 +26,11 @@ class UntilCondition:
             raise PredicateError(*path_error)
         self.evaluated_us = -EVALUATION_INTERVAL_US
 
+    def holding(self) -> str:
+        """The values by which the expression holds now; empty if it does not hold."""
+        answer = self.predicate.ask(document(self.view, self.now_us(), self.predicate.needs))
+        return (answer.found or self.predicate.text) if answer.holds else ""
+
     def __call__(self) -> bool:
         """Evaluate if the interval has passed; False in between."""
         now_us = self.now_us()

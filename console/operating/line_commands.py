@@ -4,16 +4,28 @@ A refused line stays open with its error: a caret stands under the wrong word, a
 """
 
 import re
+from pathlib import Path
 
-from cluster.commands import CommandError
+from cluster.commands import COMMANDS, Command, CommandError
 from console.app_interface import AppInterface
-from console.command_line import Go, Theme, Why, completed, completions, read, usage_of
+from console.command_line import (
+    USAGES,
+    Fly,
+    Go,
+    Play,
+    Theme,
+    Why,
+    completed,
+    completions,
+    read,
+    usage_of,
+)
 from console.control_commands import execute
-from console.flight import ONLY_RECORDED
+from console.flight import ONLY_RECORDED, READ_ONLY
 from console.forking.fork_line import Fork, ForkCancel, Undo
-from console.presenters.impact import BROKER_SESSION_US, preview
+from console.presenters.impact import BROKER_SESSION_US, impact_of, preview
 from console.presenters.list_view import FILTER_USAGE
-from console.presenters.styled_text import Line
+from console.presenters.styled_text import ERROR, MUTED, STRONG, Line, line
 from console.screens.catalogue import PLACES
 from console.settings.settings_file import MOST_COMMANDS
 from console.themes.names import THEME_NAMES
@@ -21,6 +33,7 @@ from console.time_input import Instant
 from console.widgets.command_input import CommandInput, InputHelp, LineError
 
 _PATHS = re.compile(r"[\w-]+(?:\.[\w-]+)*")
+FORK_IT = " · F flies it from here, beside"
 GRAMMAR_WORDS = {"at", "do", "for", "from", "in", "is", "no", "of", "on", "to"}
 
 
@@ -62,7 +75,7 @@ class LineCommands:
             command = self._read(text)
         except CommandError as error:
             suggestion = f" (did you mean {error.suggestion}?)" if error.suggestion else ""
-            command_line.show_error(LineError(f"{error.message}{suggestion}", error.column))
+            command_line.show_error(LineError.at(text, error.column, f"{error.message}{suggestion}"))
             return
         command_line.close()  # a command may show another screen
         refusal = self._execute(command)
@@ -70,7 +83,7 @@ class LineCommands:
             self._remember(text)
         elif self._app.input_line() is command_line:
             self.open(":", text)
-            command_line.show_error(LineError(refusal, refused_column(text, refusal)))
+            command_line.show_error(LineError.at(text, refused_column(text, refusal), refusal))
         else:
             self._app.warn(refusal)
 
@@ -95,6 +108,10 @@ class LineCommands:
                 if app.flight.seekable is None:
                     return ONLY_RECORDED
                 app.seek(command)
+            case Fly(scenario):
+                return app.start_scenario(scenario)
+            case Play(path):
+                return app.play_recording(Path(path))
             case Why(name):
                 return app.show_why(name)
             case Fork():
@@ -106,16 +123,32 @@ class LineCommands:
             case Theme(name):
                 app.theming.choose(THEME_NAMES[name])
             case _:
-                return execute(app.flight, command)
+                return self._why_without_effect(command) or execute(app.flight, command)
         return ""
 
-    def _preview(self, typed: str) -> Line:
-        """The impact that a typed command would have now; nothing in a recording."""
+    def _why_without_effect(self, command: object) -> str:
+        """Why the cluster would refuse a command in the state that the screens show; empty if it would not."""
         flight = self._app.flight
-        if flight.why_read_only() is not None:
-            return ()
+        if not isinstance(command, Command) or flight.why_read_only() or flight.why_not_controllable():
+            return ""
+        return impact_of(flight.view, command, flight.now_us).refused
+
+    def _preview(self, typed: str) -> Line:
+        """The impact that a typed command would have now, or why the cluster takes no command."""
+        flight = self._app.flight
+        why_not = flight.why_read_only() or flight.why_not_controllable()
+        if why_not is not None:
+            how = FORK_IT if why_not == READ_ONLY else ""
+            return line(("✖ ", ERROR), (why_not, STRONG), (how, MUTED)) if is_for_cluster(typed) else ()
         session_us = flight.source.broker_session_us or BROKER_SESSION_US
         return preview(flight.view, flight.names(), flight.now_us, typed, session_us)
+
+
+def is_for_cluster(text: str) -> bool:
+    """Whether a line that is being typed is a command to the cluster."""
+    word, _, rest = text.strip().partition(" ")
+    own = word in USAGES and not (word in {"pause", "resume"} and rest.strip())
+    return not own and any(str(form.required[0]) == word for form in COMMANDS)
 
 
 def refused_column(text: str, refusal: str) -> int:

@@ -12,7 +12,7 @@ from console.presenters import states
 from console.presenters.fault_menu import CommandTarget, MenuEntry
 from console.presenters.formatting import clock
 from console.presenters.list_view import Listing, holds
-from console.presenters.styled_text import ACCENT, ERROR, FAINT, MUTED, PLAIN, STRONG, Line, fit, line, wrapped
+from console.presenters.styled_text import ACCENT, ERROR, FAINT, MUTED, PLAIN, STRONG, Line, cut, fit, line, wrapped
 
 STATES = {
     "states of a group": states.GROUP,
@@ -57,13 +57,13 @@ class FaultMenuListing(Listing):
 class TextListing(Listing):
     """Lines of text to read and scroll; a filter searches them."""
 
-    def __init__(self, title: str, lines: Sequence[Line], width: int) -> None:
+    def __init__(self, title: str, lines: Sequence[Line], width: int, keys: str = "/ finds · esc closes") -> None:
         super().__init__(width)
-        self.title, self.lines = title, lines
+        self.title, self.lines, self.keys = title, lines, keys
 
     def note(self) -> Line:
         """The keys of the list."""
-        return line(("/ finds · esc closes", FAINT))
+        return line((self.keys, FAINT))
 
     def row_keys(self) -> list[str]:
         """One key for each line; lines cannot be selected."""
@@ -84,6 +84,68 @@ class Shortcut(NamedTuple):
     key: str
     label: str
     effect: str
+
+
+COLUMN_CELLS = 54
+"""The least width of a column of the help."""
+KEY_CELLS = 12
+
+
+def place_help(
+    possible: Mapping[str, Sequence[Shortcut]],
+    impossible: Sequence[Shortcut],
+    glossary: Sequence[str],
+    said: Sequence[str],
+    width: int,
+) -> list[Line]:
+    """The keys that do something here and now, the states of the place, then what is impossible and why; in columns.
+
+    `glossary`: titles of `STATES`; `said`: the last notices, newest first.
+    """
+    number = max(1, width // COLUMN_CELLS)
+    room = width // number
+    here = [(section, [_shortcut(key, effect, room) for key, _, effect in keys]) for section, keys in possible.items()]
+    meanings = [(title, [row for each in STATES[title].items() for row in _state(*each, room)]) for title in glossary]
+    refused = [row for reason, keys in _by_reason(impossible).items() for row in _refused(keys, reason, room)]
+    notices = [line("  ", (message, MUTED)) for message in said]
+    listed = [*here, *meanings, ("not now", refused), ("last notices", notices)]
+    blocks = [[line((title, ACCENT)), *rows] for title, rows in listed]
+    return in_columns([block for block in blocks if len(block) > 1], number, room)
+
+
+def in_columns(blocks: Sequence[Sequence[Line]], number: int, width: int) -> list[Line]:
+    """Blocks of lines in columns of a width, filled one after the other; a block is not divided."""
+    total = sum(len(block) + 1 for block in blocks)
+    columns: list[list[Line]] = [[]]
+    for block in blocks:
+        full = len(columns[-1]) + len(block) // 2 > -(-total // number)
+        if full and len(columns) < number:
+            columns.append([])
+        columns[-1] += [*([()] if columns[-1] else []), *block]
+    height = max(map(len, columns))
+    padded = [[*column, *([()] * (height - len(column)))] for column in columns]
+    return [line(*(span for cell in row for span in fit(cell, width))) for row in zip(*padded, strict=True)]
+
+
+def _shortcut(key: str, effect: str, width: int) -> Line:
+    return cut(line((f"  {key:<{KEY_CELLS}} ", STRONG), (effect, PLAIN)), width - 1)
+
+
+def _by_reason(impossible: Sequence[Shortcut]) -> dict[str, list[str]]:
+    """The keys that a reason makes impossible, by reason."""
+    keys: dict[str, list[str]] = {}
+    for key, _, reason in impossible:
+        keys.setdefault(reason, []).append(key)
+    return keys
+
+
+def _refused(keys: Sequence[str], reason: str, width: int) -> list[Line]:
+    return wrapped(line("  ", (f"{'  '.join(keys)}  ", FAINT), (reason, MUTED)), width - 1, indent=4)
+
+
+def _state(name: str, state: states.State, width: int) -> list[Line]:
+    said = line((f"  {state.glyph} ", state.tone), (f"{name} ", STRONG), (state.meaning, MUTED))
+    return wrapped(said, width - 1, indent=4)
 
 
 def help_lines(shortcuts: Mapping[str, Sequence[Shortcut]], usages: Iterable[tuple[str, str]]) -> list[Line]:

@@ -1,10 +1,14 @@
-"""Lines of text with tones, fitted into a width. Every character is one cell wide.
+"""Lines of text with tones, fitted into a width in cells: East Asian characters are two cells wide.
 
 Tuples instead of rich.Text or textual.Content: a frame makes thousands of lines, and tuples are faster to make.
 """
 
+import re
 from collections.abc import Iterable
+from functools import lru_cache
 from typing import NamedTuple
+
+from rich.cells import get_character_cell_size
 
 from console.presenters.formatting import bar
 
@@ -22,6 +26,35 @@ HUES = 8
 TONES = (PLAIN, STRONG, MUTED, FAINT, OK, WARN, ERROR, MOVING, ACCENT, BANNER, *(f"hue-{n}" for n in range(HUES)))
 
 EMPTY: Line = ()
+
+_UNEQUAL = re.compile(
+    "[\u0300-\u036f\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe00-\ufe6f\uff00-\uffe6\U0001f000-\U0003fffd]"
+)
+"""What may take no cell or two; every other character takes one."""
+
+
+def cells(text: str) -> int:
+    """The number of cells of a text."""
+    return len(text) if text.isascii() else _cells(text)
+
+
+@lru_cache(maxsize=4096)  # most texts that are not ASCII are glyphs and rules, the same in every frame
+def _cells(text: str) -> int:
+    if _UNEQUAL.search(text) is None:
+        return len(text)
+    return sum(get_character_cell_size(character) if _UNEQUAL.match(character) else 1 for character in text)
+
+
+def _beginning(text: str, room: int) -> str:
+    """The longest beginning of a text that has room in so many cells."""
+    if cells(text) == len(text):
+        return text[:room]
+    kept = ""
+    for character in text:
+        if cells(kept + character) > room:
+            break
+        kept += character
+    return kept
 
 
 class PlaceLink(NamedTuple):
@@ -58,7 +91,7 @@ def length(of: Iterable[Span]) -> int:
     """The number of cells of a line."""
     total = 0
     for text, _ in of:
-        total += len(text)
+        total += len(text) if text.isascii() else _cells(text)
     return total
 
 
@@ -86,12 +119,12 @@ def cut(of: Line, width: int) -> Line:
     kept: list[Span] = []
     room = width - 1
     for text, tone in of:
-        if len(text) >= room:
-            shown = text[:room] + "…"
+        if cells(text) >= room:
+            shown = _beginning(text, room) + "…"
             kept.append((linked(shown, *text.link) if isinstance(text, LinkedText) else shown, tone))
             break
         kept.append((text, tone))
-        room -= len(text)
+        room -= cells(text)
     return tuple(kept)
 
 
@@ -156,12 +189,12 @@ def wrapped(of: Line, width: int, indent: int = 0) -> list[Line]:
     used = 0
     for text, tone in of:
         for word in _words(text):
-            if used + len(word.rstrip()) > width and used > (indent if rows else 0):
+            if used + cells(word.rstrip()) > width and used > (indent if rows else 0):
                 rows.append(tuple(row))
                 row, used = [(" " * indent, PLAIN)] if indent else [], indent
                 word = word.lstrip()  # noqa: PLW2901 - a blank at the break is the break
             row.append((word, tone))
-            used += len(word)
+            used += cells(word)
     rows.append(tuple(row))
     return rows
 

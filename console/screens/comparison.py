@@ -1,7 +1,7 @@
 """Two flights beside each other: the verdict, both rasters on one axis, and the bill as it adds up at the cursor."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, ClassVar, Self
 
 from console.app_interface import AppInterface
 from console.flight import Flight
@@ -42,6 +42,17 @@ class ComparisonScreen(RasterScreen):
     """A flight above the other one; the cursor of one axis of time moves both, and the bill."""
 
     place, key, help = "comparison", "D", "two flights beside each other, and what each costs"
+    footer_actions: ClassVar[tuple[str, ...]] = (
+        *(
+            "comparison.swap",
+            "comparison.divergence",
+            "comparison.open",
+            "comparison.keep",
+            "raster.zoom",
+            "raster.save",
+        ),
+        *("act.fork", "go.back"),
+    )
 
     def __init__(self, beside: "FlightsBeside | None") -> None:
         self.beside = beside

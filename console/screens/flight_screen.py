@@ -1,7 +1,7 @@
 """The base of all screens: header, breadcrumb, a board of panels, flight strip, ticker, footer."""
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Self, cast
+from typing import ClassVar, Self, cast
 
 from textual.app import ComposeResult
 from textual.containers import Container
@@ -72,6 +72,9 @@ class FlightScreen(Screen[None]):
     above = ""
     """The place that escape leads to; empty for the overview."""
 
+    footer_actions: ClassVar[tuple[str, ...]] = ()
+    """The ids of the actions in the footer, by importance; empty for those of time and faults."""
+
     @classmethod
     def for_place(cls, place: str, app: AppInterface) -> Self | None:
         """A new screen for a place; None if the place belongs to another screen."""
@@ -111,6 +114,14 @@ class FlightScreen(Screen[None]):
         """The lines that a panel can use, and those of its rows that need attention."""
         exceptions = min(MOST_EXCEPTIONS, len(listing.exceptions()) * listing.row_height)
         return SizeHint(panel.wanted_height(listing), exceptions=exceptions)
+
+    def glossary(self) -> tuple[str, ...]:
+        """The states that the help of the place explains: titles of `presenters.help.STATES`."""
+        return ()
+
+    def footer_enter(self) -> str:
+        """What `enter` does, for the footer; empty to leave it out."""
+        return ""
 
     def path(self) -> list[str]:
         """The breadcrumb."""
@@ -398,7 +409,7 @@ class FlightScreen(Screen[None]):
         lines = [] if covered else app.notices.lines(width)
         if self.command_line.is_open:
             app.notices.hold()
-        lines = lines or [app.footer(width)]
+        lines = lines or [app.footer(width, self.footer_actions, self.footer_enter())]
         if bar.size.height != len(lines):
             bar.styles.height = len(lines)
         bar.paint(lines)

@@ -46,6 +46,17 @@ class GroupScreen(FlightScreen):
             return cls(member.group, place)
         return cls(place) if place in app.flight.names().groups else None
 
+    def glossary(self) -> tuple[str, ...]:
+        """Of the group's protocol."""
+        group = self.console_app.flight.view.groups.get(self.group)
+        if group is not None and group.consumer is not None:
+            return (
+                "states of a group of the new protocol",
+                "states of its members at the coordinator",
+                "states of its members as clients",
+            )
+        return "states of a group", "states of a member"
+
     def panels(self) -> list[Panel]:
         """Five panels, and one for the reconciliation of a group of the new protocol."""
         names = ("phase", "members", "ownership", "rebalances", "events", "reconciliation")

@@ -1,7 +1,7 @@
 """The library: scenarios to fly in the order of the course, recordings to play, compare and delete."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, ClassVar, Self
 
 from textual.binding import Binding
 
@@ -42,6 +42,9 @@ class LibraryScreen(FlightScreen):
         Binding("d", "library('delete')", "delete", False, id="library.delete", tooltip="delete a recording"),
     ]
     place, key, help = "library", "H", "scenarios to fly, recordings to play and compare"
+    footer_actions: ClassVar[tuple[str, ...]] = (
+        *("library.mark", "library.compare", "library.delete", "list.filter", "go.next-panel", "go.back"),
+    )
 
     def __init__(self, directory: Path) -> None:
         self.directory = directory
@@ -119,6 +122,10 @@ class LibraryScreen(FlightScreen):
         if low and panel.id != "lesson":
             most = min(most, IN_USE if panel.id == self._used else NOT_IN_USE)
         return SizeHint(most, 3, firm=panel.id == "recordings" or (low and panel.id == self._used))
+
+    def footer_enter(self) -> str:
+        """Start a scenario, or play a recording."""
+        return "play" if self.board.panels["recordings"].has_focus else "start"
 
     def path(self) -> list[str]:
         """The library belongs to no flight."""

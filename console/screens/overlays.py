@@ -135,17 +135,35 @@ class FaultMenu(Overlay):
 
 
 class HelpScreen(Overlay):
-    """All keys and commands."""
+    """The keys of a place and the states that it shows; `?` again: every key, command and state."""
 
-    BINDINGS = [Binding("question_mark,f1", "close", "close", show=False, id="help.close")]  # noqa: RUF012
+    BINDINGS = [Binding("question_mark,f1", "more", "everything", show=False, id="help.more")]  # noqa: RUF012
 
-    def __init__(self) -> None:
-        super().__init__(lambda width: TextListing("help", self.lines(), width))
+    def __init__(self, subject: str, here: Callable[[int], Sequence[Line]]) -> None:
+        super().__init__(self._listing)
+        self.subject, self._here = subject, here
+        self.everything = False
 
-    def lines(self) -> Sequence[tuple[tuple[str, str], ...]]:
-        """From the table of actions, with the keys in force."""
+    def _listing(self, width: int) -> Listing:
+        if self.everything:
+            return TextListing("help", self.lines(width), width)
+        return TextListing(f"help: {self.subject}", self.lines(width), width, "? everything · / finds · esc closes")
+
+    def lines(self, width: int) -> Sequence[Line]:
+        """The lines of the page that is shown."""
+        if not self.everything:
+            return self._here(width - 2)
         app = cast("AppInterface", self.app)
         return help_lines(shortcuts(app.keys_by_action()), usages(PLACES).values())
+
+    def action_more(self) -> None:
+        """Show everything; on that page, close."""
+        if self.everything:
+            self.dismiss(None)
+        else:
+            self.everything = True
+            self.panel.action_edge(0)
+            self._fit()
 
 
 class FailureScreen(Overlay):

@@ -71,6 +71,10 @@ class OverviewScreen(FlightScreen):
             return SizeHint(ALL_THERE_IS, 3)
         return super().size_hint(panel, listing)
 
+    def glossary(self) -> tuple[str, ...]:
+        """Of groups, brokers and producers."""
+        return "states of a group", "states of a broker", "states of a producer"
+
     def path(self) -> list[str]:
         """The root of all paths."""
         return [self.place]

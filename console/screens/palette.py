@@ -1,18 +1,23 @@
-"""The command palette (`ctrl+p`): every action with its key, every place, command, theme and fault of the target."""
+"""The command palette (`ctrl+p`): actions, places, objects, scenarios, recordings, commands, themes, faults.
+
+The faults are those of the selection on the screen below. What is impossible now stays, with its reason.
+"""
 
 from collections.abc import Callable, Iterator
 from functools import partial
-from typing import NamedTuple, cast
+from typing import NamedTuple, TypeVar, cast
 
 from textual.command import DiscoveryHit, Hit, Hits, Provider
 
-from cluster.commands import COMMANDS, is_built
+from cluster.commands import COMMANDS, Form, Slot, is_built
 from console.actions import ACTIONS
 from console.app_interface import AppInterface
-from console.command_line import known_places, typed_prefix
+from console.command_line import known_places
 from console.presenters.fault_menu import fault_menu_entries
 from console.screens.catalogue import PLACES
 from console.themes.names import DESCRIPTIONS
+
+T = TypeVar("T")
 
 
 class Entry(NamedTuple):
@@ -23,26 +28,49 @@ class Entry(NamedTuple):
     do: Callable[[], object]
 
 
+def typed_prefix(form: Form) -> str:
+    """The fixed words of a form before its first argument."""
+    words: list[str] = []
+    for part in form.required:
+        if isinstance(part, Slot):
+            break
+        words.append(part)
+    return " ".join(words)
+
+
 class ConsoleProvider(Provider):
-    """Actions, places, commands, themes, and the faults of the selected target."""
+    """Everything that the console can do or show, by name."""
 
     @property
     def console(self) -> AppInterface:
         """The application, as `AppInterface`."""
         return cast("AppInterface", self.app)
 
+    async def startup(self) -> None:
+        """Read what lies on disk once, when the palette is opened."""
+        self._on_disk = [*self._scenarios(), *self._recordings()]
+
     async def discover(self) -> Hits:
-        """The actions, for an empty query."""
-        for entry in self._actions():
+        """The faults of the selection and the actions, for an empty query."""
+        for entry in (*self._faults(), *self._actions()):
             yield DiscoveryHit(entry.name, entry.do, help=entry.words)
 
     async def search(self, query: str) -> Hits:
         """Every entry whose name matches the query."""
         matcher = self.matcher(query)
-        for entry in (*self._actions(), *self._places(), *self._faults(), *self._commands(), *self._themes()):
+        for entry in self._entries():
             score = matcher.match(entry.name)
             if score > 0:
                 yield Hit(score, matcher.highlight(entry.name), entry.do, help=entry.words)
+
+    def _entries(self) -> Iterator[Entry]:
+        yield from self._faults()
+        yield from self._actions()
+        yield from self._places()
+        yield from self._subjects()
+        yield from self._on_disk
+        yield from self._commands()
+        yield from self._themes()
 
     def _actions(self) -> Iterator[Entry]:
         app = self.console
@@ -55,8 +83,50 @@ class ConsoleProvider(Provider):
             yield Entry(action.label, words, partial(app.run_action, action.does))
 
     def _places(self) -> Iterator[Entry]:
-        for place in known_places(self.console.flight.names(), PLACES):
-            yield Entry(f"go {place}", "show it", partial(self.console.go, place))
+        names = self.console.flight.names()
+        kinds = {**dict.fromkeys(names.members(), "member"), **dict.fromkeys(names.groups, "group")}
+        for place in known_places(names, PLACES):
+            kind = kinds.get(place, "")
+            yield Entry(f"go {place}", f"{kind}: show it" if kind else "show it", partial(self.console.go, place))
+
+    def _subjects(self) -> Iterator[Entry]:
+        """What has no place of its own: `why?` answers on it."""
+        app = self.console
+        names, view = app.flight.names(), app.flight.view
+        placed = set(known_places(names, PLACES))
+        kinds = {
+            "producer": [name for name in names.clients() if name not in names.members()],
+            "broker": names.brokers,
+            "topic": names.topics,
+        }
+        for kind, found in kinds.items():
+            for name in found:
+                if name not in placed:
+                    do = partial(app.execute_line, f"why {name}")
+                    yield Entry(f"why {name}", f"{kind}: its state, and why it stands still", do)
+        for identity, transaction in view.transactions.items():
+            show = partial(app.go, "transactions")
+            yield Entry(f"transactional id {identity}", f"{transaction.state}: show all ids", show)
+
+    def _scenarios(self) -> Iterator[Entry]:
+        from recordings.scenarios.loader import library  # noqa: PLC0415 - not needed before the palette is opened
+
+        begin = partial(self._warned, self.console.start_scenario)
+        for name in library():
+            yield Entry(f"run {name}", "scenario: fly it live", partial(begin, name))
+
+    def _recordings(self) -> Iterator[Entry]:
+        from recordings.journal.catalogue import SAMPLES, find_recordings  # noqa: PLC0415
+
+        begin = partial(self._warned, self.console.play_recording)
+        for found in find_recordings([self.console.directory, SAMPLES]):
+            about = f"recording of {found.scenario}, seed {found.seed}"
+            words = f"not now: {found.failure}" if found.failure else about
+            yield Entry(f"play {found.path.name}", words, partial(begin, found.path))
+
+    def _warned(self, begin: Callable[[T], str], what: T) -> None:
+        """Begin another flight, or say why not: a recording in progress is asked about first."""
+        self.console.warn(begin(what))
 
     def _faults(self) -> Iterator[Entry]:
         app = self.console

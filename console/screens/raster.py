@@ -1,6 +1,6 @@
 """Ownership over time: the raster of a group with its members' poll loops on the same axis."""
 
-from typing import Self
+from typing import ClassVar, Self
 
 from cluster.view.state import ClusterView, GroupView
 from console.app_interface import AppInterface
@@ -40,6 +40,10 @@ class RasterScreen(FlightScreen):
 
     AUTO_FOCUS = "#raster"
     place, key, help = "raster", "O", "ownership over time: partitions × time"
+    footer_actions: ClassVar[tuple[str, ...]] = (
+        *("time.pause", "raster.zoom", "raster.beside", "raster.save", "raster.group", "act.fault", "act.fork"),
+        *("time.previous", "time.next", "go.back"),
+    )
 
     def __init__(self, group: str = "") -> None:
         self.group, self.other = group, ""

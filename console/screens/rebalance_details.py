@@ -1,6 +1,6 @@
 """The details of one finished rebalance, and the settings that would have changed it."""
 
-from typing import Self
+from typing import ClassVar, Self
 
 from cluster.view.rebalances import RebalanceView
 from console.app_interface import AppInterface
@@ -26,6 +26,8 @@ def rebalance_place(group: str, key: str) -> str:
 
 class RebalanceDetailsScreen(FlightScreen):
     """First cause, chain of causes, the awaited member, moved partitions, cost, and remedies on demand."""
+
+    footer_actions: ClassVar[tuple[str, ...]] = ("go.back", "act.remedies", "act.why", "list.filter", "act.fork")
 
     def __init__(self, group: str, key: str) -> None:
         self.place, self.above = rebalance_place(group, key), group

@@ -28,6 +28,10 @@ class TransactionsScreen(FlightScreen):
     }
     place, key, help = "transactions", "X", "transactional ids, partitions held back"
 
+    def glossary(self) -> tuple[str, ...]:
+        """Of transactional ids and their producers."""
+        return "states of a transactional id", "states of a producer"
+
     def panels(self) -> list[Panel]:
         """Four panels."""
         return [Panel(number, name) for number, name in enumerate(("ids", "held", "states", "events"), 1)]

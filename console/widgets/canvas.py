@@ -10,7 +10,7 @@ from textual.message import Message
 from textual.strip import Strip
 from textual.widget import Widget
 
-from console.presenters.styled_text import EMPTY, Line, PlaceLink, Span, fit
+from console.presenters.styled_text import EMPTY, Line, PlaceLink, Span, cells, fit
 from console.themes.styles import Styles
 from console.visible import in_cells
 
@@ -131,9 +131,9 @@ class LinkedCanvas(Canvas):
 
 def _differences(old: Row, new: Row, y: int, width: int) -> list[Region]:
     """The changed cells of a line as regions; regions closer than `NEAR` cells are merged."""
-    if old[1] != new[1]:
-        return [Region(0, y, width, 1)]
     before, after = old[0], new[0]
+    if old[1] != new[1] or _is_wide(before) or _is_wide(after):
+        return [Region(0, y, width, 1)]
     first, x = 0, 0
     last = min(len(before), len(after))
     while first < last and before[first] == after[first]:
@@ -158,6 +158,11 @@ def _differences(old: Row, new: Row, y: int, width: int) -> list[Region]:
     if start >= 0:
         regions.append(Region(start, y, end - start, 1))
     return regions
+
+
+def _is_wide(line: Line) -> bool:
+    """Whether a line has characters that do not take one cell."""
+    return any(not text.isascii() and cells(text) != len(text) for text, _ in line)
 
 
 def _cells(line: Line) -> list[Span]:

@@ -11,15 +11,35 @@ from textual.message import Message
 from textual.widget import Widget
 from textual.widgets import Input
 
-from console.presenters.styled_text import ACCENT, ERROR, FAINT, MUTED, PLAIN, Line, joined, length, line, wrapped
+from console.presenters.styled_text import (
+    ACCENT,
+    ERROR,
+    FAINT,
+    MUTED,
+    PLAIN,
+    STRONG,
+    Line,
+    cells,
+    joined,
+    length,
+    line,
+    wrapped,
+)
 from console.widgets.canvas import Canvas
+
+HINTS = 12  # words shown at once
 
 
 class LineError(NamedTuple):
-    """An error in a typed line: the message, and the column of the wrong word."""
+    """An error in a typed line: the message, and the column of the wrong word in cells."""
 
     message: str
     column: int
+
+    @classmethod
+    def at(cls, text: str, column: int, message: str) -> "LineError":
+        """The error at a character of a text."""
+        return cls(message, cells(text[:column]))
 
 
 def error_lines(error: LineError, width: int) -> list[Line]:
@@ -41,6 +61,20 @@ class InputHelp(NamedTuple):
     earlier: Sequence[str] = ()
 
 
+class Cycle(NamedTuple):
+    """The words that the completion key goes through, the text before them, and the place of the chosen word."""
+
+    base: str
+    words: Sequence[str]
+    place: int = -1
+
+
+def _in_common(words: Sequence[str]) -> str:
+    """The beginning that all words have."""
+    first, last = min(words), max(words)
+    return next((first[:place] for place, letter in enumerate(first) if letter != last[place : place + 1]), first)
+
+
 class CommandInput(Widget):
     """A prompt, a line of hints above it, and below it the preview of the command or its error. Hidden until `open`.
 
@@ -58,7 +92,8 @@ class CommandInput(Widget):
 
     BINDINGS = [  # noqa: RUF012 - Textual's own way
         Binding("escape", "cancel", "cancel", show=False, id="line.cancel"),
-        Binding("tab", "complete", "complete", show=False, id="line.complete", priority=True),
+        Binding("tab", "complete(1)", "complete", show=False, id="line.complete", priority=True),
+        Binding("shift+tab", "complete(-1)", "the hint before", show=False, id="line.complete-back", priority=True),
         Binding("up", "recall(-1)", "earlier", show=False, id="line.earlier", priority=True),
         Binding("down", "recall(1)", "later", show=False, id="line.later", priority=True),
     ]
@@ -90,6 +125,7 @@ class CommandInput(Widget):
         self._helper = InputHelp()
         self._recalled = 0
         self._error: LineError | None = None
+        self._cycle: Cycle | None = None
         self._drawn_at = 0
         self._previous_focus: Widget | None = None
         self.input = Input(select_on_focus=False)
@@ -118,7 +154,7 @@ class CommandInput(Widget):
     def open(self, prompt: str, text: str = "", helper: InputHelp | None = None) -> None:
         """Show the line with `text` in it and focus it."""
         self.prompt, self._helper = prompt, helper or InputHelp()
-        self._recalled, self._error = 0, None
+        self._recalled, self._error, self._cycle = 0, None, None
         self._previous_focus = self.screen.focused
         self.display = True
         self.input.cursor_blink = False
@@ -142,16 +178,27 @@ class CommandInput(Widget):
         if not self.is_open:
             return
         self.prompt_sign.paint([line((f" {self.prompt} ", ACCENT))])
-        words = self._helper.complete(self.input.value)
-        shown: list[Line] = [line((word, PLAIN if place else ACCENT)) for place, word in enumerate(words[:12])]
-        usage = self._helper.usage(self.input.value)
-        hint = joined(shown, ("  ", FAINT)) if shown else line((usage, MUTED))
-        if shown and usage:
-            hint = (*hint, ("   ", FAINT), (usage, FAINT))
-        self.hints.paint([line(" ", *(line(("tab ", FAINT)) if shown else ()), *hint)])
+        self.hints.paint([self._hint_line()])
         below = self._feedback_lines()
         self._resize_feedback(len(below))
         self.feedback.paint(below)
+
+    def _hint_line(self) -> Line:
+        """The words that may follow, the chosen one marked, and the usage of the command."""
+        cycle = self._cycle
+        words, place = (cycle.words, cycle.place) if cycle else (self._helper.complete(self.input.value), -1)
+        first = max(0, min(place - 1, len(words) - HINTS))
+        shown: list[Line] = [
+            line(("▸", ACCENT), (word, STRONG)) if number == place else line((word, PLAIN))
+            for number, word in enumerate(words[first : first + HINTS], first)
+        ]
+        usage = self._helper.usage(self.input.value)
+        hint = joined(shown, ("  ", FAINT)) if shown else line((usage, MUTED))
+        if len(words) > first + HINTS:
+            hint = (*hint, (f"  and {len(words) - first - HINTS} more", FAINT))
+        if shown and usage:
+            hint = (*hint, ("   ", FAINT), (usage, FAINT))
+        return line(" ", *(line(("tab ", FAINT)) if shown else ()), *hint)
 
     def _feedback_lines(self) -> list[Line]:
         """The error in the line, or the preview of its impact."""
@@ -182,6 +229,8 @@ class CommandInput(Widget):
         if not self.is_open:
             return
         self._error = None
+        if self._cycle is not None and event.value != self._of_cycle(self._cycle):
+            self._cycle = None
         self.draw()
         self.post_message(self.Changed(self, event.value))
 
@@ -194,16 +243,34 @@ class CommandInput(Widget):
         """Cancel the line."""
         self.post_message(self.Cancelled(self))
 
-    def action_complete(self) -> None:
-        """Complete with the first hint."""
-        words = self._helper.complete(self.input.value)
-        if words:
-            self.input.value = self._helper.replace(self.input.value, words[0])
-            self.input.cursor_position = len(self.input.value)
+    def action_complete(self, by: int) -> None:
+        """Complete what all hints have in common; again, go through the hints, forwards (1) or backwards (-1)."""
+        cycle, text = self._cycle, self.input.value
+        if cycle is None:
+            words = self._helper.complete(text)
+            if not words:
+                return
+            begun = self._helper.replace(text, _in_common(words)).removesuffix(" ")
+            if len(words) == 1:
+                self._set(self._helper.replace(text, words[0]))
+                return
+            if len(begun) > len(text):
+                self._set(begun)
+                return
+            cycle = Cycle(text, words, -1 if by > 0 else 0)
+        self._cycle = cycle._replace(place=(cycle.place + by) % len(cycle.words))
+        self._set(self._of_cycle(self._cycle))
+
+    def _of_cycle(self, cycle: Cycle) -> str:
+        """The text with the chosen word; the blank after it is the user's."""
+        return self._helper.replace(cycle.base, cycle.words[cycle.place]).removesuffix(" ")
+
+    def _set(self, text: str) -> None:
+        self.input.value = text
+        self.input.cursor_position = len(text)
 
     def action_recall(self, by: int) -> None:
         """Show an earlier (-1) or later (1) line of the history."""
         earlier = self._helper.earlier
         self._recalled = max(-len(earlier), min(0, self._recalled + by))
-        self.input.value = earlier[self._recalled] if self._recalled else ""
-        self.input.cursor_position = len(self.input.value)
+        self._set(earlier[self._recalled] if self._recalled else "")

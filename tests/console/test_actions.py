@@ -8,6 +8,7 @@ from textual.binding import Binding
 from console.actions import ACTIONS, SECTIONS, Action, bindings, find, shortcuts
 from console.app import FlightdeckApp
 from console.command_line import Go, completions, read, usages
+from console.operating.footer import in_footer
 from console.presenters import states
 from console.presenters.fault_menu import CommandTarget, MenuEntry
 from console.presenters.help import FaultMenuListing, help_lines
@@ -85,8 +86,13 @@ def test_a_command_that_is_cut_in_the_fault_menu_stays_apart_from_its_effect() -
 def test_help_and_footer_come_from_the_table() -> None:
     said = help_text()
     for action in ACTIONS:
-        assert action.help in said
-    assert 4 <= sum(action.footer for action in ACTIONS) <= 8
+        assert action.help in said or action.id.startswith("go.panel-")
+    assert "focus a panel by its number" in said
+    for screen in SCREENS:
+        for recorded in (False, True):
+            shown = in_footer(screen.footer_actions, recorded=recorded)
+            assert {action.id for action in shown} >= {"act.command", "console.help"}
+            assert 4 <= len(shown) <= 13
 
 
 def test_every_screen_of_the_table_has_a_place_and_what_derives_from_it() -> None:
@@ -99,10 +105,7 @@ def test_every_screen_of_the_table_has_a_place_and_what_derives_from_it() -> Non
             assert screen.place in usages(PLACES)["go"][1]
         if screen.key:
             action = find(f"go.{screen.place}")
-            assert (action.keys, action.label, action.help, action.footer) == (
-                *(screen.key, screen.place, screen.help),
-                screen.in_footer,
-            )
+            assert (action.keys, action.label, action.help) == (screen.key, screen.place, screen.help)
 
 
 NAMED: dict[type[FlightScreen], str] = {

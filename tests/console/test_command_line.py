@@ -7,6 +7,7 @@ import pytest
 from cluster.commands import COMMANDS, CommandError, Form, Kill, Pause, Stall, is_built
 from console import command_line
 from console.screens.catalogue import PLACES
+from console.screens.palette import typed_prefix
 from tests.support.console.stopped_clock import NAMES
 
 
@@ -145,6 +146,6 @@ def test_a_setting_that_is_written_is_not_completed_any_more() -> None:
     ids=lambda form: form.usage,
 )
 def test_every_command_can_be_begun_from_the_palette(form: Form) -> None:
-    begun = command_line.typed_prefix(form)
+    begun = typed_prefix(form)
     assert form.usage.startswith(begun)
     assert begun

@@ -29,3 +29,64 @@ def test_every_built_command_is_there_and_is_begun_on_the_line() -> None:
         assert seat.asked == ["fail over controller"]
 
     sit(script)
+
+
+def found(seat: Seat, query: str) -> dict[str, Entry]:
+    """What the palette finds while it is open over the screen, as a person sees it."""
+    provider = ConsoleProvider(seat.app.screen_stack[-2])
+    provider._on_disk = [*provider._scenarios(), *provider._recordings()]
+    matcher = provider.matcher(query)
+    return {entry.name: entry for entry in provider._entries() if matcher.match(entry.name) > 0}
+
+
+def test_the_palette_knows_the_selection_below_it() -> None:
+    async def script(seat: Seat) -> None:
+        seat.app.go("billing-2")
+        await seat.settle()
+        await seat.press("ctrl+p")
+        stalls = found(seat, "stall")
+        assert not stalls["stall poll"].words.startswith("not now")
+        assert "stall billing-2 for 1m" in stalls
+        assert "start billing-2" in found(seat, "start billing")
+        assert "runs already" in found(seat, "start billing-2")["start billing-2"].words
+
+    sit(script)
+
+
+def test_the_palette_finds_objects_scenarios_and_recordings() -> None:
+    async def script(seat: Seat) -> None:
+        await seat.press("ctrl+p")
+        every = found(seat, "a")
+        for name in ("checkout-1", "broker-2", "orders", "ledger-1"):
+            assert any(entry.endswith(f" {name}") for entry in found(seat, name)), name
+        assert "go billing" in found(seat, "billing")
+        assert "go partition orders-1" in found(seat, "ordrs1") or "go partition orders-1" in found(seat, "orders-1")
+        assert "run deploy-storm" in found(seat, "deploystorm")
+        assert any(name.startswith("play ") for name in found(seat, "play "))
+        for transaction in seat.app.flight.view.transactions:
+            assert f"transactional id {transaction}" in found(seat, transaction)
+        assert all(entry.words for entry in every.values())
+
+    sit(script)
+
+
+def test_the_palette_asks_before_a_recording_in_progress_ends() -> None:
+    async def script(seat: Seat) -> None:
+        source = seat.app.flight.source
+        source.recording = "mine.flight"  # type: ignore[misc]
+        await seat.press("ctrl+p")
+        run = found(seat, "run first-flight")["run first-flight"]
+        run.do()
+        assert "still recording to mine.flight; enter again ends the flight here" in seat.notices()
+        assert seat.app.flight.source is source
+        await seat.press("escape", "colon")
+        await seat.type("run deploy-storm")
+        await seat.press("enter")
+        line = seat.app.input_line()
+        assert line is not None
+        assert line.is_open
+        assert "still recording to mine.flight" in line.feedback.plain_text()
+        await seat.press("enter")
+        await seat.wait_for(lambda: seat.app.flight.source is not source)
+
+    sit(script)

@@ -5,9 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from console.actions import IN_PLAYBACK, find
+from console.actions import find
 from console.app import FlightdeckApp
 from console.flight import ONLY_RECORDED, READ_ONLY
+from console.operating.footer import FOOTER_RECORDED
 from console.player import Player
 from console.presenters.chrome import flight_strip, instant_under
 from console.presenters.styled_text import plain
@@ -36,7 +37,7 @@ def test_the_header_says_playback_and_the_footer_has_its_keys() -> None:
         assert "recorded · seed 5" in said
         assert "00:00:10.000  ‖ PLAYBACK  ×1" in said
         assert "brokers 2/3 ✖" in said
-        for action_id in IN_PLAYBACK[1:]:
+        for action_id in FOOTER_RECORDED[1:8]:
             assert f"{find(action_id).shown} {find(action_id).label}" in said
         await seat.press("space")
         seat.app.draw()
