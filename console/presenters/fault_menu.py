@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from cluster.commands import COMMANDS, CommandError, Names, parse
 from cluster.config import format_duration
-from cluster.view.state import ClusterView, GroupView, MemberView
+from cluster.view.state import ClusterView, FaultView, GroupView, MemberView
 from console.presenters.awaited_members import members_of
 from console.presenters.formatting import setting
 from console.presenters.overview import broker_state
@@ -17,7 +17,10 @@ PAUSE_MS = 60_000
 
 
 class CommandTarget(NamedTuple):
-    """The selected target: its kind (`group`, `member`, `broker`, `producer`, `topic`, `partition`), its name."""
+    """The selected target: its kind (`group`, `member`, `broker`, `producer`, `topic`, `partition`, `link`), its name.
+
+    A link's name is that of a process and that of a broker.
+    """
 
     kind: str
     name: str
@@ -40,6 +43,7 @@ def fault_menu_entries(view: ClusterView, names: Names, target: CommandTarget) -
         "producer": _producer,
         "topic": _topic,
         "partition": _partition,
+        "link": _link,
     }[target.kind](view, target.name)
     return [fault if fault.reason else fault._replace(reason=_refused(fault.text, names)) for fault in entries]
 
@@ -243,3 +247,30 @@ def _partition(view: ClusterView, name: str) -> list[MenuEntry]:
 def _end(view: ClusterView, partition: str) -> int:
     known = view.partitions.get(partition)
     return known.high_watermark if known is not None else 0
+
+
+def _link(view: ClusterView, name: str) -> list[MenuEntry]:
+    """The faults of the link between a process and a broker, both ways and one way."""
+    one, _, broker = name.partition(" ")
+    both = {one, broker}
+    here = [fault for fault in view.faults.values() if set(fault.targets) == both or _isolates(fault, both)]
+    none = "" if here else "no fault is in force on this link"
+    held = "" if any(fault.kind == "hold" for fault in here) else "nothing is held on this link"
+    api = "Produce" if one in view.producers and one not in view.members else "Heartbeat"
+    client = "" if one in view.members or one in view.producers else "between brokers no client waits for a response"
+    to = one if not client else "CLIENT"
+    return [
+        MenuEntry(f"cut {one} {broker} for 30s", "no packets, either way"),
+        MenuEntry(f"cut {one} -> {broker} for 30s", f"{broker} receives nothing from {one}"),
+        MenuEntry(f"cut {broker} -> {one} for 30s", f"{one} receives nothing from {broker}"),
+        MenuEntry(f"hold {one} {broker} for 20s", "messages on the link wait, then arrive in order"),
+        MenuEntry(f"slow {one} {broker} to 50ms for 1m", "edit (e): each direction takes 50 ms"),
+        MenuEntry(f"lose next 1 responses of {api} from {broker} to {to}", f"the next {api}: no response", client),
+        MenuEntry(f"heal {one} {broker}", "end the faults of this link", none),
+        MenuEntry(f"release {one} {broker}", "deliver what the link holds", held),
+    ]
+
+
+def _isolates(fault: FaultView, names: set[str]) -> bool:
+    """Whether a fault cuts one of these processes off from all others."""
+    return fault.kind == "isolate" and bool(names & set(fault.targets))

@@ -23,9 +23,9 @@ from console.presenters.raster.comparison import most_unowned_us
 from console.presenters.raster.picture import Picture, RasterSubject
 from console.screens.flight_screen import ListFactory
 from console.screens.raster import RasterScreen
+from console.widgets.cell_panel import RasterPanel
 from console.widgets.panel import Panel
 from console.widgets.panel_layout import Arrangement, PanelSlot, SizeHint
-from console.widgets.raster_panel import RasterPanel
 
 if TYPE_CHECKING:
     from recordings.comparison.course import Course

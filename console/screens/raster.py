@@ -25,9 +25,9 @@ from console.presenters.raster.picture import ROWS, WIDTH, Picture, RasterSubjec
 from console.presenters.styled_text import MUTED, Line, line
 from console.screens.flight_screen import NO_RASTER, FlightScreen, ListFactory
 from console.themes.palettes import PRINT_HUES
+from console.widgets.cell_panel import RasterPanel
 from console.widgets.panel import Panel
 from console.widgets.panel_layout import Arrangement, PanelSlot, SizeHint
-from console.widgets.raster_panel import RasterPanel
 
 CELL_LINES = 3  # title, the cell in words, the legend
 AROUND = 4  # title, times, barriers and cost around the rows
@@ -277,12 +277,12 @@ class RasterScreen(FlightScreen):
         """What is saved."""
         return Picture(self.console_app.flight.source.title, self.subjects(), axis)
 
-    def on_raster_panel_shifted(self, message: RasterPanel.Shifted) -> None:
+    def on_cell_panel_shifted(self, message: RasterPanel.Shifted) -> None:
         """Choose the cell before or after."""
         at_us = self.now_us() if self._at_us is None else self._at_us
         self.choose(at_us + message.by * self._axis.cell_us)
 
-    def on_raster_panel_pointed(self, message: RasterPanel.Pointed) -> None:
+    def on_cell_panel_pointed(self, message: RasterPanel.Pointed) -> None:
         """Choose the cell under the mouse."""
         column = message.x - 2 - label_width(self.board.panels["raster"].size.width)
         if 0 <= column < self._axis.known:

@@ -86,6 +86,7 @@ RISK_COLUMNS = (
     TableColumn("", 14, grow=2, most=30),
     TableColumn("what happens", 40, grow=4),
 )
+MOST_NAMED = 20
 NOTHING = "no partition changes its leader, and no coordinator moves"
 LOST, MOVED, SHORT, GROUP, TRANSACTION = "lost", "moved", "short", "group", "transaction"
 
@@ -106,7 +107,9 @@ class RiskListing(Listing):
         name = f"broker-{broker.broker}"
         self.impact = impact_of(view, c.Kill(name), now_us, session_us or BROKER_SESSION_US)
         self.after = f" after {duration(self.impact.after_us)}" if self.impact.after_us else ""
-        self.found = {f"{kind}/{one}": words for kind, one, words in _consequences(view, self.impact, self.after)}
+        self.found = {
+            f"{kind}/{one}": words for kind, one, words in _consequences(view, broker.broker, self.impact, self.after)
+        }
         self.vacant = line(("its process does not run: start it first" if self.impact.refused else NOTHING, MUTED))
         self.layout = layout(RISK_COLUMNS, width)
 
@@ -128,16 +131,17 @@ class RiskListing(Listing):
         return (self.layout.row([(middle(name, self.layout.width_of(0)), STRONG), self.found[key]]),)
 
 
-def _consequences(view: ClusterView, impact: Impact, after: str) -> list[tuple[str, str, Line]]:
+def _consequences(view: ClusterView, number: int, impact: Impact, after: str) -> list[tuple[str, str, Line]]:
     """Kind, name and words of each consequence, the worst first."""
     if impact.refused:
         return []
-    offline, unwritable = set(impact.offline), set(impact.unwritable)
+    offline, short = set(impact.offline), falls_short(view, number, impact)
     found = [(LOST, name, line(("✖ no leader until the broker returns", ERROR), after)) for name in impact.offline]
-    for name in impact.unwritable:
+    for name, gone in short.items():
         least = view.topics[view.partitions[name].topic].min_insync_replicas
         words = f"▽ below min.insync.replicas {least}: acks=all refused"
-        found.append((SHORT, name, line((words, ERROR), *_leader_moves(impact, name), after)))
+        others = f" · {', '.join(f'broker-{one}' for one in gone)} down as well" if gone else ""
+        found.append((SHORT, name, line((words, ERROR), *_leader_moves(impact, name), others, after)))
     if impact.controller is not None:
         to = f"broker-{impact.controller}" if impact.controller != NO_BROKER else "none"
         found.append(("controller", "controller", line(f"active controller → {to}")))
@@ -148,7 +152,24 @@ def _consequences(view: ClusterView, impact: Impact, after: str) -> list[tuple[s
         one = transaction_partition(view, name)
         moves = _next(impact, one.partition if one is not None else "")
         found.append((TRANSACTION, name, line(f"transaction coordinator{moves}", after)))
-    return [*found, *_moves(view, impact, offline | unwritable, after)]
+    return [*found, *_moves(view, impact, offline | set(short), after)]
+
+
+def falls_short(view: ClusterView, broker: int, impact: Impact) -> dict[str, list[int]]:
+    """Partitions that would have fewer than min.insync.replicas in sync, and their other brokers that are down already.
+
+    A broker that is down and not fenced yet is in the ISR for now, and will not stay in it.
+    """
+    found: dict[str, list[int]] = {}
+    offline = set(impact.offline)
+    for name, one in view.partitions.items():
+        if broker not in one.isr or one.leader < 0 or name in offline:
+            continue
+        gone = [other for other in one.isr if other != broker and not view.brokers[other].alive]
+        least = view.topics[one.topic].min_insync_replicas
+        if len(one.isr) - 1 - len(gone) < least <= len(one.isr):
+            found[name] = gone
+    return found
 
 
 def _moves(view: ClusterView, impact: Impact, shown: set[str], after: str) -> list[tuple[str, str, Line]]:
@@ -164,9 +185,14 @@ def _moves(view: ClusterView, impact: Impact, shown: set[str], after: str) -> li
     found = []
     for topic in sorted(by_topic, key=lambda topic: view.topics[topic].internal):
         leaders = sorted(by_topic[topic].items())
-        words = " · ".join(f"broker-{leader} of {number_ranges(sorted(numbers))}" for leader, numbers in leaders)
+        words = " · ".join(f"broker-{leader} of {_named(numbers)}" for leader, numbers in leaders)
         found.append((MOVED, topic, line(f"new leader{after}: {words}")))
     return found
+
+
+def _named(numbers: list[int]) -> str:
+    """A topic's partitions by number, or how many there are."""
+    return number_ranges(sorted(numbers)) if len(numbers) <= MOST_NAMED else f"{len(numbers)} partitions"
 
 
 def _leader_moves(impact: Impact, name: str) -> Line:

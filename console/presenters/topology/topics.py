@@ -126,7 +126,7 @@ PARTITION_COLUMNS = (
 
 
 class TopicPartitionsListing(WorstFirstListing):
-    """Every partition: leadership, offsets, load and owners. What has no live leader or too few replicas is first."""
+    """Every partition: leadership, offsets, load and owners. What has no live leader, replica or owner is first."""
 
     title = "partitions"
     vacant = line(("the topic has no partition yet", MUTED))
@@ -155,13 +155,15 @@ class TopicPartitionsListing(WorstFirstListing):
         return line((f"{len(keys)} ● in sync", MUTED))
 
     def rank(self, key: str) -> int | None:
-        """Without a leader, led by a process that is down, below min.insync.replicas, under-replicated."""
+        """Without a leader, led by a process that is down, below min.insync.replicas, under-replicated, unowned."""
         one = self.view.partitions[key]
         if one.leader not in self.up:
             return 0 if one.leader < 0 else 1
         if len(one.isr) < self.topic.min_insync_replicas:
             return 2
-        return 3 if len(one.isr) < len(one.replicas) else None
+        if len(one.isr) < len(one.replicas):
+            return 3
+        return 4 if any(group.members and key not in group.owners for group in self.readers) else None
 
     def rows(self, key: str) -> tuple[Line]:
         """One partition."""

@@ -93,7 +93,7 @@ class BrokerJudge:
     def _since(self, state: str, text: str | None) -> None:
         if text is None:
             return
-        known = state not in {"frozen", "stopping"}
+        known = state not in {"frozen", "stopping"} and not (state == "starting" and self.book.serves)
         right = says(text, self.now_us - self.book.changed_us) if known else text == "–"
         self._claim(right, f"since {text}, not {self.book.changed_us}")
 
@@ -181,7 +181,11 @@ class BrokerJudge:
 
     def _falls_short(self, one: PartitionBook) -> bool:
         least = self.cluster.topics[one.topic].min_insync_replicas
-        return self.number in one.isr and one.leader >= 0 and len(one.isr) - 1 < least <= len(one.isr)
+        left = [number for number in one.isr if number != self.number and self.cluster.brokers[number].up]
+        return self.number in one.isr and one.leader >= 0 and len(left) < least <= len(one.isr)
+
+    def _down(self, one: PartitionBook) -> list[int]:
+        return [number for number in one.isr if number != self.number and not self.cluster.brokers[number].up]
 
     def _consequence(self, kind: str, name: str) -> Sentences:
         def after(text: str) -> bool:
@@ -192,16 +196,7 @@ class BrokerJudge:
         if kind == "controller":
             return ((r"active controller → (?:broker-(\d+)|none)", lambda m: m[1] != str(self.number)),)
         if kind in {"lost", "short"}:
-            one = self.cluster.partitions[name]
-            least, to = self.cluster.topics[one.topic].min_insync_replicas, self._successor(one)
-            leader = name in self.led
-            return (
-                (rf"✖ no leader until the broker returns after {D}", lambda m: after(m[1]) and to < 0),
-                (
-                    rf"▽ below min\.insync\.replicas (\d+): acks=all refused(?: · leader → broker-(\d+))? after {D}",
-                    lambda m: int(m[1]) == least and after(m[3]) and m[2] == (str(to) if leader else None),
-                ),
-            )
+            return self._loses(name)
         partition = self.books.groups[name].coordinator_partition if kind == "group" else self._coordinator_of(name)
         to = self._successor(self.cluster.partitions[partition])
         noun = "group" if kind == "group" else "transaction"
@@ -210,10 +205,31 @@ class BrokerJudge:
             (rf"{noun} coordinator: none until the broker returns after {D}", lambda m: to < 0 and after(m[1])),
         )
 
+    def _loses(self, name: str) -> Sentences:
+        one = self.cluster.partitions[name]
+        least, to = self.cluster.topics[one.topic].min_insync_replicas, self._successor(one)
+        next_leader = str(to) if name in self.led else None
+        gone = ", ".join(f"broker-{number}" for number in self._down(one))
+        below = r"▽ below min\.insync\.replicas (\d+): acks=all refused(?: · leader → broker-(\d+))?"
+        return (
+            (rf"✖ no leader until the broker returns after {D}", lambda m: says(m[1], self.session_us) and to < 0),
+            (
+                below + rf"(?: · (.+) down as well)? after {D}",
+                lambda m: (int(m[1]), m[2], m[3] or "") == (least, next_leader, gone) and says(m[4], self.session_us),
+            ),
+        )
+
     def _moves(self, topic: str, text: str) -> bool:
         """`broker-3 of 1,4 · broker-1 of 7`: each number's successor."""
         said: dict[str, int] = {}
         for part in text.split(" · "):
             broker, _, numbers = part.partition(" of ")
+            if numbers.endswith(" partitions"):
+                to = int(broker.rpartition("-")[2])
+                mine = [one for one in self.led.values() if one.topic == topic and self._successor(one) == to]
+                only = [one for one in mine if not self._falls_short(one)]
+                if len(only) != int(numbers.split()[0]):
+                    return False
+                continue
             said |= {f"{topic}-{number}": int(broker.rpartition("-")[2]) for number in numbers_of(numbers)}
         return all(name in self.led and self._successor(self.led[name]) == to for name, to in said.items())

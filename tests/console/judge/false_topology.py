@@ -4,11 +4,11 @@ import pytest
 
 from cluster.spec import ScenarioSpec
 from cluster.view.brokers import BrokerView
-from cluster.view.state import ClusterView, GroupView, PartitionView
+from cluster.view.state import ClusterView, FaultView, GroupView, PartitionView
 from console.presenters import impact
 from console.presenters.impact import Impact
 from console.presenters.styled_text import Line, line
-from console.presenters.topology import broker, brokers, topic_configuration, topics
+from console.presenters.topology import broker, brokers, links, topic_configuration, topics
 from console.presenters.topology.topic_configuration import ConfiguredKey
 
 Patch = pytest.MonkeyPatch
@@ -105,14 +105,7 @@ def coordinators_stay_where_they_were(patch: Patch) -> None:
 
 def a_death_hits_leaders_only(patch: Patch) -> None:
     """Partitions that a follower's end leaves below min.insync.replicas are left out."""
-    original = impact.impact_of
-
-    def impact_of(*of: object) -> Impact:
-        found: Impact = original(*of)  # type: ignore[arg-type]
-        found.unwritable = ()
-        return found
-
-    patch.setattr(broker, "impact_of", impact_of)
+    patch.setattr(broker, "falls_short", lambda *_: {})
 
 
 def the_next_leader_is_the_first_replica(patch: Patch) -> None:
@@ -129,6 +122,32 @@ def the_next_leader_is_the_first_replica(patch: Patch) -> None:
     patch.setattr(broker, "impact_of", impact_of)
 
 
+def a_cut_is_always_both_ways(patch: Patch) -> None:
+    """The direction of a fault is left out."""
+    patch.setattr(links, "_arrow", lambda *_: "")
+
+
+def links_have_one_latency(patch: Patch) -> None:
+    """Every link takes what the network's `latency` says, whatever a command has set."""
+
+    def latency_us(self: links.Links, source: str, target: str) -> int | None:
+        del source, target
+        return self.spec.network.latency_us if self.spec is not None else None
+
+    patch.setattr(links.Links, "latency_us", latency_us)
+
+
+def links_of_clients_are_always_whole(patch: Patch) -> None:
+    """Only the faults between brokers are shown."""
+    original = links.Links.faults
+
+    def faults(self: links.Links, source: str, target: str) -> list[FaultView]:
+        found = original(self, source, target)
+        return found if source.startswith("broker-") and target.startswith("broker-") else []
+
+    patch.setattr(links.Links, "faults", faults)
+
+
 FALSE_TOPOLOGY = {
     every_leader_is_up: ("coordinator-failover", 125),
     replicas_are_all_in_sync: ("coordinator-failover", 125),
@@ -138,7 +157,10 @@ FALSE_TOPOLOGY = {
     kafkas_defaults_are_in_force: ("first-flight", 40),
     brokers_are_in_their_state_since_the_flight_began: ("coordinator-failover", 125),
     coordinators_stay_where_they_were: ("first-flight", 40),
-    a_death_hits_leaders_only: ("below-min-isr", 75),
+    a_death_hits_leaders_only: ("below-min-isr", 45),
     the_next_leader_is_the_first_replica: ("first-flight", 40),
+    a_cut_is_always_both_ways: ("asymmetric-partition", 45),
+    links_have_one_latency: ("slow-follower", 60),
+    links_of_clients_are_always_whole: ("at-least-once", 30),
 }
 """Each with a flight that shows it, as in `false_presenters.FALSE_PRESENTERS`."""

@@ -124,7 +124,10 @@ class TopicJudge:
     def _is_well(self, name: str) -> bool:
         one = self.partitions[name]
         whole = len(one.isr) == len(one.replicas) and len(one.isr) >= self.topic.min_insync_replicas
-        return whole and self.books.cluster.is_led(one)
+        owned = all(
+            self.books.member_books.holders(group, name) for group in self._groups() if self.books.groups[group].members
+        )
+        return whole and owned and self.books.cluster.is_led(one)
 
     def partition(self, name: str, header: str, row: str) -> None:
         """One partition's leadership, offsets, load and owners."""

@@ -11,14 +11,16 @@ from console.presenters.topology.broker import (
     RiskListing,
 )
 from console.presenters.topology.brokers import BrokersTable
+from console.presenters.topology.links import LinkListing, LinkMatrixListing
 from console.presenters.topology.topic_configuration import ConfigurationListing
 from console.presenters.topology.topics import TopicListing, TopicPartitionsListing, TopicReadersListing
 from tests.console.judge.books import Books
 from tests.console.judge.broker_judge import BrokerJudge
 from tests.console.judge.grammar import Verdict
+from tests.console.judge.link_judge import LinkJudge
 from tests.console.judge.topic_judge import TopicJudge
 
-ROWS = 12
+ROWS, LINKS = 12, 3
 WIDE = 4_000
 
 
@@ -36,6 +38,25 @@ def judge_topology(
         judge = BrokerJudge(books, number, now_us, spec.broker_session_us, verdict)
         judge.row(plain(table.header()), plain(table.rows(key)[0]))
         judge_broker(view, judge, now_us, width)
+    judge_links(view, books, now_us, spec, verdict)
+
+
+def judge_links(view: ClusterView, books: Books, now_us: int, spec: ScenarioSpec, verdict: Verdict) -> None:
+    """Every cell of the matrix in its wide form, and the links of some processes in turn."""
+    judge = LinkJudge(books, spec, verdict)
+    matrix = LinkMatrixListing(view, spec, WIDE, "", 0)
+    judge.listed(matrix.row_keys())
+    start = 2 + matrix.label
+    for key in matrix.row_keys():
+        row = plain(matrix.rows(key)[0])
+        for place, broker in enumerate(matrix.brokers):
+            judge.cell(key, broker, row[start + place * matrix.cell :][: matrix.cell].strip())
+    names, turn = matrix.row_keys(), now_us // 100_000
+    for one in dict.fromkeys([*names[:LINKS], *names[turn % max(1, len(names)) :][:1]]):
+        for other in matrix.brokers[turn % max(1, len(matrix.brokers)) :][:2]:
+            if one != other:
+                link = LinkListing(view, spec, one, other, now_us, WIDE)
+                judge.link(one, other, [plain(way) for way in link.ways], list(link.faults))
 
 
 def _rows(listing: Listing) -> dict[str, str]:

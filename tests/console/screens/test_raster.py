@@ -10,7 +10,7 @@ from console.presenters.raster.grid import shared_by
 from console.presenters.styled_text import plain
 from console.screens.flight_screen import NO_RASTER
 from console.screens.raster import RasterScreen
-from console.widgets.raster_panel import RasterPanel
+from console.widgets.cell_panel import RasterPanel
 from tests.support.console import recorded_flight
 from tests.support.console.pilot import Seat, sit
 from tests.support.console.stopped_clock import StillFlight

@@ -142,6 +142,22 @@ def test_producer_that_is_fenced(size: tuple[int, int], snap_compare: Compare) -
 
 
 @pytest.mark.parametrize("size", SIZES[:2], ids=lambda size: f"{size[0]}x{size[1]}")
+@pytest.mark.parametrize("place", ["topic orders", "brokers", "broker broker-1"])
+def test_topology(place: str, size: tuple[int, int], snap_compare: Compare) -> None:
+    spec = load("asymmetric-partition").spec
+    source = StillFlight(40.0, events=cut_flight())
+    source.names, source.spec, source.broker_session_us = spec.names(), spec, spec.broker_session_us
+    keys = ["2", "l"] if place == "brokers" else []
+    assert snap_compare(FlightdeckApp(source=source), terminal_size=size, run_before=looking(place, *keys))
+
+
+@lru_cache(maxsize=1)
+def cut_flight() -> tuple[Event, ...]:
+    """A broker that cannot reach the controller."""
+    return tuple(flown(load("asymmetric-partition").spec, 7, 40_000_000))
+
+
+@pytest.mark.parametrize("size", SIZES[:2], ids=lambda size: f"{size[0]}x{size[1]}")
 def test_partition_with_a_transaction_that_is_stuck(size: tuple[int, int], snap_compare: Compare) -> None:
     source = StillFlight(75.0, events=stuck_flight())
     source.names, source.producer_configs = load("stuck-last-stable-offset").spec.names(), {}

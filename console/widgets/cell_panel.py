@@ -1,4 +1,4 @@
-"""A panel whose rows have cells: keys and mouse move the chosen cell."""
+"""Panels whose rows have cells: keys and mouse move the chosen cell."""
 
 from textual import events
 from textual.binding import Binding
@@ -7,8 +7,8 @@ from textual.message import Message
 from console.widgets.panel import Panel
 
 
-class RasterPanel(Panel):
-    """Posts `Shifted` and `Pointed`; the screen knows the axis of time."""
+class CellPanel(Panel):
+    """Posts `Shifted` and `Pointed`; the screen knows what a column is."""
 
     BINDINGS = [  # noqa: RUF012 - Textual's own way
         Binding("left", "shift(-1)", "left", show=False, id="raster.left"),
@@ -35,12 +35,26 @@ class RasterPanel(Panel):
         """Choose another cell of the row."""
         self.post_message(self.Shifted(by))
 
+    def on_click(self, event: events.Click) -> None:
+        """Choose the cell; the panel itself selects the row."""
+        self.post_message(self.Pointed(event.x))
+
+
+class RasterPanel(CellPanel):
+    """A raster, with the barriers above its rows."""
+
     def _scroll(self, visible: int) -> None:
         """With the first row selected, the barriers above it are shown, too."""
         super()._scroll(visible)
         if not self._wheeled and self.selected in self._selectable()[:1]:
             self._top = 0
 
-    def on_click(self, event: events.Click) -> None:
-        """Choose the cell; the panel itself selects the row."""
-        self.post_message(self.Pointed(event.x))
+
+class LinkPanel(CellPanel):
+    """A matrix of links; `h` and `l` are its keys, too, and `e` edits the command of the chosen link."""
+
+    BINDINGS = [  # noqa: RUF012 - Textual's own way
+        Binding("h", "shift(-1)", "left", show=False, id="links.left"),
+        Binding("l", "shift(1)", "right", show=False, id="links.right"),
+        Binding("e", "screen.edit_link", "edit", show=False, id="links.edit"),
+    ]
