@@ -43,8 +43,8 @@ _TERMINAL_ATTRIBUTES: dict[str, Style] = {
     STRONG: Style(bold=True),
     MUTED: Style(dim=True),
     FAINT: Style(dim=True),
-    WARN: Style(bold=True),
-    ERROR: Style(bold=True, reverse=True),
+    WARN: Style(bold=False),
+    ERROR: Style(bold=True),
     ACCENT: Style(bold=True),
 }
 _ATTRIBUTES_OF = {MONO: _MONO_ATTRIBUTES, TERMINAL: _TERMINAL_ATTRIBUTES}
@@ -123,8 +123,8 @@ def styles_of(
 
 
 def _in_reverse(tone: str, style: Style) -> Style:
-    """A tone on the selected row of a theme without backgrounds: one bar of the terminal's ink."""
-    return Style(reverse=True, bold=style.bold, underline=style.underline or tone == ERROR)
+    """A tone on the selected row of a theme without backgrounds: one bar of the terminal's ink, open at the cursor."""
+    return Style(reverse=tone != BANNER, bold=style.bold, underline=style.underline or tone == ERROR)
 
 
 def _filtered(style: Style, background: Color, filters: Sequence[LineFilter]) -> Style:

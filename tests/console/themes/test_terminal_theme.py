@@ -9,7 +9,7 @@ from rich.style import Style
 from textual.color import Color
 
 from console.app import FlightdeckApp
-from console.presenters.styled_text import ERROR, FAINT, MOVING, MUTED, PLAIN, STRONG, TONES, WARN
+from console.presenters.styled_text import BANNER, ERROR, FAINT, MOVING, MUTED, PLAIN, STRONG, TONES, WARN
 from console.settings import SettingsFile
 from console.themes.names import DARK, LIGHT, MONO, TERMINAL, THEME_NAMES
 from console.themes.styles import Styles
@@ -122,8 +122,9 @@ def test_meaning_survives_where_the_inks_are_alike() -> None:
         }
         assert len(set(drawn.values())) == 3
     assert len({(paper[tone].color, paper[tone].dim) for tone in (PLAIN, MUTED, WARN, MOVING)}) == 4
+    assert paper[ERROR].bold != paper[WARN].bold
     assert paper[FAINT].dim
-    assert all(style.reverse for style in chosen.values())  # the selected row is a bar, whatever the colours are
+    assert [tone for tone, style in chosen.items() if not style.reverse] == [BANNER]  # a bar, open at the cursor
     assert {style.color for style in chosen.values()} == {None}
 
 
