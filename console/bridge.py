@@ -242,6 +242,7 @@ class Bridge:
                 self._awaited_kind = EVENT_KINDS[kind]
                 timeline.step_until(lambda: self._kind_seen)
 
+        self._stepped_seqs = None  # what the step before this one did is not what this one does
         return self._control(begin)
 
     def run_until(self, expression: str) -> str:

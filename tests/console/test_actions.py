@@ -16,10 +16,13 @@ from console.presenters.styled_text import plain
 from console.screens.catalogue import PLACES, SCREENS
 from console.screens.flight_screen import FlightScreen
 from console.screens.group import GroupScreen
+from console.screens.member import MemberScreen
 from console.screens.overlays import FaultMenu, HelpScreen
 from console.screens.palette import ConsoleProvider
 from console.screens.partition import PartitionScreen
 from console.screens.rebalance_details import RebalanceDetailsScreen
+from console.screens.topology.broker import BrokerScreen
+from console.screens.topology.topic import TopicScreen
 from console.widgets.panel import Panel
 from tests.support.console.pilot import Seat, sit
 from tests.support.console.stopped_clock import NAMES
@@ -110,7 +113,10 @@ def test_every_screen_of_the_table_has_a_place_and_what_derives_from_it() -> Non
 
 NAMED: dict[type[FlightScreen], str] = {
     GroupScreen: "billing-1",
+    TopicScreen: "topic orders",
     PartitionScreen: "partition orders-1",
+    MemberScreen: "member billing-1",
+    BrokerScreen: "broker broker-1",
     RebalanceDetailsScreen: "",  # opened from its group's list
 }
 """A place of each screen that has many; empty for one that is not typed."""

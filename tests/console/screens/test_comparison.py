@@ -185,7 +185,7 @@ def test_a_fork_is_cancelled_and_leaves_nothing(path: Path) -> None:
         ("fork at 10s set billing:session.timeout.ms=x", "billing:session.timeout.ms=x"),
         ("fork at 10s do kill billing-9", "billing-9"),
         ("fork at soon do kill billing-1", "there is no time `soon`"),
-        ("fork at 10s", "something is missing: fork [at TIME]"),
+        ("fork at 10s", "an argument is missing: fork [at TIME]"),
         ("fork set nothing", "is not a setting"),
     ],
 )
@@ -221,6 +221,14 @@ def test_without_a_fork_the_place_says_how_to_make_one(path: Path) -> None:
     sit(script, app=playing(path))
 
 
+def flown_so_far(app: FlightdeckApp) -> FlownSoFar:
+    source = app.flight.source
+    assert isinstance(source, LiveTravel)
+    origin = source.origin()
+    assert isinstance(origin, FlownSoFar)
+    return origin
+
+
 def test_undo_goes_on_from_before_the_last_command(tmp_path: Path) -> None:
     scenario = tmp_path / "small.toml"
     scenario.write_text(TWO_MEMBERS)
@@ -232,7 +240,9 @@ def test_undo_goes_on_from_before_the_last_command(tmp_path: Path) -> None:
         await seat.settle()
         assert "there is nothing to undo" in seat.notices()[-1]
         app.execute_line("set orders retention.ms 60000")
-        await seat.wait_for(lambda: app.flight.now_us > 5_000_000)
+        await seat.wait_for(lambda: bool(flown_so_far(app).commands))
+        set_us = flown_so_far(app).commands[0][1]
+        await seat.wait_for(lambda: app.flight.now_us > set_us)  # not in one instant with the next command
         app.execute_line("kill billing-2")
         await seat.wait_for(lambda: "kill billing-2" in [fault.text for fault in app.flight.view.faults.values()])
         app.execute_line("pause")
@@ -244,11 +254,7 @@ def test_undo_goes_on_from_before_the_last_command(tmp_path: Path) -> None:
         assert "undone: kill billing-2" in seat.notices()[-1]
         assert app.flight.now_us == killed_us - 1
         assert not app.flight.view.faults
-        source = app.flight.source
-        assert isinstance(source, LiveTravel)
-        origin = source.origin()
-        assert isinstance(origin, FlownSoFar)
-        assert [text for _, _, text in origin.commands] == ["set orders retention.ms 60000"]
+        assert [text for _, _, text in flown_so_far(app).commands] == ["set orders retention.ms 60000"]
         app.execute_line("resume")
         await seat.wait_for(lambda: app.flight.now_us > killed_us + 1_000_000)
         app.execute_line("undo")

@@ -57,11 +57,11 @@ class Seat:
 
     async def wait_for(self, holds: Callable[[], bool]) -> None:
         """Until something holds that the app does in its own time: a resize, the end of its source."""
-        for _ in range(500):
+        for _ in range(6000):
             if holds():
                 return
             await self.pilot.pause(0.01)
-        raise AssertionError("what was awaited did not come in 5 s")
+        raise AssertionError("what was awaited did not come in a minute")
 
     def text(self) -> str:
         """All that the place shows, top to bottom."""
