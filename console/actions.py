@@ -154,7 +154,7 @@ ACTIONS: tuple[Action, ...] = (
     ),
     Action("act.fork", "F", "F", "fork", "another course from this instant; again cancels", ACTING, "screen.fork"),
     Action("act.undo", "u", "u", "undo", "go on from before the last command", ACTING, "undo", _live),
-    Action("act.why", "w", "w", "why?", "why the selection stands still; why SUBJECT", ACTING, "why"),
+    Action("act.why", "w", "w", "why?", "why the selection makes no progress; why SUBJECT", ACTING, "why"),
     Action(
         "act.remedies",
         "R",

@@ -22,6 +22,7 @@ from console.live_flight import Setting
 from console.navigation.links import link_at, objects_of
 from console.navigation.places import OVERVIEW, Places
 from console.operating.footer import footer
+from console.operating.key_question import KeyQuestion
 from console.operating.line_commands import LineCommands
 from console.operating.notices import Notice, Notices
 from console.presenters.chrome import instant_under, mark_under
@@ -34,7 +35,7 @@ from console.screens.catalogue import SCREENS
 from console.screens.comparison import ComparisonScreen
 from console.screens.flight_screen import FlightScreen
 from console.screens.links import LinksScreen
-from console.screens.overlays import ChosenCommand, FailureScreen, FaultMenu, HelpScreen, Overlay
+from console.screens.overlays import ChosenCommand, FailureScreen, FaultMenu, HelpScreen, Overlay, open_placement
 from console.screens.why import open_why
 from console.settings import Keymap, SettingsFile, read_keymap, shown_key
 from console.shutdown import ShutdownGuard
@@ -497,6 +498,10 @@ class FlightdeckApp(App[None]):
     def show_why(self, name: str) -> str:
         """Answer `why?` on a name, or on the selection without one. Returns the reason of a refusal."""
         return open_why(self.flight_screen(), name, self._on_fault)
+
+    def show_key(self, question: KeyQuestion) -> str:
+        """Show where a key goes. Returns the reason of a refusal."""
+        return open_placement(self, self.flight, question)
 
     def action_why(self) -> None:
         """Answer `why?` on the selection."""

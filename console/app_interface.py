@@ -6,6 +6,7 @@ from typing import Protocol
 
 from console.flight import Flight
 from console.forking.flights_beside import Forking
+from console.operating.key_question import KeyQuestion
 from console.operating.notices import Notices
 from console.presenters.fault_menu import CommandTarget
 from console.presenters.styled_text import Line, PlaceLink
@@ -65,6 +66,9 @@ class AppInterface(Protocol):
 
     def seek(self, instant: Instant) -> None:
         """Seek to an instant of the flight."""
+
+    def show_key(self, question: KeyQuestion) -> str:
+        """Show where a key goes. Returns the reason of a refusal."""
 
     def show_why(self, name: str) -> str:
         """Answer `why?` on a name, or on the selection without one; returns the reason of a refusal."""

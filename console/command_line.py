@@ -26,6 +26,7 @@ from cluster.commands import (
 from cluster.config import LONGEST_WORD, nearest
 from cluster.events import EVENT_KINDS
 from console.forking.fork_line import FORK_USAGE, Fork, ForkCancel, Undo, fork_completions, read_fork
+from console.operating.key_question import KEY_USAGE, KeyQuestion, key_completions, read_key
 from console.themes.names import THEME_NAMES
 from console.time_input import Instant, parse_instant
 
@@ -90,7 +91,23 @@ class Theme(NamedTuple):
     name: str
 
 
-Control = Speed | Time | Step | Until | Record | Fly | Play | Go | Why | Fork | ForkCancel | Undo | Theme | Instant
+Control = (
+    Speed
+    | Time
+    | Step
+    | Until
+    | Record
+    | Fly
+    | Play
+    | Go
+    | Why
+    | Fork
+    | ForkCancel
+    | Undo
+    | Theme
+    | KeyQuestion
+    | Instant
+)
 
 USAGES: dict[str, tuple[str, str]] = {
     "speed": ("speed X | flat out", "virtual seconds for each real second: 0.5, 20; a recording's -4 is backwards"),
@@ -108,7 +125,8 @@ USAGES: dict[str, tuple[str, str]] = {
     "fork": (FORK_USAGE, "another course from the shown instant on, flown beside, and what it costs"),
     "undo": ("undo", "go on with the live flight from before its last command"),
     "theme": (f"theme {' | '.join(THEME_NAMES)}", "the console's colours; terminal: the terminal's own"),
-    "why": ("why [SUBJECT]", "why it stands still, and until when; without a name: the selection"),
+    "why": ("why [SUBJECT]", "why it makes no progress, and until when; without a name: the selection"),
+    "key": (KEY_USAGE, "the partition that a key goes to, now and after partitions are added"),
 }
 """Syntax and effect of the console's own commands; `usages` adds the screens to `go`."""
 FLAT_OUT = "flat out"
@@ -169,6 +187,7 @@ _READERS: dict[str, Callable[[_Typed], Control]] = {
     "go": _read_go,
     "why": lambda typed: _why(typed.rest, typed.column, subjects(typed.names)),
     "fork": lambda typed: read_fork(typed.rest, typed.column, typed.names),
+    "key": lambda typed: read_key(typed.rest, typed.column, typed.names),
     "theme": lambda typed: Theme(_one_of(typed.rest, typed.column, "theme", "theme", tuple(THEME_NAMES))),
 }
 """How each of the console's own commands that takes words is read. Any may raise CommandError."""
@@ -183,7 +202,7 @@ def _with_own_suggestion(error: CommandError, word: str) -> CommandError:
 
 def _required(rest: str, column: int, word: str) -> str:
     if not rest:
-        raise CommandError(f"something is missing: {USAGES[word][0]}", column)
+        raise CommandError(f"an argument is missing: {USAGES[word][0]}", column)
     return rest
 
 
@@ -269,7 +288,7 @@ def _destination(rest: str, column: int, names: Names, places: Sequence[str]) ->
         return Go(place)
     instant = parse_instant(rest)
     if instant is None:
-        reason = f"there is no place or time `{rest}`" if rest else f"something is missing: {USAGES['go'][0]}"
+        reason = f"there is no place or time `{rest}`" if rest else f"an argument is missing: {USAGES['go'][0]}"
         kind = next((kind for kind in named if rest.startswith(kind)), "")
         like = nearest(rest, [f"{kind}{name}" for name in named[kind]]) if kind else None
         raise CommandError(reason, column, like or nearest(rest, known))
@@ -321,6 +340,8 @@ def completions(text: str, names: Names, places: Sequence[str] = ()) -> list[str
         return fork_completions(rest, names)
     if word == "run":
         return [name for name in _library() if name.startswith(rest) and name != rest]
+    if word == "key":
+        return key_completions(rest, names)
     if word == "why":
         return [name for name in subjects(names) if name.startswith(rest) and name != rest]
     if word == "set":

@@ -15,8 +15,9 @@ from cluster.commands import CommandError
 from cluster.config import format_duration
 from cluster.view import document
 from console.app import FlightdeckApp
-from console.command_line import Go, Speed, Step, Time, Until, read
+from console.command_line import Go, Speed, Step, Time, Until, Why, read
 from console.flight import READ_ONLY
+from console.operating.key_question import KeyQuestion
 from console.player import Player
 from console.presenters.formatting import clock
 from console.screens.catalogue import PLACES
@@ -148,9 +149,8 @@ class ScriptRunner:
             return error(f"do = {step.do!r}: {invalid.message}", invalid.suggestion)
         except PredicateError as invalid:
             return error(f"do = {step.do!r}: {invalid.reason}", invalid.suggestion)
-        if isinstance(command, Instant | Go | Speed | Time | Step):
-            return []
-        return [] if isinstance(command, Until) else error(f"do = {step.do!r}: {READ_ONLY}")
+        shown = isinstance(command, Instant | Go | Speed | Time | Step | Until | Why | KeyQuestion)
+        return [] if shown else error(f"do = {step.do!r}: {READ_ONLY}")
 
 
 def shown_text(app: FlightdeckApp) -> str:

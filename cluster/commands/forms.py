@@ -55,7 +55,7 @@ _FOR: Final = "[for <for_us:duration>]"
 _RESUME: Final = "resume partitions {others} of {last}"
 
 COMMANDS: tuple[Form, ...] = (
-    Form(Kill, f"kill <target:process> {_FOR}", "end a process without a word (kill -9)", undo="start {0}",
+    Form(Kill, f"kill <target:process> {_FOR}", "kill -9: no LeaveGroup, no clean shutdown", undo="start {0}",
          random=(RandomFault(1, "kill brokers", "kill {broker}", lasts=True, nemesis=True),
                  RandomFault(2, "kill members", "kill {member}", lasts=True, nemesis=True),
                  RandomFault(3, "kill producers", "kill {producer}", lasts=True, nemesis=True))),

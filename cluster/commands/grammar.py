@@ -281,7 +281,7 @@ def _explain(forms: tuple[Form, ...], tokens: list[CommandToken], end: int) -> C
     there = [match for match in failures if match.failed_at == furthest]
     if furthest >= len(tokens):
         usages = " or ".join(dict.fromkeys(match.form.usage for match in there))
-        return CommandError(f"something is missing: {usages}", end)
+        return CommandError(f"an argument is missing: {usages}", end)
     token = tokens[furthest]
     words = [match.wanted for match in there if isinstance(match.wanted, str)]
     said = next((match for match in there if isinstance(match.wanted, Slot)), None)

@@ -73,7 +73,7 @@ def _count(low: int, high: int) -> Callable[[object], int]:
 def _truth(value: object) -> bool:
     value = {"true": True, "false": False}.get(value, value) if isinstance(value, str) else value
     if not isinstance(value, bool):
-        raise SettingError(f"{value!r} is neither true nor false")
+        raise SettingError(f"{value!r} is not true or false")
     return value
 
 

@@ -22,7 +22,7 @@ RemediesOf = Annotated[
     Parameter(
         name="--remedies",
         help="Fly the flight again with settings that could have changed a rebalance of these groups or generations;"
-        " without a word of one of each group.",
+        " without a value, of one rebalance of each group.",
         consume_multiple=True,
         negative="",
     ),

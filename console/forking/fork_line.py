@@ -60,7 +60,7 @@ def read_fork(rest: str, column: int, names: Names) -> Fork | ForkCancel:
         return Fork(instants.get("at"), instants.get("until"), command=change.strip())
     if word == "set" and change.strip():
         return Fork(instants.get("at"), instants.get("until"), settings=_settings(change, at))
-    raise CommandError(f"something is missing: {FORK_USAGE}", column + place)
+    raise CommandError(f"an argument is missing: {FORK_USAGE}", column + place)
 
 
 def _settings(text: str, column: int) -> tuple[Setting, ...]:

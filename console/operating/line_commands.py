@@ -23,6 +23,7 @@ from console.command_line import (
 from console.control_commands import execute
 from console.flight import ONLY_RECORDED, READ_ONLY
 from console.forking.fork_line import Fork, ForkCancel, Undo
+from console.operating.key_question import KeyQuestion
 from console.presenters.impact import BROKER_SESSION_US, impact_of, preview
 from console.presenters.list_view import FILTER_USAGE
 from console.presenters.styled_text import ERROR, MUTED, STRONG, Line, line
@@ -114,6 +115,8 @@ class LineCommands:
                 return app.play_recording(Path(path))
             case Why(name):
                 return app.show_why(name)
+            case KeyQuestion():
+                return app.show_key(command)
             case Fork():
                 return app.forking.fork(app.flight, command)
             case ForkCancel():

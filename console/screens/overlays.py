@@ -1,9 +1,9 @@
-"""Overlays that open over a screen and close with escape: the fault menu, the help, the failure report."""
+"""Overlays that open over a screen and close with escape: the fault menu, the help, the failure report, a key."""
 
 from collections.abc import Callable, Sequence
 from typing import cast
 
-from textual.app import ComposeResult
+from textual.app import App, ComposeResult
 from textual.binding import Binding
 from textual.containers import Container
 from textual.screen import ModalScreen
@@ -11,11 +11,13 @@ from textual.screen import ModalScreen
 from console.actions import shortcuts
 from console.app_interface import AppInterface
 from console.command_line import usages
-from console.flight import Source, failure_title
+from console.flight import Flight, Source, failure_title
+from console.operating.key_question import KeyQuestion
 from console.presenters.fault_menu import CommandTarget, MenuEntry
 from console.presenters.help import FaultMenuListing, TextListing, failure_lines, help_lines
 from console.presenters.list_view import Listing
-from console.presenters.styled_text import Line
+from console.presenters.partitions.key_placement import key_lines, key_report
+from console.presenters.styled_text import PLAIN, STRONG, Line, line
 from console.screens.catalogue import PLACES
 from console.widgets.canvas import Canvas
 from console.widgets.command_input import CommandInput
@@ -174,3 +176,30 @@ class FailureScreen(Overlay):
             return failure_lines(source.failure, width, failure_title(source.failure), source.last_events)
 
         super().__init__(lambda width: TextListing("failure", lines(width), width))
+
+
+class KeyScreen(Overlay):
+    """Where a key goes in a topic as it is now, and with more partitions."""
+
+    def __init__(self, flight: Flight, question: KeyQuestion) -> None:
+        def listing(width: int) -> TextListing:
+            now = flight.view.topics[question.topic].partitions
+            later = question.partitions or 2 * now
+            counts = [(0, now), *([(0, later)] if later > now else [])]
+            report = key_report(question.key, question.topic, None, counts, [])
+            first, *rest = key_lines(report)
+            lines = [line((first, STRONG)), *(line((text, PLAIN)) for text in rest)]
+            return TextListing(f"key {question.key}", lines, width)
+
+        super().__init__(listing)
+
+
+def open_placement(app: App[None], flight: Flight, question: KeyQuestion) -> str:
+    """Open the overlay; returns why it has no answer, or an empty text."""
+    topic = flight.view.topics.get(question.topic)
+    if topic is None:
+        return f"{question.topic} is not created yet"
+    if question.partitions and question.partitions < topic.partitions:
+        return f"Kafka only adds partitions: {question.topic} has {topic.partitions}"
+    app.push_screen(KeyScreen(flight, question))
+    return ""

@@ -103,7 +103,7 @@ class ConsoleProvider(Provider):
             for name in found:
                 if name not in placed:
                     do = partial(app.execute_line, f"why {name}")
-                    yield Entry(f"why {name}", f"{kind}: its state, and why it stands still", do)
+                    yield Entry(f"why {name}", f"{kind}: its state, and why it makes no progress", do)
         for identity, transaction in view.transactions.items():
             show = partial(app.go, "transactions")
             yield Entry(f"transactional id {identity}", f"{transaction.state}: show all ids", show)

@@ -80,7 +80,7 @@ class Predicate:
         except BudgetError:
             return Answer(holds=False, found=f"not evaluated: it takes more than {STEPS:,} steps", over_budget=True)
         if not isinstance(value, bool):
-            return Answer(holds=False, found=f"it is {NOUNS[kind_of(value)]}, neither true nor false")
+            return Answer(holds=False, found=f"not a condition: it is {NOUNS[kind_of(value)]}")
         return Answer(holds=value, found=self._found(document))
 
     def holds(self, document: Mapping[str, Any]) -> bool:
@@ -96,7 +96,7 @@ class Predicate:
             kind = type_of(self._node, _type_at)
         except MisfitError as error:
             return [(str(error), None)]
-        return [] if kind in ("bool", "any") else [(f"it is {NOUNS[kind]}, neither true nor false", None)]
+        return [] if kind in ("bool", "any") else [(f"not a condition: it is {NOUNS[kind]}", None)]
 
     def _found(self, document: Mapping[str, Any], *, only_absent: bool = False) -> str:
         values = []

@@ -191,7 +191,7 @@ def filled_text(value: object) -> str:
 def flag(value: object) -> bool:
     """`true` or `false`."""
     if not isinstance(value, bool):
-        raise ReadError(f"{shown(value)} is neither true nor false")
+        raise ReadError(f"{shown(value)} is not true or false")
     return value
 
 

@@ -265,6 +265,7 @@ BREACHES: tuple[tuple[Checker, str, str], ...] = (
     (vocabulary.check_vocabulary, "cluster/view.py", "def f(tell):  # !\n    pass"),
     (vocabulary.check_vocabulary, "cluster/view.py", "x = 'the link is mended'  # !"),
     (vocabulary.check_vocabulary, "cluster/view.py", "x = f'{1} is what nobody reads'  # !"),
+    (vocabulary.check_vocabulary, "cluster/view.py", "x = f'{1} stands still'  # !"),
     (vocabulary.check_vocabulary, "cluster/view.py", "x = 1\n# whoever reads this  # !"),
     (sizes.check_sizes, "console/app.py", "# !\n" + "x = 1\n" * 400),
     (sizes.check_sizes, "console/app.py", "class A:\n    def f():  # !\n" + "        x = 1\n" * 50),

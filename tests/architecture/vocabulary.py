@@ -33,6 +33,19 @@ IN_NAMES: Mapping[str, str] = {
 # Pronouns that stand where an actor's name belongs.
 IN_PROSE: Mapping[str, str] = {"nobody|somebody|whoever|whom|anybody": "the actor's noun"}
 
+# Phrases of several words that no message has: what a native SRE would not write, and what he would.
+PHRASES: Mapping[str, str] = {
+    "without a word": "no LeaveGroup",
+    "shared? (the )?partitions? out": "assigned, assigns the partitions",
+    "stands? still": "makes no progress, is paused",
+    "set off by": "triggered by",
+    "read(s|ing)? on what": "keeps consuming what it owns",
+    "something is missing": "an argument is missing",
+    "what would have helped": "how to avoid it",
+    "neither true nor false": "not a condition, not true or false",
+    "cannot be injured": "is read-only",
+}
+
 # Where private words stand because they are a contract: path → (words, contract).
 ALLOWED: Mapping[str, tuple[str, str]] = {
     "cluster/protocol/rebalance_causes.py": ("nobody", "a reason in recorded events: every golden hash holds it"),
@@ -58,6 +71,8 @@ def check_vocabulary(project: Project, allowed: Mapping[str, tuple[str, str]] = 
         for line, word, standard in found:
             if word not in excepted:
                 yield Breach(module.path, line, f"the private word {word!r}: say {standard}")
+        for line, phrase, standard in _phrases(module):
+            yield Breach(module.path, line, f"the phrase {phrase!r}: say {standard}")
         for absent in set(excepted) - {word for _, word, _ in found}:
             yield Breach(module.path, 1, f"{absent!r} is listed as a contract, and does not occur")
 
@@ -94,6 +109,22 @@ def _in_prose(module: Module, pattern: _Pattern) -> Iterator[tuple[int, str, str
     for token in _tokens(module):
         if token.type == tokenize.COMMENT:
             yield from ((token.start[0], *found) for found in _words(token.string, pattern))
+
+
+def _phrases(module: Module) -> Iterator[tuple[int, str, str]]:
+    """Visit the phrases in messages: strings that are no docstring."""
+    docstrings = {
+        id(node.body[0].value)
+        for node in ast.walk(module.tree)
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef)
+        and node.body
+        and isinstance(node.body[0], ast.Expr)
+    }
+    for node in ast.walk(module.tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in docstrings:
+            for phrase, standard in PHRASES.items():
+                if (found := re.search(rf"\b{phrase}\b", node.value)) is not None:
+                    yield node.lineno, found[0], standard
 
 
 def _words(text: str, pattern: _Pattern) -> Iterator[tuple[str, str]]:

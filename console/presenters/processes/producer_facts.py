@@ -53,7 +53,7 @@ def _state(
     limits = limits_of(view, configs, producer) if producer.waits_since_us != NEVER else None
     waited_us = still_us(producer, now_us, limits)
     if waited_us:
-        parts.append(line((f"stands still: no acknowledgement for {duration(waited_us)}", WARN)))
+        parts.append(line((f"makes no progress: no acknowledgement for {duration(waited_us)}", WARN)))
     return parts
 
 

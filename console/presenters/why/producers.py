@@ -44,7 +44,7 @@ def stands_still(facts: WhyFacts, name: str) -> WhyAnswer | None:
         found.append(WhyFact(oldest.sent_us, f"{name}'s oldest request in flight went to broker-{oldest.broker}"))
         found += broker_lines(facts, oldest.broker)[:2]
     error = f", last error {producer.last_error}" if producer.last_error else ""
-    verdict = f"{name} stands still: no acknowledgement for {duration(us)}{error}"
+    verdict = f"{name} makes no progress: no acknowledgement for {duration(us)}{error}"
     return WhyAnswer(verdict, WARN, in_order(*found), _expires(facts, producer))
 
 

@@ -90,11 +90,11 @@ def details_name_the_last_member_of_an_initial_barrier(patch: Patch) -> None:
 
 
 def a_remedy_is_a_constant(patch: Patch) -> None:
-    """W4: what would have helped, by cause alone."""
+    """W4: how to avoid it, by cause alone."""
     original = rebalance_details.details_lines
 
     def advised(view: ClusterView, group: GroupView, key: str, width: int) -> list[Line]:
-        return [*original(view, group, key, width), (), line("what would have helped"), line("  Start them together.")]
+        return [*original(view, group, key, width), (), line("how to avoid it"), line("  Start them together.")]
 
     patch.setattr("tests.console.judge.bench.details_lines", advised)
 

@@ -63,7 +63,7 @@ class ProducerPlaceJudge:
         for label, text in said.items():
             for part in text.split(" · "):
                 self.verdict.read(f"{self.place}, {label}", part, judges[label]())
-        self._claim(("stands still" in said["state"]) == self._still(), said["state"])
+        self._claim(("makes no progress" in said["state"]) == self._still(), said["state"])
         if self.id:
             self._claim(("the id now has" in said["transaction"]) == self._is_old(), said["transaction"])
 
@@ -79,7 +79,8 @@ class ProducerPlaceJudge:
             (rf"(\S) (\w+) for {D}",
              lambda m: last is not None and (m[1], m[2]) == (STATES[state], state)
              and says(m[3], self.now_us - last.at_us)),
-            (rf"stands still: no acknowledgement for {D}", lambda m: says(m[1], self.now_us - self.book.waiting_us)),
+            (rf"makes no progress: no acknowledgement for {D}",
+             lambda m: says(m[1], self.now_us - self.book.waiting_us)),
             ("(.+)", lambda m: last is not None and m[1] == last.reason),
         )  # fmt: skip
 

@@ -37,7 +37,7 @@ class ProducerWhyJudge:
             return found + ["is open for|markers"] * (one.started_us >= 0)
         book = self.producers[name]
         found = ["is Dead|is Stopped|is frozen|is fenced"] * (book.state in AWAY.values())
-        found += ["stands still"] * (name in self.headline._still()) + ["batches of"] * bool(self._refusing(book))
+        found += ["makes no progress"] * (name in self.headline._still()) + ["batches of"] * bool(self._refusing(book))
         return found + ["failed"] * bool(book.failed)
 
     def _has_coordinator(self, name: str) -> bool:
@@ -75,7 +75,7 @@ class ProducerWhyJudge:
 
         return (
             (rf"{of} ({'|'.join(AWAY)})", lambda m: book.state == AWAY[m[1]]),
-            (rf"{of} stands still: no acknowledgement for {D}(?:, last error (\w+))?",
+            (rf"{of} makes no progress: no acknowledgement for {D}(?:, last error (\w+))?",
              lambda m: name in still and says(m[1], still[name]) and (m[2] or "") == book.error),
             (rf"batches of {of} wait: (.+)", waits),
             (rf"(\d+) records? of {of} failed: (\w+)(?: and (\d+) more errors)?", failed),

@@ -115,7 +115,7 @@ def test_on_a_narrow_terminal_nothing_that_matters_is_cut() -> None:
     states_there = rows_of(StatesListing(view, width))
     assert "PrepareCommit, …Abort, …EpochFence" in states_there["#Ongoing"]
     assert "Empty, Ongoing, Dead" in states_there["#CompleteAbort"]
-    assert "nowhere" in states_there["#Dead"]
+    assert "(final)" in states_there["#Dead"]
 
 
 def test_every_state_has_a_look() -> None:

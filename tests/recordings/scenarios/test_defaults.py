@@ -180,7 +180,7 @@ def test_notes_do_not_hide_errors_and_many_are_no_error() -> None:
     [
         ("group]\nmembers = 'two'", "members = 2", "3: members: 'two' is not a whole number"),
         ("group]\nmembers = -1", "members = 2", "3: members: -1 is below 0"),
-        ("group]\nstatic = 1", "static = true", "3: static: 1 is neither true nor false"),
+        ("group]\nstatic = 1", "static = true", "3: static: 1 is not true or false"),
         ("group]\napplication = 7", "application = {}", "3: application: 7 is not a table"),
         ("group]\nconfig = 7", "config = {}", "3: config: 7 is not a table"),
         ("group.application]\nper_record = 3", "application = { per_record = '1s' }", "3: per_record: 3 needs a unit"),

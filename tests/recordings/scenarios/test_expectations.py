@@ -284,7 +284,7 @@ def test_predicates_ask_for_what_they_name(text: str, needs: set[str], holds: bo
             "delivery.lost / delivery.acked == 1",
             "it divides by zero; delivery.lost = 0, delivery.acked = 0",
         ),
-        ("groups.billing.members", "it is a whole number, neither true nor false"),
+        ("groups.billing.members", "not a condition: it is a whole number"),
         ("groups.billing.state == 'x'", 'groups.billing.state = "Stable"'),
     ],
 )
@@ -349,7 +349,7 @@ def test_names_that_can_exist_are_no_trouble(text: str) -> None:
         ("brokers['4'].up", "no broker is named 4", None),
         ("transactions['other'].state == ''", "no transaction is named other", None),
         ("delivery.by_group.audit.lost == 0", "no group is named audit", None),
-        ("groups.billing.lag", "it is a whole number, neither true nor false", None),
+        ("groups.billing.lag", "not a condition: it is a whole number", None),
         ("groups.billing.lag + 0.5 > 1.0", "its types do not fit together", None),
     ],
 )

@@ -228,7 +228,7 @@ def test_transactions_need_idempotence() -> None:
         ('topics = ["orders"]\nstart_up = "35s"', 15, "unknown key start_up (did you mean startup?)"),
         ('topics = ["orders"]\nready = "join"', 15, "ready: 'join' is none of started, joined (did you mean joined?)"),
         ('topics = ["orders"]\nmembres = 1', 15, "unknown key membres (did you mean members?)"),
-        ('topics = ["orders"]\nstatic = "yes"', 15, "static: 'yes' is neither true nor false"),
+        ('topics = ["orders"]\nstatic = "yes"', 15, "static: 'yes' is not true or false"),
         (
             'topics = ["orders"]\nstatic = true\nconfig = { "group.instance.id" = "x" }',
             15,
@@ -355,7 +355,7 @@ def test_errors_of_groups(addition: str, line: int, reason: str) -> None:
         ('[[expect]]\nthat = "groups.billing.lag =="\nat = "1s"', 13, "the expression ends too early"),
         ('[[expect]]\nthat = "groups.billing.lagg == 0"\nat = "1s"', 13, "(did you mean groups.billing.lag?)"),
         ('[[expect]]\nthat = "group.billing.lag == 0"\nat = "1s"', 13, "has no group (did you mean groups?)"),
-        ('[[expect]]\nthat = "groups.billing.lag"\nat = "1s"', 13, "it is a whole number, neither true nor false"),
+        ('[[expect]]\nthat = "groups.billing.lag"\nat = "1s"', 13, "not a condition: it is a whole number"),
         ('[[expect]]\nthat = "groups.billing.lag + 0.5 > 1.0"\nat = "1s"', 13, "its types do not fit together"),
         ('[[expect]]\nthat = "siez(groups) == 1"\nat = "1s"', 13, "there is no function siez (did you mean size?)"),
         ('[[expect]]\nthat = "members.billing-1.alive"\nat = "1s"', 13, '(did you mean members["billing-1"]?)'),
