@@ -18,7 +18,7 @@ from console.bridge import Bridge
 from console.flight import ONLY_RECORDED, Flight, Source
 from console.flight_clock import PLAYBACK_SPEEDS, SPEEDS, next_speed
 from console.forking.flights_beside import Forking
-from console.live_flight import Setting
+from console.live_flight import FlightRequest, Setting
 from console.navigation.links import link_at, objects_of
 from console.navigation.places import OVERVIEW, Places
 from console.operating.footer import footer
@@ -34,6 +34,7 @@ from console.presenters.styled_text import Line, PlaceLink
 from console.screens.catalogue import SCREENS
 from console.screens.comparison import ComparisonScreen
 from console.screens.flight_screen import FlightScreen
+from console.screens.game import GameScreen
 from console.screens.links import LinksScreen
 from console.screens.overlays import ChosenCommand, FailureScreen, FaultMenu, HelpScreen, Overlay, open_placement
 from console.screens.why import open_why
@@ -108,20 +109,8 @@ class FlightdeckApp(App[None]):
         self.settings_file = SettingsFile()
         self.theming = Theming(self, lambda: self.settings_file)
         self.keymap = Keymap({})
-        self.flight = Flight(
-            with_past(
-                source
-                or Bridge(
-                    scenario,
-                    seed=seed,
-                    until_us=until_us,
-                    settings=settings,
-                    record=record,
-                    speed=speed,
-                    invariants=invariants,
-                )
-            )
-        )
+        request = FlightRequest(scenario, seed, until_us, settings, record, invariants)
+        self.flight = Flight(with_past(source or Bridge.of(request, speed)))
         self.invariants = invariants  # also of the flights that the library starts
         self._ticks = 0
         self._begun = False
@@ -249,6 +238,9 @@ class FlightdeckApp(App[None]):
         if source.input_error:
             self.exit(return_code=BAD_INPUT, message=source.input_error)
             return
+        if (after := source.successor()) is not None:
+            self._fly(after)
+            self.call_later(self.go, GameScreen.place)
         if source.notice:
             notice, source.notice = source.notice, ""
             self.notify(notice)
@@ -385,7 +377,7 @@ class FlightdeckApp(App[None]):
         self.flight.source.stop()
         while len(self.screen_stack) > 1:
             self.pop_screen()
-        self.flight = Flight(with_past(source))
+        self.flight, self.caption = Flight(with_past(source)), ""
         self._failure_shown = False
         self.places.forget()
         self.begin()

@@ -30,11 +30,14 @@ if TYPE_CHECKING:
     import trio
 
     from cluster.simulation import Simulation
+    from console.flight import Source
+    from console.game.game import Game
     from console.travel.kept_past import KeptPast
     from recordings.flights.beside import FlownSoFar
     from recordings.flights.runner import CommandNote, Plan
     from recordings.journal.writer import Recorder
     from recordings.scenarios.custom_code import Leave
+    from recordings.scenarios.loader import Scenario
 
 MAX_QUEUED = 20_000  # events in the queue above which the simulation waits for the console
 CHUNK = 250  # events folded between two readings of the wall clock
@@ -60,7 +63,7 @@ class Bridge:
 
     def __init__(
         self,
-        scenario: str | Path,
+        scenario: "str | Path | Scenario",
         *,
         seed: int | None = None,
         until_us: int | None = None,
@@ -74,7 +77,7 @@ class Bridge:
         self._queue: deque[Event] = deque()
         self.clock = FlightClock(speed=speed)  # as of the last request_clock
         self.names = Names()  # the names that commands may use
-        self.title = str(scenario)
+        self.title = str(scenario) if isinstance(scenario, str | Path) else scenario.name
         self.failure = ""  # why the flight ended early
         self.input_error = ""  # why the scenario cannot be flown
         self.notice = ""  # a message to show once
@@ -95,6 +98,8 @@ class Bridge:
         self._awaited_kind: type[Event] | None = None
         self._kind_seen = False
         self._found: Event | None = None  # the event that a step to a kind led to
+        self._enqueued_seq = 0  # of the last event for the console
+        self._searched_view: ClusterView | None = None  # of `until`, in place of the simulation's own
         self._step_from_seq: int | None = None  # the last event before the step that is under way
         self._step_to_turn = 0
         self._stepped_seqs: tuple[int, int] | None = None  # the last event before the step, and its own last one
@@ -104,6 +109,15 @@ class Bridge:
         self.past: KeptPast | None = None  # keeps the events, where the screens can go back to them
         self._last: deque[Event] = deque(maxlen=LAST_EVENTS)
         self._conversation = ConversationLog()
+
+    @classmethod
+    def of(cls, request: FlightRequest, speed: float) -> "Bridge":
+        """The flight of a request."""
+        scenario, seed, until_us, settings, record, invariants, leave = request
+        return cls(
+            scenario, seed=seed, until_us=until_us, settings=settings, record=record, speed=speed,
+            invariants=invariants, leave=leave,
+        )  # fmt: skip
 
     # --- state for the console --------------------------------------------------------------------------------------
 
@@ -169,6 +183,14 @@ class Bridge:
         again._resume = Resumption(given, max(0, at_us - 1), self.clock.phase == PAUSED)
         return again, text_of(last)
 
+    def successor(self) -> "Source | None":
+        """None: the screens stay with a flight that is over."""
+        return None
+
+    def game(self) -> "Game | None":
+        """None: nothing is hidden."""
+        return None
+
     def start(self, wake: Callable[[], None]) -> None:
         """Build and fly on a new thread; that thread calls `wake` to have the console draw at once."""
         self._wake = wake
@@ -232,7 +254,7 @@ class Bridge:
         def begin(simulation: "Simulation") -> None:
             timeline = simulation.timeline
             if self._step_from_seq is None:  # two presses in a row are one step of two turns
-                self._step_from_seq, self._step_to_turn = simulation.seq, timeline.turn
+                self._step_from_seq, self._step_to_turn = self._enqueued_seq, timeline.turn
             self._kind_seen, self._found = kind is None, None
             if kind is None:
                 self._awaited_kind = None
@@ -254,7 +276,8 @@ class Bridge:
         if simulation is None or plan is None:
             return "the cluster is still being built"
         try:
-            condition = UntilCondition(expression, simulation.view, lambda: simulation.timeline.now_us, plan.spec)
+            view = self._searched_view or simulation.view
+            condition = UntilCondition(expression, view, lambda: simulation.timeline.now_us, plan.spec)
         except PredicateError as error:
             return str(error)
 
@@ -372,14 +395,12 @@ class Bridge:
         from cluster.invariants import Invariants  # noqa: PLC0415
         from cluster.simulation import Simulation  # noqa: PLC0415
 
-        simulation = Simulation(plan.spec, plan.settings.seed, sinks=[self._enqueue], speed=self._speed, live=True)
+        simulation = Simulation(plan.spec, plan.settings.seed, speed=self._speed, live=True)
         self._simulation = simulation
         simulation.on_command = self._note_command
         if self._recorder is not None:
             simulation.sinks.append(self._recorder)
-        if self.past is not None:
-            self.past.begin(plan, simulation.view)
-            simulation.sinks.append(self.past)
+        self._connect(plan, simulation.sinks, simulation.view)
         if plan.invariants:  # last, so that the recorder has the event that broke an invariant
             simulation.sinks.append(Invariants(plan.spec, simulation.view))
         simulation.timeline.hold = self._is_behind
@@ -393,6 +414,13 @@ class Bridge:
             self._close_recorder(simulation, complete=complete)
         phase = ENDED if complete else self.clock.phase
         self.clock = self.clock._replace(now_us=simulation.timeline.now_us, phase=phase, actual_speed=0.0)
+
+    def _connect(self, plan: "Plan", sinks: list[Callable[[Event], object]], view: ClusterView) -> None:
+        """Add the sinks of what the screens show: the queue, and the past. `view` is folded before they are called."""
+        sinks.append(self._enqueue)
+        if self.past is not None:
+            self.past.begin(plan, view)
+            sinks.append(self.past)
 
     async def _main(self, simulation: "Simulation", until_us: int | None) -> bool:
         """Fly to the end; False if the flight was stopped before it."""
@@ -431,6 +459,7 @@ class Bridge:
     def _enqueue(self, event: Event) -> None:
         """The sink of the simulation: queue every event, in order."""
         self._queue.append(event)
+        self._enqueued_seq = event.seq
         if event.__class__ is self._awaited_kind:
             self._kind_seen, self._found = True, event
 
@@ -446,7 +475,7 @@ class Bridge:
         if not timeline.paused:
             self._step_from_seq = self._stepped_seqs = None
         elif self._step_from_seq is not None and self._kind_seen and timeline.turn >= self._step_to_turn:
-            self._stepped_seqs, self._step_from_seq = (self._step_from_seq, simulation.seq), None
+            self._stepped_seqs, self._step_from_seq = (self._step_from_seq, self._enqueued_seq), None
         until_us = plan.settings.until_us
         self.clock = FlightClock(timeline.position_us, timeline.speed, timeline.actual_speed, phase, until_us)
 

@@ -13,19 +13,16 @@ from cluster.commands import (
     COMMANDS,
     Command,
     CommandError,
-    Form,
     Names,
-    Slot,
     complete,
     is_built,
-    match_form,
+    matched_words,
     parse,
-    tokens_of,
-    wanted_after,
 )
 from cluster.config import LONGEST_WORD, nearest
 from cluster.events import EVENT_KINDS
 from console.forking.fork_line import FORK_USAGE, Fork, ForkCancel, Undo, fork_completions, read_fork
+from console.game.game_line import GAME_USAGES, Diagnose, GiveUp, diagnose_completions, read_diagnose, read_give_up
 from console.operating.key_question import KEY_USAGE, KeyQuestion, key_completions, read_key
 from console.themes.names import THEME_NAMES
 from console.time_input import Instant, parse_instant
@@ -92,22 +89,9 @@ class Theme(NamedTuple):
 
 
 Control = (
-    Speed
-    | Time
-    | Step
-    | Until
-    | Record
-    | Fly
-    | Play
-    | Go
-    | Why
-    | Fork
-    | ForkCancel
-    | Undo
-    | Theme
-    | KeyQuestion
-    | Instant
-)
+    Speed | Time | Step | Until | Record | Fly | Play | Go | Why | Fork | ForkCancel | Undo | Theme | Instant
+    | KeyQuestion | Diagnose | GiveUp
+)  # fmt: skip
 
 USAGES: dict[str, tuple[str, str]] = {
     "speed": ("speed X | flat out", "virtual seconds for each real second: 0.5, 20; a recording's -4 is backwards"),
@@ -125,6 +109,7 @@ USAGES: dict[str, tuple[str, str]] = {
     "fork": (FORK_USAGE, "another course from the shown instant on, flown beside, and what it costs"),
     "undo": ("undo", "go on with the live flight from before its last command"),
     "theme": (f"theme {' | '.join(THEME_NAMES)}", "the console's colours; terminal: the terminal's own"),
+    **GAME_USAGES,
     "why": ("why [SUBJECT]", "why it makes no progress, and until when; without a name: the selection"),
     "key": (KEY_USAGE, "the partition that a key goes to, now and after partitions are added"),
 }
@@ -187,6 +172,8 @@ _READERS: dict[str, Callable[[_Typed], Control]] = {
     "go": _read_go,
     "why": lambda typed: _why(typed.rest, typed.column, subjects(typed.names)),
     "fork": lambda typed: read_fork(typed.rest, typed.column, typed.names),
+    "diagnose": lambda typed: read_diagnose(typed.rest, typed.column, typed.names),
+    "give": lambda typed: read_give_up(typed.rest, typed.column),
     "key": lambda typed: read_key(typed.rest, typed.column, typed.names),
     "theme": lambda typed: Theme(_one_of(typed.rest, typed.column, "theme", "theme", tuple(THEME_NAMES))),
 }
@@ -330,6 +317,7 @@ def completions(text: str, names: Names, places: Sequence[str] = ()) -> list[str
         words = [*own, *(other for other in complete(text, names) if other not in own)]
         return words if words or not word or usage_of(word, places) else _like(word)
     candidates = {
+        "give": ("up",),
         "speed": ("0.1", "0.5", "1", "2", "5", "20", "100", FLAT_OUT),
         "step": tuple(EVENT_KINDS),
         "theme": tuple(THEME_NAMES),
@@ -342,6 +330,8 @@ def completions(text: str, names: Names, places: Sequence[str] = ()) -> list[str
         return [name for name in _library() if name.startswith(rest) and name != rest]
     if word == "key":
         return key_completions(rest, names)
+    if word == "diagnose":
+        return diagnose_completions(rest, names)
     if word == "why":
         return [name for name in subjects(names) if name.startswith(rest) and name != rest]
     if word == "set":
@@ -402,20 +392,5 @@ def usage_of(text: str, places: Sequence[str] = ()) -> str:
     word = typed[0] if typed[0] in heads else candidates[0] if len(candidates) == 1 else ""
     fitting = [form for form in COMMANDS if str(form.required[0]) == word]
     if word == typed[0]:
-        fitting.sort(key=lambda form: -_matched_words(form, text))  # stable: the first form stays first among equals
+        fitting.sort(key=lambda form: -matched_words(form, text))  # stable: the first form stays first among equals
     return next((f"{form.usage}   {form.hint}" for form in fitting), "")
-
-
-def _matched_words(form: Form, text: str) -> float:
-    """The number of words that a form matches; an unfinished last word counts 1 as a fixed word, 0.5 as an argument."""
-    try:
-        tokens = tokens_of(text)
-    except CommandError:
-        return 0
-    if text and not text[-1].isspace():
-        *before, last = tokens
-        wanted = [part for one, part in wanted_after((form,), before) if one is form]
-        fits = [0.5 if isinstance(part, Slot) else float(part.startswith(last.text)) for part in wanted]
-        return len(before) + max(fits, default=0.0)
-    reached = match_form(form, tokens).failed_at
-    return len(tokens) + 1 if reached is None else reached

@@ -6,6 +6,9 @@ from cluster.commands import Command, text_of
 from console.command_line import Fly, Play, Record, Speed, Step, Theme, Time, Until
 from console.flight import Flight
 from console.forking.fork_line import Fork, ForkCancel, Undo
+from console.game.game_line import Diagnose, GiveUp
+
+NO_GAME = "no game is played here: flightdeck game"
 
 
 def execute(flight: Flight, command: object) -> str:
@@ -19,6 +22,11 @@ def execute(flight: Flight, command: object) -> str:
         return "a theme colours the console's screens; there are none here"
     if isinstance(command, Fly | Play):
         return "only the console's screens go from one flight to another"
+    if isinstance(command, Diagnose | GiveUp):
+        game = flight.source.game()
+        if game is None:
+            return NO_GAME
+        return game.give_up() if isinstance(command, GiveUp) else game.diagnose(command.text)
     refusal = flight.why_not_controllable()
     if refusal:
         return refusal

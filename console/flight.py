@@ -20,6 +20,7 @@ from console.presenters.producers.limits import ProducerConfigs
 from console.refused_commands import RefusedCommands
 
 if TYPE_CHECKING:
+    from console.game.game import Game
     from recordings.flights.beside import FlownSoFar
 
 READ_ONLY = "a recording is read-only"
@@ -106,6 +107,12 @@ class Source(Protocol):
 
     def undone(self) -> "tuple[Source | None, str]":
         """A source that goes on from before the last command, and that command; or None and the reason of a refusal."""
+
+    def successor(self) -> "Source | None":
+        """What the console shows from now on, when this flight is over; None while it stays."""
+
+    def game(self) -> "Game | None":
+        """The game that is played or was played; None of any other flight."""
 
     def start(self, wake: Callable[[], None]) -> None:
         """Begin. Any thread may call `wake` to have the console draw at once."""

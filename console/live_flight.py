@@ -12,14 +12,15 @@ if TYPE_CHECKING:
     from recordings.flights.runner import Plan
     from recordings.journal.writer import Recorder
     from recordings.scenarios.custom_code import Leave
+    from recordings.scenarios.loader import Scenario
 
 Setting = tuple[str | None, str, str]
 
 
 class FlightRequest(NamedTuple):
-    """A scenario (a name or a file) and the options for it; `leave`: permission to run the scenario's own code."""
+    """A scenario (a name, a file, or loaded) and its options; `leave`: permission to run the scenario's own code."""
 
-    scenario: str | Path
+    scenario: "str | Path | Scenario"
     seed: int | None = None
     until_us: int | None = None
     settings: Sequence[Setting] = ()
@@ -43,8 +44,9 @@ class FlightRequest(NamedTuple):
         from recordings.flights.runner import make_plan
         from recordings.scenarios.loader import load
 
+        given = self.scenario
         return make_plan(
-            load(self.scenario),
+            load(given) if isinstance(given, str | Path) else given,
             seed=self.seed,
             until_us=self.until_us,
             settings=self.settings,

@@ -11,6 +11,7 @@ import time
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from cluster.commands import Command, Names
 from cluster.events import EVENT_KINDS, Event
@@ -30,6 +31,9 @@ from recordings.journal.keyframes import Keyframes
 from recordings.journal.playback import FASTEST, SLOWEST, Playback
 from recordings.journal.reader import Recording
 from recordings.scenarios.loader import ScenarioErrors, SettingError, apply_settings, parse_scenario
+
+if TYPE_CHECKING:
+    from console.game.game import Game
 
 FRAME_BUDGET_SECONDS = 0.05  # wall time that playing may take in a frame: nothing else runs beside it
 SEARCH_EVENTS = 64  # between two readings of the wall clock
@@ -152,6 +156,14 @@ class Player:
     def undone(self) -> "tuple[Source | None, str]":
         """Refuse: nothing is given to a recording."""
         return None, READ_ONLY
+
+    def successor(self) -> "Source | None":
+        """None: a recording stays on the screens."""
+        return None
+
+    def game(self) -> "Game | None":
+        """None: nothing is hidden."""
+        return None
 
     def start(self, wake: Callable[[], None]) -> None:
         """Start the scan of the recording; its thread calls `wake` at the end."""

@@ -41,7 +41,7 @@ from cluster.commands.cluster_names import Names
 from cluster.commands.command_kinds import kind_of, label_of, targets_of, undo_of
 from cluster.commands.command_text import check, complete, is_built, parse, text_of
 from cluster.commands.forms import COMMANDS
-from cluster.commands.grammar import CommandError, Form, Slot, match_form, tokens_of, wanted_after
+from cluster.commands.grammar import CommandError, Form, Slot, match_form, matched_words, tokens_of, wanted_after
 from cluster.commands.random_faults import RANDOM_FAULTS, FaultTargets
 
 __all__ = [
@@ -93,6 +93,7 @@ __all__ = [
     "kind_of",
     "label_of",
     "match_form",
+    "matched_words",
     "parse",
     "targets_of",
     "text_of",

@@ -327,3 +327,18 @@ def wanted_after(forms: tuple[Form, ...], tokens: list[CommandToken]) -> Iterato
                 yield form, match.wanted
             continue
         yield from ((form, run[0]) for run in match.runs_left)
+
+
+def matched_words(form: Form, text: str) -> float:
+    """The number of words that a form matches; an unfinished last word counts 1 as a fixed word, 0.5 as an argument."""
+    try:
+        tokens = tokens_of(text)
+    except CommandError:
+        return 0
+    if text and not text[-1].isspace():
+        *before, last = tokens
+        wanted = [part for one, part in wanted_after((form,), before) if one is form]
+        fits = [0.5 if isinstance(part, Slot) else float(part.startswith(last.text)) for part in wanted]
+        return len(before) + max(fits, default=0.0)
+    reached = match_form(form, tokens).failed_at
+    return len(tokens) + 1 if reached is None else reached

@@ -243,7 +243,7 @@ class Simulation:
                 self.timeline.call_at(producer.start_us, self._first_start, self.producers[name])
         for step in self.spec.steps:
             if step.after_event is None:
-                self.timeline.call_at(step.at_us, self.give, step.command, "scenario")
+                self.timeline.call_at(step.at_us, self.give, step.command, step.source)
         self._executor.start_autoscalers()
 
     def _first_start(self, process: Consumer | Producer) -> None:

@@ -250,12 +250,14 @@ class StepSpec(msgspec.Struct, frozen=True):
     """A command that the scenario gives at an instant; `text` is its canonical text.
 
     `after_event`: right after the event with this number, which happens at that instant; None: before all else there.
+    `source`: of the command in the journal; the hidden faults of a game have their own.
     """
 
     at_us: int
     command: Command
     text: str
     after_event: int | None = None
+    source: Literal["scenario", "game"] = "scenario"
 
 
 class ExpectationSpec(msgspec.Struct, frozen=True):

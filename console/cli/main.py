@@ -29,6 +29,7 @@ from console.cli.arguments import Invariants, Json, Record, Salvage, Strict
 from console.cli.bench import bench
 from console.cli.check import check
 from console.cli.errors import BAD_INPUT, HELD, NOT_HELD, UsageError, explain, note, print_error, report_violation, warn
+from console.cli.gaming.game import game
 from console.cli.impact import impact
 from console.cli.info import doctor, scenarios, show
 from console.cli.key import key
@@ -332,12 +333,11 @@ HELP = frozenset({"--help", "-h", "--version"})
 
 BUILT = (
     *("run", "play", "rerun", "summary", "export", "scenarios", "show", "report", "check", "impact"),
-    *("diff", "fork", "key", "plan", "prove", "raster", "bench", "doctor"),
+    *("diff", "fork", "key", "plan", "prove", "raster", "bench", "game", "doctor"),
 )
 COMMANDS = (*BUILT, *PLANNED)
 
-
-for _command in (summary, check, diff, fork, impact, key, plan, prove, raster, bench, doctor, scenarios, show):
+for _command in (summary, check, diff, fork, impact, key, plan, prove, raster, bench, game, doctor, scenarios, show):
     app.command(_command)
 app.command(impact, name="blast", show=False)  # the name of earlier releases
 add_planned_commands(app)

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from console.flight import Flight
+from console.flight_clock import BUILDING
 from console.forking.fork_line import Fork, Setting
 from console.forking.remedies import RemedySearches
 from console.presenters.raster.axis import short_clock
@@ -51,7 +52,8 @@ class Forking:
         """Begin to fly a fork of the shown flight; returns the reason of a refusal."""
         origin = flight.source.origin()
         if origin is None:
-            return "the cluster is still being built"
+            building = flight.clock.phase == BUILDING
+            return "the cluster is still being built" if building else "a game is forked after its debrief"
         from recordings.flights.beside import fork_beside, live_fork_beside, not_before
         from recordings.flights.fork import ForkPoint
 

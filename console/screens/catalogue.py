@@ -3,6 +3,7 @@
 from console.screens.comparison import ComparisonScreen
 from console.screens.conversation import ConversationScreen
 from console.screens.flight_screen import FlightScreen
+from console.screens.game import GameScreen
 from console.screens.group import GroupScreen
 from console.screens.library import LibraryScreen
 from console.screens.member import MemberScreen
@@ -31,6 +32,7 @@ SCREENS: tuple[type[FlightScreen], ...] = (
     ProducerScreen,
     ComparisonScreen,
     ConversationScreen,
+    GameScreen,
 )
 """Every screen that `go` reaches. The first is the bottom of the stack. If two have a place of the same name, `go`
 opens the first: a group may be named like a screen."""

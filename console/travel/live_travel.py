@@ -23,6 +23,7 @@ from console.travel.kept_past import KeptPast
 from recordings.bounded_files import RecordingError
 
 if TYPE_CHECKING:
+    from console.game.game import Game
     from console.player import Player
     from recordings.flights.beside import FlownSoFar
 
@@ -119,6 +120,14 @@ class LiveTravel:
     def undone(self) -> tuple[Source | None, str]:
         """The flight up to before its last command."""
         return (None, VIEWING_PAST) if self._cursor is not None else self.live.undone()
+
+    def successor(self) -> Source | None:
+        """What follows the live flight."""
+        return self.live.successor()
+
+    def game(self) -> "Game | None":
+        """The game that is played on the live flight."""
+        return self.live.game()
 
     def record(self, path: str) -> str:
         """Record the live flight."""

@@ -30,7 +30,7 @@ Count = Annotated[int, msgspec.Meta(ge=-1, le=1 << 60)]
 """A number or an instant in µs; -1: unknown. The bound refuses values that no flight has."""
 
 Source = str
-"""The source of a command: `operator`, `scenario`, `nemesis` or `autoscaler`."""
+"""The source of a command: `operator`, `scenario`, `game`, `nemesis` or `autoscaler`."""
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True):

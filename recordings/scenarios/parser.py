@@ -6,7 +6,7 @@ here, so that reading goes on and one pass finds all problems.
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import Any, Literal
 
 from cluster.commands import Command, CommandError, Mark, parse, text_of
 from cluster.spec import (
@@ -33,6 +33,7 @@ from recordings.scenarios.toml_tables import (
     filled_words,
     flag,
     number,
+    one_of,
     scalar,
     text,
     whole,
@@ -145,8 +146,11 @@ def _step(table: TomlTable) -> StepSpec:
     at_us = table.take("time", duration, 0, required=True)
     command: Command | None = table.take("do", _command, None, required=True)
     after_event: int | None = table.take("after_event", whole(1), None)
+    source: Literal["scenario", "game"] = table.take("source", one_of("scenario", "game"), "scenario")
     table.close()
-    return StepSpec(at_us, Mark(""), "") if command is None else StepSpec(at_us, command, text_of(command), after_event)
+    if command is None:
+        return StepSpec(at_us, Mark(""), "")
+    return StepSpec(at_us, command, text_of(command), after_event, source)
 
 
 def _command(value: object) -> Command:

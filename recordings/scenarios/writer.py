@@ -76,6 +76,7 @@ def write_scenario(spec: ScenarioSpec) -> str:
     tables += [_group(group) for group in spec.groups]
     for step in spec.steps:
         rows = [("time", _duration(step.at_us), None), ("do", step.text, None), ("after_event", step.after_event, None)]
+        rows.append(("source", step.source, "scenario"))
         tables.append("[[at]]\n" + _lines(rows))
     tables += ["[[expect]]\n" + _lines(_expectation(each)) for each in spec.expectations]
     return "\n".join(table for table in tables if table)

@@ -92,12 +92,12 @@ TOP_LEVEL: Mapping[str, str] = {
     "recordings": """
         bounded_files doctor make_samples version
         scenarios journal flights swarm cel kafka_log tables spark library comparison planning remedies
-        proving pytest_plugin
+        proving pytest_plugin game
     """,
     "console": """
         actions app app_interface bridge command_line control_commands flight flight_clock live_flight player
         forking refused_commands run_until script_runner shutdown terminal_output themes time_input visible
-        bench cli navigation operating presenters screens settings travel web widgets
+        bench cli game navigation operating presenters screens settings travel web widgets
     """,
 }
 

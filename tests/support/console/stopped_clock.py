@@ -10,6 +10,7 @@ from cluster.spec import ScenarioSpec
 from cluster.view import ClusterView, fold
 from console.flight import Source, Stepped
 from console.flight_clock import FlightClock
+from console.game.game import Game
 from console.presenters.conversations.messages import ConversationLog
 from console.presenters.producers.limits import ProducerConfigs
 from console.refused_commands import RefusedCommands
@@ -66,6 +67,12 @@ class StillFlight:
 
     def undone(self) -> tuple[Source | None, str]:
         return None, "nothing was given"
+
+    def successor(self) -> Source | None:
+        return None
+
+    def game(self) -> Game | None:
+        return None
 
     def start(self, wake: Callable[[], None]) -> None:
         self.asked.append("start")

@@ -1,0 +1,1 @@
+"""`flightdeck game`: the command, and what it prints."""
