@@ -29,7 +29,7 @@ def read_diagnose(rest: str, column: int, names: Names) -> Diagnose:
 def read_give_up(rest: str, column: int) -> GiveUp:
     """Parse what follows `give`. Raises CommandError."""
     if rest != "up":
-        raise CommandError(f"something is missing: {GAME_USAGES['give'][0]}", column, "up")
+        raise CommandError(f"the command is `{GAME_USAGES['give'][0]}`", column, "up")
     return GiveUp()
 
 
