@@ -163,8 +163,8 @@ def still_producer(facts: ClusterFacts) -> ConditionWords | None:
     if not waiting:
         return None
     longest_us, first = waiting[0]
-    stands = "stands" if len(waiting) == 1 else "stand"
-    head = f"{and_more([one.producer for _, one in waiting])} {stands} still: no acknowledgement for"
+    makes = "makes" if len(waiting) == 1 else "make"
+    head = f"{and_more([one.producer for _, one in waiting])} {makes} no progress: no acknowledgement for"
     return longest_first(f"{head} {duration(longest_us)}", f"last error {first.last_error}" if first.last_error else "")
 
 

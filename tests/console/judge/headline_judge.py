@@ -218,7 +218,7 @@ class HeadlineJudge:
             (
                 (
                     (
-                        rf"(?P<who>\S+?){MORE} stands? still: no acknowledgement for {LEFT}"
+                        rf"(?P<who>\S+?){MORE} makes? no progress: no acknowledgement for {LEFT}"
                         r"(?: · last error (?P<error>\w+))?"
                     ),
                     self._is_still,

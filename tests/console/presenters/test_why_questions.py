@@ -37,7 +37,7 @@ ASKED = (
     ("last stable offset stuck", "stuck-last-stable-offset", 75, "transaction gateway-1",
      "gateway-1's transaction is open for 54 s"),
     ("producer standing still", "below-min-isr", 62, "producer checkout-1",
-     "checkout-1 stands still: no acknowledgement for 22 s"),
+     "checkout-1 makes no progress: no acknowledgement for 22 s"),
     ("producer fenced", "zombie-producer", 60, "producer old-1", "old-1 is fenced and sends no more"),
     ("produce refused", "below-min-isr", 62, "producer checkout-1",
      "batches of checkout-1 wait: orders-2 is below min.insync.replicas: 1 of 2 in sync, acks=all is refused"),
