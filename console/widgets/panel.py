@@ -65,6 +65,8 @@ class Panel(Canvas, can_focus=True):
         self._keys: Sequence[str] = ()
         self._all = 0
         self._top = 0
+        self._visible = 0  # rows at the last paint
+        self._walked = False  # the user has selected a row here
         self.order = ""  # the title of the column that orders the rows; empty: the listing's own order
         self.largest_first = True
         self._sorted: list[str] = []
@@ -177,6 +179,9 @@ class Panel(Canvas, can_focus=True):
     def _scroll(self, visible: int) -> None:
         last_top = max(0, len(self._keys) - visible)
         listing = self._listing
+        if visible != self._visible and not self._walked and not self._wheeled:
+            self._top = 0  # what a lower panel scrolled to before the layout was done is forgotten
+        self._visible = visible
         pinned = not self.has_focus and listing is not None and (listing.newest_first or bool(listing.exceptions()))
         if pinned and not self._wheeled:
             self._top = 0  # without the focus a panel shows first what needs attention
@@ -189,7 +194,7 @@ class Panel(Canvas, can_focus=True):
         self._top = max(0, min(self._top, last_top))
 
     def _select(self, key: str) -> None:
-        self._wheeled = False
+        self._wheeled, self._walked = False, True
         self.selected = key
         self._draw()
 

@@ -10,6 +10,7 @@ from syrupy.assertion import SnapshotAssertion
 from syrupy.extensions.single_file import SingleFileSnapshotExtension, WriteMode
 
 from console.app import FlightdeckApp
+from console.operating.notices import Notices
 from console.screens.catalogue import SCREENS
 from tests.support.console.pilot import Seat, sit
 from tests.support.console.places import PLACES, STATES, look, picture, source_in
@@ -35,12 +36,13 @@ def shown(state: str, size: tuple[int, int], directory: Path) -> tuple[list[str]
 
     async def script(seat: Seat) -> None:
         for place in PLACES:
+            seat.app.notices.clear()
             await look(seat, STATES[state].objects, place)
             seen.add(type(seat.app.flight_screen()))
             said.append(f"=== {place.name} · {size[0]}×{size[1]}\n{picture(seat.app)}")
 
     app = FlightdeckApp(source=source_in(state))
-    app.directory = directory
+    app.directory, app.notices = directory, Notices(lambda: 0.0)  # a notice stays, however slow the machine is
     sit(script, app=app, size=size)
     return said, seen
 

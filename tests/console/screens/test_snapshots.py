@@ -9,6 +9,7 @@ from textual.pilot import Pilot
 
 from cluster.events import Event
 from console.app import FlightdeckApp
+from console.operating.notices import Notices
 from console.presenters.producers.limits import configs_of
 from console.screens.overlays import FailureScreen
 from console.themes.names import CONTRAST, LIGHT, MONO
@@ -38,6 +39,7 @@ class Compare(Protocol):
 @pytest.fixture(autouse=True)
 def still(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TEXTUAL_ANIMATIONS", "none")
+    monkeypatch.setattr("console.app.Notices", lambda: Notices(lambda: 0.0))  # a notice stays
 
 
 def looking(place: str | None, *keys: str, theme: str = "") -> Callable[[Pilot[Any]], Awaitable[None]]:
