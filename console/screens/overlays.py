@@ -48,12 +48,13 @@ class Overlay(ModalScreen[ChosenCommand | None]):
     def __init__(self, list_factory: Callable[[int], Listing]) -> None:
         super().__init__()
         self.list_factory = list_factory
+        self.box = Container(id="box")  # kept: at the application's end Textual mounts a screen without its widgets
         self.panel = Panel(0, "overlay")
         self.notice = Canvas(id="notice")
 
     def compose(self) -> ComposeResult:
         """A box with a panel in it, and the command line."""
-        with Container(id="box"):
+        with self.box:
             yield self.panel
         yield self.notice
         yield CommandInput()
@@ -68,12 +69,11 @@ class Overlay(ModalScreen[ChosenCommand | None]):
         self._fit()
 
     def _fit(self) -> None:
-        box = self.query_one("#box")
         width, height = self.app.size
         outer = min(width - 2, 118)
         wanted = self.panel.wanted_height(self.list_factory(outer - 4))
-        box.styles.width = outer
-        box.styles.height = min(height - 2, wanted + 2)
+        self.box.styles.width = outer
+        self.box.styles.height = min(height - 2, wanted + 2)
         self.call_after_refresh(self.paint)
 
     def paint(self) -> None:

@@ -1,10 +1,12 @@
 """Help and footer belong to the place: what can be done there comes first, what cannot has its reason."""
 
+import asyncio
 from collections.abc import Callable
 
 import pytest
 
 from console.actions import find
+from console.app import FlightdeckApp
 from console.operating.footer import FOOTER_ALWAYS
 from console.presenters.help import STATES, in_columns
 from console.presenters.styled_text import length, line, plain
@@ -117,6 +119,21 @@ def test_library_and_playback_show_what_matters_there() -> None:
     assert "{" not in library
     for label in ("{ previous", "} next", "[ event back", "t time", "F fork"):
         assert label in playback
+
+
+def test_the_console_can_end_at_any_moment_of_an_overlays_start() -> None:
+    async def end_after(turns: int) -> int | None:
+        app = FlightdeckApp("first-flight")
+        async with app.run_test(size=(120, 40)) as pilot:
+            await pilot.pause()
+            app.simulate_key("question_mark")
+            for _ in range(turns):
+                await asyncio.sleep(0)
+            app.exit()
+        return app.return_code
+
+    for turns in range(12):  # of the event loop: the box was not there yet after five and six
+        assert asyncio.run(end_after(turns)) == 0
 
 
 def test_u_undoes_and_says_why_not() -> None:
