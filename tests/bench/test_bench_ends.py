@@ -4,8 +4,10 @@
 
 Promised is an end within a second of `q`, also on `reference-l`. CPU time is that of all threads from the key press to
 the end of the process; wall time stands beside it, because both cores of the machine may be busy with other things.
+With `--web` the server and the console of a tab end within two seconds of Ctrl-C.
 """
 
+import asyncio
 import os
 import sys
 import time
@@ -14,9 +16,11 @@ from pathlib import Path
 import pytest
 
 from tests.support.console.terminal_process import Process
+from tests.support.console.web_console import opened, served
 
 ROUNDS = 5
 PROMISED_S = 1.0
+PROMISED_WEB_S = 2.0
 
 
 def cpu_s(pid: int) -> float:
@@ -53,3 +57,20 @@ def test_the_console_ends_within_a_second(scenario: str, speed: str) -> None:
         f" wall {' '.join(f'{one:.2f}' for one in sorted(wall))} s (promised: {PROMISED_S:g} s)\n"
     )
     assert min(cpu) <= PROMISED_S
+
+
+@pytest.mark.parametrize("scenario", ["first-flight", "reference-l"])
+def test_the_server_ends_within_two_seconds(scenario: str) -> None:
+    async def ended_s() -> float:
+        async with served("--scenario", scenario) as server, opened(server.address) as tab:
+            await tab.until("● up")
+            began = time.monotonic()
+            assert await server.interrupt() == 0
+            return time.monotonic() - began
+
+    wall = sorted(asyncio.run(ended_s()) for _ in range(ROUNDS))
+    sys.stderr.write(
+        f"\n{scenario} with --web: Ctrl-C to the end, wall {' '.join(f'{one:.2f}' for one in wall)} s"
+        f" (promised: {PROMISED_WEB_S:g} s)\n"
+    )
+    assert wall[0] <= PROMISED_WEB_S
