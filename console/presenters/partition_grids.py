@@ -25,6 +25,7 @@ from console.presenters.styled_text import (
     merged,
     middle,
 )
+from console.presenters.transactions import is_stuck
 
 LABELS = (8, 20)  # the narrowest and the widest label
 HEALTH = 24
@@ -184,7 +185,7 @@ class TopicsListing(Grid):
     title = "topics"
     vacant = line(("no topic is declared", MUTED))
 
-    def __init__(self, view: ClusterView, width: int) -> None:
+    def __init__(self, view: ClusterView, now_us: int, width: int) -> None:
         user = [topic.topic for topic in view.topics.values() if not topic.internal]
         internal = [
             topic.topic
@@ -198,11 +199,11 @@ class TopicsListing(Grid):
         self.readers = {
             topic: [view.groups[group] for group in view.topic_readers.get(topic, ())] for topic in self.topics
         }
-        self.health = {topic: topic_health(view, topic, self.up) for topic in self.topics}
+        self.health = {topic: topic_health(view, topic, self.up, now_us) for topic in self.topics}
         self.topics, self.sick = worst_first(self.topics, self._rank)
 
     def exceptions(self) -> list[str]:
-        """Topics with a partition without a live leader, below min.insync.replicas, or under-replicated."""
+        """Topics with a partition without a live leader, below min.insync.replicas, under-replicated, or held back."""
         keys = super().row_keys()
         last = next((key for key in reversed(keys) if key.partition(CONTINUED)[0] in self.topics[: self.sick]), "")
         return keys[: keys.index(last) + 1] if last else []
@@ -267,8 +268,8 @@ def up_brokers(view: ClusterView) -> set[int]:
     return {broker.broker for broker in view.brokers.values() if broker.up}
 
 
-def topic_health(view: ClusterView, topic: str, up: set[int]) -> Line:
-    """`● 12 led`, `✖ 1 without a leader`, `▲ 6 under-replicated`."""
+def topic_health(view: ClusterView, topic: str, up: set[int], now_us: int) -> Line:
+    """`● all in sync`, `✖ 1 without a leader`, `▲ 6 under-replicated`, `‖ 1 held back`: by a stuck transaction."""
     partitions = [view.partitions[name] for name in view.partitions_by_topic.get(topic, ())]
     leaderless = sum(1 for partition in partitions if partition.leader < 0)
     if leaderless:
@@ -283,6 +284,9 @@ def topic_health(view: ClusterView, topic: str, up: set[int]) -> Line:
     under = sum(1 for partition in partitions if len(partition.isr) < len(partition.replicas))
     if under:
         return line((f"▲ {under} under-replicated", WARN))
+    held = sum(1 for one in partitions if one.transactions is not None and is_stuck(view, one, now_us))
+    if held:
+        return line((f"‖ {held} held back", WARN))
     return line(("● all in sync", MUTED))
 
 

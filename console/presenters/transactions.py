@@ -268,6 +268,11 @@ def is_stuck(view: ClusterView, partition: PartitionView, now_us: int) -> bool:
     one = transaction_of(view, producer_id)
     if one is None or is_hanging(one, partition.partition):
         return True
+    return is_long(one, now_us)
+
+
+def is_long(one: TransactionView, now_us: int) -> bool:
+    """Whether an open transaction has used half of its transaction.timeout.ms."""
     return one.state == ONGOING and 2 * left_of_timeout_us(one, now_us) <= 1_000 * one.timeout_ms
 
 

@@ -44,7 +44,7 @@ class OverviewScreen(FlightScreen):
             faults.display = shown
         return {
             "groups": lambda width: GroupsListing(view, now_us, width),
-            "topics": lambda width: TopicsListing(view, width),
+            "topics": lambda width: TopicsListing(view, now_us, width),
             "brokers": lambda width: BrokersListing(view, width),
             "producers": lambda width: ProducersListing(view, now_us, width, flight.source.producer_configs),
             "events": lambda width: EventLogListing(view, width),

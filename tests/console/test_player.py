@@ -39,7 +39,7 @@ def drawn(view: ClusterView, now_us: int) -> list[Line]:
     """Everything that screens draw of a view, tones included."""
     listings: list[Listing] = [
         GroupsListing(view, now_us, WIDTH),
-        TopicsListing(view, WIDTH),
+        TopicsListing(view, now_us, WIDTH),
         BrokersListing(view, WIDTH),
         ProducersListing(view, now_us, WIDTH),
         EventLogListing(view, WIDTH),

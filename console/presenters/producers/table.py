@@ -24,6 +24,7 @@ from console.presenters.list_view import BUILDING, RowValue, WorstFirstListing, 
 from console.presenters.producers.limits import ProducerConfigs, ProducerLimits, limits_of
 from console.presenters.styled_text import ACCENT, ERROR, FAINT, MUTED, PLAIN, STRONG, WARN, Line, Span, line, middle
 from console.presenters.table import TableColumn, layout
+from console.presenters.transactions import is_long
 
 TREND_SECONDS = 60
 STANDS_STILL_US = 5 * SECOND_US  # a running producer stands still when nothing was acknowledged for so long
@@ -147,7 +148,7 @@ class ProducersListing(WorstFirstListing):
             return line((UNKNOWN, FAINT))
         state = states.transaction(one.state)
         open_for = f" {duration(self.now_us - one.start_us)}" if one.start_us != NEVER else ""
-        return line((f"{state.glyph} {one.state}{open_for}", state.tone))
+        return line((f"{state.glyph} {one.state}{open_for}", WARN if is_long(one, self.now_us) else state.tone))
 
 
 def still_us(producer: ProducerView, now_us: int, limits: ProducerLimits | None) -> int:

@@ -64,9 +64,9 @@ class TopicListing(Listing):
 
     title = "topic"
 
-    def __init__(self, view: ClusterView, topic: TopicView, width: int) -> None:
+    def __init__(self, view: ClusterView, topic: TopicView, now_us: int, width: int) -> None:
         super().__init__(width)
-        self.view, self.topic = view, topic
+        self.view, self.topic, self.now_us = view, topic, now_us
         names = view.partitions_by_topic.get(topic.topic, [])
         self.partitions = [view.partitions[name] for name in names]
         sentences = (self._sum(), self._load())
@@ -88,7 +88,8 @@ class TopicListing(Listing):
             f" · min.insync.replicas {topic.min_insync_replicas} · {memory(size)} retained"
         )
         speed = appended_rate(self.view, topic.topic)
-        return line(*topic_health(self.view, topic.topic, up_brokers(self.view)), words, f" · {speed}" if speed else "")
+        health = topic_health(self.view, topic.topic, up_brokers(self.view), self.now_us)
+        return line(*health, words, f" · {speed}" if speed else "")
 
     def _load(self) -> Line:
         total = sum(one.appended for one in self.partitions)

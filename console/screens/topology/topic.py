@@ -45,7 +45,7 @@ class TopicScreen(FlightScreen):
             return {}
         subjects = {self.topic, *view.partitions_by_topic.get(self.topic, ())}
         return {
-            "topic": lambda width: TopicListing(view, topic, width),
+            "topic": lambda width: TopicListing(view, topic, flight.now_us, width),
             "partitions": lambda width: TopicPartitionsListing(view, topic, width),
             "readers": lambda width: TopicReadersListing(view, topic, width),
             "configuration": lambda width: ConfigurationListing(view, topic, spec, width),

@@ -200,6 +200,7 @@ def judge_answers(view: ClusterView, books: Books, now_us: int, spec: ScenarioSp
 
 def _overview(view: ClusterView, books: Books, now_us: int, spec: ScenarioSpec, width: int, verdict: Verdict) -> None:
     judge_ = OverviewJudge(books, now_us, verdict)
+    stuck = HeadlineJudge(books, now_us, verdict, spec).stuck_partitions()
     groups = GroupsListing(view, now_us, width)
     for key in groups.row_keys():
         row = groups.rows(key)[0]
@@ -212,10 +213,10 @@ def _overview(view: ClusterView, books: Books, now_us: int, spec: ScenarioSpec, 
     declared = declared_configs(spec, books.cluster.producers)
     for key in producers.row_keys():
         judge_.producer(key, declared[key], plain(producers.header()), plain(producers.rows(key)[0]))
-    topics = TopicsListing(view, width)
+    topics = TopicsListing(view, now_us, width)
     for key in topics.row_keys():
         if "#" not in key:
-            judge_.topic(key, plain(topics.rows(key)[0]))
+            judge_.topic(key, plain(topics.rows(key)[0]), stuck)
     faults = ActiveFaultsListing(view, now_us, width)
     for key in faults.row_keys():
         said = plain(faults.header()), plain(faults.rows(key)[0])

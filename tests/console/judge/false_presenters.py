@@ -253,7 +253,12 @@ def only_the_first_awaited_member_is_shown(patch: Patch) -> None:
 
 def topics_are_always_in_sync(patch: Patch) -> None:
     """The health of every topic is good."""
-    patch.setattr(partition_grids, "topic_health", lambda view, topic, up: line("● all in sync"))
+    patch.setattr(partition_grids, "topic_health", lambda view, topic, up, now_us: line("● all in sync"))
+
+
+def no_transaction_holds_a_topic_back(patch: Patch) -> None:
+    """No partition waits for a transaction."""
+    patch.setattr(partition_grids, "is_stuck", lambda view, partition, now_us: False)
 
 
 def dead_brokers_are_up(patch: Patch) -> None:
@@ -315,6 +320,7 @@ FALSE_PRESENTERS: dict[FalsePresenter, tuple[str, int]] = {
     polls_are_counted_from_the_heartbeat: ("first-flight", 40),
     only_the_first_awaited_member_is_shown: ("eager-vs-cooperative", 45),
     topics_are_always_in_sync: ("coordinator-failover", 125),
+    no_transaction_holds_a_topic_back: ("stuck-last-stable-offset", 75),
     dead_brokers_are_up: ("coordinator-failover", 125),
     faults_leave_no_mark: ("first-flight", 40),
     events_name_another_generation: ("first-flight", 40),

@@ -148,6 +148,10 @@ class HeadlineJudge:
         held = {name: one for name, _, one in self._open() if one is not None and self._writes(one, name)}
         return {name: one for name, one in held.items() if self._open_at_coordinator(one) and self._half_used(one)}
 
+    def stuck_partitions(self) -> set[str]:
+        """Partitions that a hanging transaction holds back, or one that has used half of its timeout."""
+        return {*self._hanging(), *self._stuck()}
+
     @staticmethod
     def _open_at_coordinator(one: IdBook) -> bool:
         """A raised epoch (PrepareEpochFence) ends nothing: the transaction is open until its abort is committed."""

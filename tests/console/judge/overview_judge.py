@@ -308,7 +308,7 @@ class OverviewJudge:
             if text and "…" not in text:
                 self.verdict.read(f"{place}, {title}", text, sentences)
 
-    def topic(self, name: str, row: str) -> None:
+    def topic(self, name: str, row: str, stuck: set[str]) -> None:
         """The text after a topic's cells: rate and health."""
         cluster, place = self.books.cluster, f"overview, topic {name}"
         partitions = cluster.of_topic(name)
@@ -317,7 +317,8 @@ class OverviewJudge:
         under = sum(len(one.isr) < len(one.replicas) for one in partitions)
         least = cluster.topics[name].min_insync_replicas
         below = sum(len(one.isr) < least for one in partitions)
-        health = re.search(r"(✖|▲|▽|●) (?:\d+ [A-Za-z -]+|all in sync)$", row.rstrip())
+        held = len(stuck & {one for one, each in cluster.partitions.items() if each.topic == name})
+        health = re.search(r"(✖|▲|▽|‖|●) (?:\d+ [A-Za-z -]+|all in sync)$", row.rstrip())
         if health is None:
             self.verdict.claim(False, place, f"unknown claim: {row!r}")
             return
@@ -329,7 +330,8 @@ class OverviewJudge:
                 (r"✖ (\d+) led by a dead broker", lambda m: int(m[1]) == dead > 0 and not leaderless),
                 (r"▽ (\d+) below min ISR", lambda m: int(m[1]) == below > 0 and not dead),
                 (r"▲ (\d+) under-replicated", lambda m: int(m[1]) == under > 0 and not dead and not below),
-                ("● all in sync", lambda _: not under and not dead),
+                (r"‖ (\d+) held back", lambda m: int(m[1]) == held > 0 and not under and not dead),
+                ("● all in sync", lambda _: not under and not dead and not held),
             ),
         )
 

@@ -7,6 +7,7 @@ from cluster.spec import ScenarioSpec
 from tests.console.judge.books import Books
 from tests.console.judge.cluster_books import BrokerBook, PartitionBook
 from tests.console.judge.grammar import Verdict
+from tests.console.judge.headline_judge import HeadlineJudge
 from tests.console.judge.partition_judge import state_of
 from tests.console.judge.seen_table import Table
 from tests.console.judge.spoken import bytes_says, counts
@@ -58,6 +59,7 @@ class TopicJudge:
         self.books, self.name, self.now_us, self.spec, self.verdict = books, name, now_us, spec, verdict
         self.topic, self.place = books.cluster.topics[name], f"place of topic {name}"
         self.partitions = {key: one for key, one in books.cluster.partitions.items() if one.topic == name}
+        self.stuck = HeadlineJudge(books, now_us, verdict, spec).stuck_partitions()
         self.total = sum(one.records for one in self.partitions.values())
 
     def _claim(self, holds: bool, words: str) -> None:
@@ -86,6 +88,7 @@ class TopicJudge:
             "✖ {} led by a dead broker": sum(not self.books.cluster.is_led(one) for one in ones),
             "▽ {} below min ISR": sum(len(one.isr) < self.topic.min_insync_replicas for one in ones),
             "▲ {} under-replicated": sum(len(one.isr) < len(one.replicas) for one in ones),
+            "‖ {} held back": len(self.stuck & self.partitions.keys()),
         }
         worst = next((words.format(number) for words, number in counted.items() if number), "● all in sync")
         return text == worst

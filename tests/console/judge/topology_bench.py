@@ -68,7 +68,7 @@ def judge_topic(  # noqa: PLR0917 - what a judge needs
 ) -> None:
     """The panels of one topic's place."""
     topic, judge = view.topics[name], TopicJudge(books, name, now_us, spec, verdict)
-    sums = [plain(row).strip() for row in TopicListing(view, topic, WIDE).lines]
+    sums = [plain(row).strip() for row in TopicListing(view, topic, now_us, WIDE).lines]
     judge.sum(sums[0], sums[1])
     partitions = TopicPartitionsListing(view, topic, width)
     names = list(partitions.row_keys())

@@ -58,7 +58,7 @@ def test_a_group_before_its_first_generation_has_none() -> None:
 
 
 def test_leaderless_partitions_stand_out_with_a_sign_and_words() -> None:
-    said = text_of(TopicsListing(synthetic.view_at(90.0), 120))
+    said = text_of(TopicsListing(synthetic.view_at(90.0), 90_000_000, 120))
     assert "✖ 1 without a leader" in said
     assert "▲ 12 under-replicated" in said
     payments = next(row for row in said.splitlines() if row.startswith("  payments"))
@@ -68,7 +68,7 @@ def test_leaderless_partitions_stand_out_with_a_sign_and_words() -> None:
 def test_partitions_below_min_isr_have_their_own_sign() -> None:
     view = synthetic.view_at(90.0)
     view.partitions["orders-3"].isr = (1,)
-    assert "▽" in text_of(TopicsListing(view, 120)).splitlines()[2]
+    assert "▽" in text_of(TopicsListing(view, 0, 120)).splitlines()[2]
 
 
 def test_brokers_tell_silence_from_fencing() -> None:
@@ -139,7 +139,7 @@ def test_no_line_is_wider_than_its_panel(seconds: float, width: int) -> None:
     view, now_us = synthetic.view_at(seconds), us(seconds)
     listings: list[Listing] = [
         GroupsListing(view, now_us, width),
-        TopicsListing(view, width),
+        TopicsListing(view, 0, width),
         BrokersListing(view, width),
         ProducersListing(view, now_us, width),
         EventLogListing(view, width),
@@ -214,7 +214,7 @@ def test_the_strip_marks_faults_over_elections_over_rebalances() -> None:
 
 def test_a_view_before_anything_happened_can_be_shown() -> None:
     view = ClusterView()
-    for listing in (GroupsListing(view, 0, 80), TopicsListing(view, 80), BrokersListing(view, 80)):
+    for listing in (GroupsListing(view, 0, 80), TopicsListing(view, 0, 80), BrokersListing(view, 80)):
         assert list(listing.row_keys()) == []
         assert plain(listing.vacant)
     assert length(chrome.header(view, FlightClock(), "x", 80, recording=False)) == 80
@@ -321,5 +321,5 @@ def test_what_befell_many_at_once_is_one_line() -> None:
 
 
 def test_partitions_led_by_a_dead_broker_stand_out_before_the_controller_knows() -> None:
-    said = text_of(TopicsListing(synthetic.view_at(62.0), 120))
+    said = text_of(TopicsListing(synthetic.view_at(62.0), 62_000_000, 120))
     assert "✖ 4 led by a dead broker" in said

@@ -49,7 +49,7 @@ def test_a_cell_opens_its_partition() -> None:
         screen = seat.app.flight_screen()
         assert screen is not None
         panel = screen.board.panels["topics"]
-        grid = TopicsListing(seat.app.flight.view, panel.size.width)
+        grid = TopicsListing(seat.app.flight.view, seat.app.flight.now_us, panel.size.width)
         x = grid.label + 2 + 2 * grid.cell
         assert grid.object_at("orders", x) == "orders-2"
         assert grid.object_at("orders", grid.width - 1) == ""

@@ -34,7 +34,7 @@ def _places(view: ClusterView, now_us: int, spec: ScenarioSpec) -> Iterator[tupl
     session_us, configs = spec.broker_session_us, configs_of(spec)
     yield "headline", plain(headline_line(headline(view, now_us, session_us, configs), WIDTH))
     yield "groups", drawn(GroupsListing(view, now_us, WIDTH))
-    yield "topics", drawn(TopicsListing(view, WIDTH))
+    yield "topics", drawn(TopicsListing(view, now_us, WIDTH))
     yield "brokers", drawn(BrokersListing(view, WIDTH))
     yield "producers", drawn(ProducersListing(view, now_us, WIDTH, configs))
     for name, group in view.groups.items():
