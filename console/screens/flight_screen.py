@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import ClassVar, Self, cast
 
+from textual import events
 from textual.app import ComposeResult
 from textual.containers import Container
 from textual.css.query import QueryType
@@ -91,7 +92,8 @@ class FlightScreen(Screen[None]):
         self.too_small = Canvas(id="too-small")
         self.command_line = CommandInput()
         self._focused_before: Widget | None = None
-        self._numbered = 0  # the panel whose number was pressed last
+        self._numbered = 0  # the panel whose number was pressed last, until another key or a click
+        self._last_key = ""
         self._focus_next = ""  # the panel that gets the focus when the screen is on top
 
     # --- a subclass defines -----------------------------------------------------------------------------------------
@@ -165,7 +167,7 @@ class FlightScreen(Screen[None]):
     # --- actions on the screen itself -------------------------------------------------------------------------------
 
     def action_panel(self, number: int) -> None:
-        """Focus a panel by its number, and show it if it is hidden; the same number again hides it."""
+        """Focus a panel by its number, and show it if it is hidden; the number twice in a row hides it."""
         panel = next((one for one in self.board.panels.values() if one.number == number and one.display), None)
         if panel is None:
             return
@@ -182,6 +184,16 @@ class FlightScreen(Screen[None]):
             self._rearrange()
         self._numbered = number
         self.set_focus(panel)
+
+    def on_key(self, event: events.Key) -> None:
+        """Know what is pressed twice in a row: who works in a panel may press its number without losing it."""
+        if event.key != self._last_key:
+            self._numbered = 0
+        self._last_key = event.key
+
+    def on_click(self) -> None:
+        """A click between two keys ends their row."""
+        self._last_key = ""
 
     def action_next_panel(self) -> None:
         """Focus the next panel; one that is maximized gives its place to it."""

@@ -254,6 +254,21 @@ def test_a_number_hides_its_panel_and_shows_it_again() -> None:
     sit(script)
 
 
+def test_only_a_number_twice_in_a_row_hides_its_panel() -> None:
+    async def script(seat: Seat) -> None:
+        await seat.press("2", "j", "2")
+        await seat.click("topics", within="topics")
+        await seat.press("2")
+        panel = panel_of(seat, "topics")
+        assert panel.region
+        assert panel.has_focus
+        assert seat.notices() == []
+        await seat.press("2")
+        assert seat.notices() == ["panel 2 is hidden: 2 shows it again"]
+
+    sit(script)
+
+
 def test_a_maximized_panel_gives_its_place_to_the_next() -> None:
     async def script(seat: Seat) -> None:
         screen = seat.app.flight_screen()
