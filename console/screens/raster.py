@@ -23,7 +23,7 @@ from console.presenters.raster.listing import (
 )
 from console.presenters.raster.picture import ROWS, WIDTH, Picture, RasterSubject, svg_of, text_of
 from console.presenters.styled_text import MUTED, Line, line
-from console.screens.flight_screen import NO_RASTER, FlightScreen, ListFactory
+from console.screens.flight_screen import FlightScreen, ListFactory
 from console.themes.palettes import PRINT_HUES
 from console.widgets.cell_panel import RasterPanel
 from console.widgets.panel import Panel
@@ -33,6 +33,7 @@ CELL_LINES = 3  # title, the cell in words, the legend
 AROUND = 4  # title, times, barriers and cost around the rows
 FEWEST = 6
 TALL_BOARD = 24
+NO_OWNERSHIP = "there is no ownership to show at this instant"
 
 
 class RasterScreen(FlightScreen):
@@ -220,7 +221,7 @@ class RasterScreen(FlightScreen):
     def change_raster(self, what: str) -> str:
         """Show another span of time, or the next group."""
         if not self.subjects():
-            return NO_RASTER
+            return NO_OWNERSHIP
         refusal = {"zoom": self._zoom, "group": self._next_group, "beside": self._beside, "save": self._save}[what]()
         self.paint()
         return refusal

@@ -94,10 +94,12 @@ def test_no_color_writes_no_colour_at_all(processes: list[Process]) -> None:
     process = start(processes, NO_COLOR="1")
     process.until("● up")
     process.press("j")  # selects a row
-    process.press("T")  # another theme does not paint either
+    process.press("T")  # other themes do not paint either
+    process.until("theme: the terminal's own colours")
+    process.press("T")
     process.until("theme: dark")
     process.press("?")
-    process.until("focus panel 6")
+    process.until("its process was killed")
     os.kill(process.pid, signal.SIGTERM)
     assert process.wait() == 0
     assert colour_codes(process.output) == set()
@@ -130,6 +132,8 @@ def test_the_end_of_a_flight_stays_on_screen(processes: list[Process], tmp_path:
     process.until("■ ENDED")
     process.press(":kill g-1\r")
     process.until("the flight has ended")
+    process.press("\x1b")  # a refused line stays open to be corrected
+    process.until("? help")
     process.press("q")
     assert process.wait() == 0
 

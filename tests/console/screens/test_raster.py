@@ -9,7 +9,7 @@ from console.presenters.raster.axis import TimeAxis, axis_for, bracket_row, scal
 from console.presenters.raster.grid import shared_by
 from console.presenters.styled_text import plain
 from console.screens.flight_screen import NO_RASTER
-from console.screens.raster import RasterScreen
+from console.screens.raster import NO_OWNERSHIP, RasterScreen
 from console.widgets.cell_panel import RasterPanel
 from tests.support.console import recorded_flight
 from tests.support.console.pilot import Seat, sit
@@ -183,7 +183,10 @@ def test_a_group_that_is_not_there_yet() -> None:
         seat.app.go("raster")
         await seat.settle()
         await seat.press("z", "a", "left", "right", "enter")
-        assert "nothing here" in seat.text()
+        assert NO_OWNERSHIP in seat.notices()
+        panels = seat.app.flight_screen().board.panels  # type: ignore[union-attr]
+        for name in ("raster", "lanes", "cell"):
+            assert "the cluster is being built …" in panels[name].plain_text(), name
 
     sit(script, app=FlightdeckApp(source=StillFlight(-1.0, phase="building")))
 
