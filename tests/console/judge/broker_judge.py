@@ -9,6 +9,7 @@ from tests.console.judge.partition_judge import state_of
 from tests.console.judge.seen_table import Table
 from tests.console.judge.spoken import DURATION, bytes_says, says
 from tests.console.judge.topic_judge import in_sync, leads, numbers_of
+from tests.console.judge.transaction_books import coordinator_partition
 
 D = rf"({DURATION})"
 RIGHT = {"since": 7, "leads": 7, "replicas": 8, "ISR out": 7, "in flight": 9}
@@ -19,14 +20,6 @@ SHARE = re.compile(
     r" · coordinates (\d+) groups? · (\d+) transactional ids? · (\d+) Produce requests? in flight"
 )
 TRANSACTIONS = "__transaction_state"
-
-
-def hashed(text: str) -> int:
-    """Java's String.hashCode as Utils.abs has it: what a coordinator's partition is chosen by."""
-    number = 0
-    for unit in text.encode("utf-16-be").hex(" ", 2).split():
-        number = (31 * number + int(unit, 16)) & 0xFFFFFFFF
-    return number & 0x7FFFFFFF
 
 
 class BrokerJudge:
@@ -48,7 +41,8 @@ class BrokerJudge:
         return self.cluster.topics[self.cluster.partitions[name].topic].internal
 
     def _coordinator_of(self, transactional_id: str) -> str:
-        return f"{TRANSACTIONS}-{hashed(transactional_id) % self.cluster.topics[TRANSACTIONS].partitions}"
+        number = coordinator_partition(transactional_id, self.cluster.topics[TRANSACTIONS].partitions)
+        return f"{TRANSACTIONS}-{number}"
 
     @property
     def groups(self) -> list[str]:

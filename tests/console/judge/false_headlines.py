@@ -63,6 +63,16 @@ def another_member_is_awaited(patch: Patch) -> None:
     patch.setattr(group_conditions, "awaited_joins", lambda *of: original(*of)[::-1])
 
 
+def a_group_held_up_is_told_twice(patch: Patch) -> None:
+    """Of two groups that rebalance, the one that a member holds up is told as the one that no member holds up too."""
+
+    def twice(facts: ClusterFacts) -> ConditionWords | None:
+        found = group_conditions.rebalance_under_way(facts)
+        return (group_conditions.waits_for_unable(facts) or found) if found else None
+
+    _ranked(patch, rebalance_under_way=twice)
+
+
 def every_partition_is_owned(patch: Patch) -> None:
     """The cost of a rebalance is counted without the partitions of one topic."""
     original = ClusterFacts.unowned
@@ -151,6 +161,7 @@ FALSE_HEADLINES = {
     one_more_partition_is_below_minimum: ("below-min-isr", 60),
     barriers_close_later: ("first-flight", 40),
     another_member_is_awaited: ("eager-vs-cooperative", 45),
+    a_group_held_up_is_told_twice: ("deploy-storm", 75),
     every_partition_is_owned: ("first-flight", 40),
     a_transaction_times_out_early: ("stuck-last-stable-offset", 92),
     an_overdue_transaction_still_has_time: ("stuck-last-stable-offset", 92),

@@ -205,7 +205,6 @@ class HeadlineJudge:
     # --- what is said -----------------------------------------------------------------------------------------------
 
     def _sentences(self) -> list[Sentences]:
-        waits = self._waits()
         return [
             self._leaders(),
             ((rf"(?P<who>\S+?){MORE} (?:is|are) frozen and leads? (?P<count>\d+) partitions?", self._frozen_ones),),
@@ -218,7 +217,7 @@ class HeadlineJudge:
                 ((rf"(?P<who>\S+?){MORE}: last stable offset stuck behind a hanging transaction"
                  r"(?: · producer id (?P<id>\d+))?"), self._hangs),
             ),
-            waits,
+            self._waits(still=True),
             (
                 (
                     (
@@ -236,7 +235,7 @@ class HeadlineJudge:
             ((rf"(?P<who>\S+?){MORE} (?:is|are) fenced and sends? no more", lambda m: self._is_named(m, "Fenced")),),
             ((rf"(?P<who>\S+?){MORE} (?:is|are) down and sends? no more", lambda m: self._is_named(m, "Dead")),),
             self._brokers({"down": "is down", "frozen": "is frozen"}),
-            waits,
+            self._waits(still=False),
             (
                 (r"(?P<count>\d+) partitions? under-replicated(?: · (?P<who>\S+)" + MORE + ")?",
                  lambda m: self._counted(m, self._under())),
@@ -387,9 +386,11 @@ class HeadlineJudge:
         newest = [one for one in here if one.begun.at_us == here[-1].begun.at_us]
         return any(operation_says(match[0], one, self.now_us, len(here) - 1) for one in newest)
 
-    def _waits(self) -> Sentences:
-        """A group of those with the most unowned partitions: an awaited member, why, until when."""
-        still = any(self._stands_still(group) for group in self.rebalancing)
+    def _waits(self, *, still: bool) -> Sentences:
+        """A group of those with the most unowned partitions: an awaited member, why, until when.
+
+        `still`: of the groups that wait for a member that stands still, else of the others; both kinds may be there.
+        """
         groups = {one.name: one for one in self.rebalancing if self._stands_still(one) == still}
         most = max((self._unowned(one)[0] for one in groups.values()), default=0)
 

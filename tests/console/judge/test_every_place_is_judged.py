@@ -24,6 +24,7 @@ NO_CLAIM = {
     "TextListing": "the keys",
     "MessageListing": "the kind and the number of the selected message's event",
     "NoComparisonListing": "says only that there is none; test_comparisons.py judges those that there are",
+    "NoGameListing": "says only that the flight is no game; test_debriefs.py judges the debrief of one",
     "NotThere": "says only that there is nothing",
 }
 

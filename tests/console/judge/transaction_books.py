@@ -148,3 +148,12 @@ class TransactionBooks:
         e.RecordsAppended: _appended,
         e.LeadershipTaken: _led,
     }
+
+
+def coordinator_partition(name: str, partitions: int) -> int:
+    """The partition that a transactional id's coordinator leads: Java's String.hashCode, as Utils.abs has it."""
+    value = 0
+    for unit in name.encode("utf-16-be").hex(" ", 2).split():
+        value = (31 * value + int(unit, 16)) % 2**32
+    signed = value - 2**32 if value >= 2**31 else value
+    return (0 if signed == -(2**31) else abs(signed)) % partitions  # not the sign bit cleared: that is toPositive

@@ -6,7 +6,7 @@ from tests.console.judge.grammar import Sentences, Verdict
 from tests.console.judge.members_judge import holds_these
 from tests.console.judge.seen_table import Table
 from tests.console.judge.spoken import DURATION, counts, says
-from tests.console.judge.transaction_books import UNDER_WAY, IdBook, Piece
+from tests.console.judge.transaction_books import UNDER_WAY, IdBook, Piece, coordinator_partition
 
 D = f"({DURATION})"
 LOG = "__transaction_state"
@@ -92,7 +92,7 @@ class TransactionsJudge:
     def _coordinator(self, one: IdBook) -> Sentences:
         """The leader of the id's partition, if its process answers and has loaded the id."""
         cluster = self.books.cluster
-        number = abs(_java_hash(one.name)) % sum(name.rpartition("-")[0] == LOG for name in cluster.partitions)
+        number = coordinator_partition(one.name, sum(name.rpartition("-")[0] == LOG for name in cluster.partitions))
         leader = cluster.partitions[f"{LOG}-{number}"].leader
         broker = cluster.brokers[leader] if leader >= 0 else None
         loaded = one.last is not None and one.last.broker == leader
@@ -199,10 +199,3 @@ class TransactionsJudge:
             if not getattr(event, "loaded", False)
         )
         self.verdict.claim(not befell, "transactions, events", words)
-
-
-def _java_hash(text: str) -> int:
-    value = 0
-    for unit in text.encode("utf-16-be").hex(" ", 2).split():
-        value = (31 * value + int(unit, 16)) % 2**32
-    return value - 2**32 if value >= 2**31 else value
