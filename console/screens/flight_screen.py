@@ -325,7 +325,7 @@ class FlightScreen(Screen[None]):
         size = self.size
         small = size.width < MIN_WIDTH or size.height < MIN_HEIGHT
         if small and not self.has_class("-too-small"):
-            self._focused_before = self.focused  # a hidden panel loses the focus
+            self._focused_before = self.focused or self._focused_before  # a hidden panel loses the focus
         self.set_class(small, "-too-small")
         if not small:
             self.call_after_refresh(self._focus_again)  # until then the panel is hidden, and takes no focus
@@ -335,7 +335,6 @@ class FlightScreen(Screen[None]):
     def _focus_again(self) -> None:
         if self.focused is None and self._focused_before is not None and not self.has_class("-too-small"):
             self.set_focus(self._focused_before)
-            self._focused_before = None
 
     def focus_on(self, panel: str) -> None:
         """Focus a panel now, or as soon as the screen is on top."""
@@ -378,6 +377,7 @@ class FlightScreen(Screen[None]):
         if self.has_class("-too-small"):
             self._paint_too_small()
             return
+        self._focus_again()  # a hidden panel loses the focus late: on a busy machine only when it is shown again
         flight = self.console_app.flight
         with self.app.batch_update():
             self._paint_bars(flight)

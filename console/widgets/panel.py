@@ -342,7 +342,7 @@ class Panel(Canvas, can_focus=True):
         """Show only rows that match; an empty pattern shows all. Raises FilterError, and keeps the filter before."""
         holds("", pattern)
         self.pattern = pattern
-        self._top = 0
+        self._top, self._first = 0, ""  # the first match is kept among all rows: it is not the newest of them
         if self._listing is not None:
             self.show(self._listing)
 

@@ -206,6 +206,23 @@ def test_the_newest_event_stays_selected_until_another_is_chosen() -> None:
     sit(script, app=recorded_flight.app())
 
 
+def test_the_first_match_stays_selected_when_its_filter_ends() -> None:
+    async def script(seat: Seat) -> None:
+        panel = panel_of(seat, "events")
+        seat.app.flight.seekable.seek(8_000_000)  # type: ignore[union-attr]
+        await seat.wait_for(lambda: seat.app.flight.now_us == 8_000_000)
+        panel.focus()
+        await seat.press("G")
+        oldest = panel.selected
+        panel.filter("started")
+        assert panel.selected == panel._keys[0] == oldest
+        panel.filter("")
+        assert panel._keys[0] != oldest
+        assert panel.selected == oldest
+
+    sit(script, app=recorded_flight.app())
+
+
 def test_the_arrangement_of_a_place_is_chosen_and_remembered() -> None:
     async def script(seat: Seat) -> None:
         screen = seat.app.flight_screen()

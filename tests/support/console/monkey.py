@@ -6,7 +6,8 @@
 What must hold after each action: the console runs and no exception was raised; a screen of panels that is large enough
 has the focus in a panel, unless its line is open. What must hold across each of these: the terminal shrinks below the
 minimum and grows again, an overlay or the line opens and closes, the flight goes on. The same screen has the focus in
-the same widget, and the selection is the same object, if that is still listed. At the end `q` ends the console with 0.
+the same widget, and the selection is the same object, if that is still listed; the newest row of a log or conversation
+gives way to a newer one. At the end `q` ends the console with 0.
 """
 
 import argparse
@@ -27,6 +28,7 @@ from textual.widget import Widget
 
 from console.actions import ACTIONS
 from console.app import FlightdeckApp
+from console.presenters.conversations.listing import ConversationListing
 from console.screens.flight_screen import MIN_HEIGHT, MIN_WIDTH, FlightScreen
 from console.screens.overlays import Overlay
 from console.widgets.panel import Panel
@@ -72,6 +74,15 @@ SOURCES = {
         {**RECORDED, "broker": "broker-2", "producer": "checkout-1"},
     ),
 }
+
+
+class Kept(NamedTuple):
+    """What is to be kept: the screen, its focus, the selected row; `follows`: it is the newest of a log."""
+
+    screen: object
+    focused: Widget | None
+    selected: str = ""
+    follows: bool = False
 
 
 class Monkey:
@@ -160,20 +171,38 @@ class Monkey:
         self.told.append(f"size {size}")
         self.size = size
         await self.seat.pilot.resize_terminal(*size)
+        await self.seat.wait_for(lambda: self._is_resized(size))  # Textual tells its screens by a timer
         await self.seat.settle()
+
+    def _is_resized(self, size: tuple[int, int]) -> bool:
+        screen = self.app.flight_screen()
+        small = size[0] < MIN_WIDTH or size[1] < MIN_HEIGHT
+        return self.app.screen.outer_size == size and (screen is None or screen.has_class("-too-small") == small)
 
     # --- what is kept -----------------------------------------------------------------------------------------------
 
-    def _kept(self) -> tuple[object, Widget | None, str]:
+    def _kept(self) -> Kept:
         focused = self.app.screen.focused
-        return self.app.screen, focused, focused.selected if isinstance(focused, Panel) else ""
+        if not isinstance(focused, Panel):
+            return Kept(self.app.screen, focused)
+        follows = focused.selected != "" and focused.selected == self._newest(focused)
+        return Kept(self.app.screen, focused, focused.selected, follows)
 
-    def _is_kept(self, before: tuple[object, Widget | None, str], what: str) -> None:
-        screen, focused, selected = before
+    @staticmethod
+    def _newest(panel: Panel) -> str:
+        """The row that is followed while it is selected: a log's first, a conversation's last; empty for none."""
+        rows, listing = panel._selectable(), panel._listing
+        if rows and listing is not None and listing.newest_first:
+            return rows[0]
+        return rows[-1] if rows and isinstance(listing, ConversationListing) else ""
+
+    def _is_kept(self, before: Kept, what: str) -> None:
+        screen, focused, selected, follows = before
         now = self._kept()
         assert now[0] is screen, f"{what}: {now[0]} is shown, not {screen}"
         assert now[1] is focused, f"{what}: {now[1]} has the focus, not {focused}"
         if isinstance(focused, Panel) and selected in focused._selectable():
+            selected = self._newest(focused) if follows else selected
             assert now[2] == selected, f"{what}: {now[2]!r} is selected, not {selected!r}"
 
     async def shrink_and_grow(self) -> None:
