@@ -211,6 +211,7 @@ def test_the_first_match_stays_selected_when_its_filter_ends() -> None:
         panel = panel_of(seat, "events")
         seat.app.flight.seekable.seek(8_000_000)  # type: ignore[union-attr]
         await seat.wait_for(lambda: seat.app.flight.now_us == 8_000_000)
+        await seat.settle()
         panel.focus()
         await seat.press("G")
         oldest = panel.selected
