@@ -20,6 +20,7 @@ from console.screens.member import MemberScreen
 from console.screens.overlays import FaultMenu, HelpScreen
 from console.screens.palette import ConsoleProvider
 from console.screens.partition import PartitionScreen
+from console.screens.producer import ProducerScreen
 from console.screens.rebalance_details import RebalanceDetailsScreen
 from console.screens.topology.broker import BrokerScreen
 from console.screens.topology.topic import TopicScreen
@@ -116,6 +117,7 @@ NAMED: dict[type[FlightScreen], str] = {
     TopicScreen: "topic orders",
     PartitionScreen: "partition orders-1",
     MemberScreen: "member billing-1",
+    ProducerScreen: "producer checkout-1",
     BrokerScreen: "broker broker-1",
     RebalanceDetailsScreen: "",  # opened from its group's list
 }

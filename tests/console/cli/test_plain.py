@@ -110,7 +110,7 @@ def test_a_producer_that_stands_still_is_in_the_line() -> None:
     told = Lines(Flight(source), lines.append)
     told.flight.advance(1.0)
     told.frame()
-    assert any("still: no acknowledgement for" in line for line in lines)
+    assert any("make no progress: no acknowledgement for" in line for line in lines)
 
 
 def test_bad_input_is_a_usage_error() -> None:

@@ -21,13 +21,13 @@ def read(tmp_path: Path, text: str) -> tuple[dict[str, str], str]:
 @pytest.mark.parametrize(
     "text",
     [
-        '"time.pause" = ["P", "ctrl+t"]\n"act.fault" = "!"',
-        'time.pause = ["P", "ctrl+t"]\nact.fault = "!"',
-        '[time]\npause = ["P", "ctrl+t"]\n[act]\nfault = "!"',
+        '"time.pause" = ["Z", "ctrl+t"]\n"act.fault" = "!"',
+        'time.pause = ["Z", "ctrl+t"]\nact.fault = "!"',
+        '[time]\npause = ["Z", "ctrl+t"]\n[act]\nfault = "!"',
     ],
 )
 def test_an_id_is_written_in_any_way_of_toml(tmp_path: Path, text: str) -> None:
-    assert read(tmp_path, text) == ({"time.pause": "P,ctrl+t", "act.fault": "exclamation_mark"}, "")
+    assert read(tmp_path, text) == ({"time.pause": "Z,ctrl+t", "act.fault": "exclamation_mark"}, "")
 
 
 def test_keys_can_be_exchanged(tmp_path: Path) -> None:
@@ -87,20 +87,20 @@ def test_keys_are_shown_as_they_are_pressed(key: str, shown: str) -> None:
 
 def test_the_mapped_key_acts_is_shown_and_replaces_the_default(tmp_path: Path) -> None:
     (tmp_path / "keymap.toml").write_text(
-        'time.pause = "P"\nact.fault = "full_stop"\ntime.step = "x"\ncomparison.swap = "S"'
+        'time.pause = "Z"\nact.fault = "full_stop"\ntime.step = "x"\ncomparison.swap = "W"'
     )
     app = FlightdeckApp(source=StillFlight())
     app.remember_in(SettingsFile(tmp_path))
 
     async def script(seat: Seat) -> None:
         assert seat.notices() == []
-        await seat.press("P")
+        await seat.press("Z")
         assert seat.asked == ["pause"]
         await seat.press("space")
         assert seat.asked == ["pause"]
         await seat.press("x")
         assert seat.asked == ["pause", "step None"]
-        assert "P resume" in seat.text()
+        assert "Z resume" in seat.text()
         assert app.keys_by_action()["act.fault"] == "."
 
     sit(script, app=app)
