@@ -17,7 +17,7 @@ from cluster.view.fold_table import in_sequence, joined
 from cluster.view.lives import fold_lives
 from cluster.view.ownership import fold_history
 from cluster.view.rolling import fold_rollouts
-from cluster.view.state import ClusterView
+from cluster.view.state import ClusterView, PartitionView, Series, TopicView
 
 SECOND_US: Final = 1_000_000
 PARTITION_SECONDS: Final = 11  # whole seconds whose log ends a partition keeps: the rate of the last ten
@@ -52,6 +52,17 @@ def fold(view: ClusterView, event: Event) -> None:
         remembers(view, event)
 
 
+def _sample_end(topic: TopicView, partition: PartitionView, second: int) -> None:
+    """Sample a log's end, from its first record on: until then it was 0 at each second that its topic has."""
+    if partition.end_series is None:
+        if not partition.log_end:
+            return
+        so_far = topic.end_series
+        zeros = min(PARTITION_SECONDS, len(so_far.values))
+        partition.end_series = Series(so_far.first_second + len(so_far.values) - zeros, [0] * zeros)
+    partition.end_series.push(second, partition.log_end, PARTITION_SECONDS)
+
+
 def _sample(view: ClusterView, at_us: int) -> None:
     """Sample the trends at the begin of a virtual second, before its first event."""
     second = at_us // SECOND_US
@@ -65,7 +76,7 @@ def _sample(view: ClusterView, at_us: int) -> None:
             for name in view.partitions_by_topic.get(topic.topic, ()):
                 partition = partitions[name]
                 ends += partition.log_end
-                partition.end_series.push(second, partition.log_end, PARTITION_SECONDS)
+                _sample_end(topic, partition, second)
             topic.end_series.push(second, ends)
     for producer in view.producers.values():
         producer.acked_series.push(second, producer.acked)

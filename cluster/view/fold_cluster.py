@@ -14,6 +14,7 @@ from cluster.view.state import (
     FaultView,
     LogEntry,
     PartitionView,
+    Series,
     TopicView,
 )
 from cluster.view.transactions import PartitionTransactions
@@ -64,20 +65,22 @@ def topic_created(view: ClusterView, event: e.TopicCreated) -> None:
     _add_partitions(view, event.topic, event.partitions)
 
 
-def _add_partitions(view: ClusterView, topic: str, partitions: int) -> None:
+def _add_partitions(view: ClusterView, topic: str, partitions: int, *, added: bool = False) -> None:
     names = view.partitions_by_topic.setdefault(topic, [])
     if len(view.partitions) + partitions - len(names) > MOST_PARTITIONS:
         raise ValueError(f"{topic} with {partitions} partitions is more than a cluster has")
     for number in range(len(names), partitions):
         name = f"{topic}-{number}"
         names.append(name)
-        view.partitions[name] = PartitionView(name, topic, number)
+        view.partitions[name] = partition = PartitionView(name, topic, number)
+        if added:
+            partition.end_series = Series()  # it is younger than its topic's
 
 
 @FOLD.handles(e.PartitionsAdded)
 def partitions_added(view: ClusterView, event: e.PartitionsAdded) -> None:
     view.topics[event.topic].partitions = event.partitions
-    _add_partitions(view, event.topic, event.partitions)
+    _add_partitions(view, event.topic, event.partitions, added=True)
     note_of(view, event, "member", event.topic, f" has {event.partitions} partitions")
 
 

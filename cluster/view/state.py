@@ -99,7 +99,9 @@ class PartitionView(msgspec.Struct, gc=False):
     append_ends: list[int] = []
     append_times_us: list[int] = []
     transactions: PartitionTransactions | None = None
-    end_series: Series = msgspec.field(default_factory=Series)  # of a user's topic: log ends at the last whole seconds
+    end_series: Series | None = (
+        None  # of a user's topic: log ends at the last whole seconds; None: zeros, as its topic's
+    )
 
     @property
     def last_stable_offset(self) -> int:

@@ -50,9 +50,9 @@ def isr_words(partition: PartitionView, least: int) -> Line:
     return line(numbers)
 
 
-def appended_per_second(partition: PartitionView) -> str:
+def appended_per_second(topic: TopicView, partition: PartitionView) -> str:
     """The offsets appended in the last whole seconds, at most ten, for each second; unknown before the first."""
-    ends = partition.end_series.values
+    ends = partition.end_series.values if partition.end_series is not None else [0] * len(topic.end_series.values)
     if len(ends) < 2:
         return UNKNOWN
     speed = max(0, ends[-1] - ends[0]) / (len(ends) - 1)
@@ -179,7 +179,7 @@ class TopicPartitionsListing(WorstFirstListing):
             line((count(stable), WARN if stable < high else PLAIN)),
             count(high),
             count(one.log_end),
-            appended_per_second(one),
+            appended_per_second(self.topic, one),
             share(one.appended, self.appended),
             memory(one.bytes),
             self._owners(key),
