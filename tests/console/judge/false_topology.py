@@ -53,7 +53,7 @@ def load_is_counted_by_offsets(patch: Patch) -> None:
 
 def a_rate_is_the_whole_flights(patch: Patch) -> None:
     """The log end is divided by a minute."""
-    patch.setattr(topics, "appended_per_second", lambda one: f"{one.log_end / 60:.0f}/s")
+    patch.setattr(topics, "appended_per_second", lambda topic, one: f"{one.log_end / 60:.0f}/s")
 
 
 def partitions_keep_their_former_owner(patch: Patch) -> None:
