@@ -8,6 +8,7 @@ import math
 import re
 from decimal import Decimal
 from fractions import Fraction
+from itertools import pairwise
 from typing import Final
 
 MICROSECONDS = {"us": 1, "ms": 1_000, "s": 1_000_000, "m": 60_000_000, "h": 3_600_000_000}
@@ -16,6 +17,8 @@ PERIODS = {"s": 1, "m": 60, "h": 3_600}
 
 _ISO_DURATION = re.compile(r"P(?:([0-9]+)D)?(?:T(?:([0-9]+)H)?(?:([0-9]+)M)?(?:([0-9]+(?:\.[0-9]{1,9})?)S)?)?")
 _NUMBER = re.compile(r"([0-9]+(?:\.[0-9]+)?)(.*)", re.DOTALL)
+_PARTS = re.compile(r"(?:[0-9]+(?:\.[0-9]+)?(?:us|ms|s|m|h)){2,}")
+_PART = re.compile(r"([0-9]+(?:\.[0-9]+)?)([a-z]+)")
 
 LONGEST_TEXT: Final = 40
 LONGEST_DECIMALS: Final = 400
@@ -40,11 +43,14 @@ def written(value: object, noun: str) -> str:
 
 
 def parse_duration(text: str) -> int:
-    """Read a duration (`500us`, `20ms`, `1.5s`, `10m`, `2h`) in microseconds.
+    """Read a duration (`500us`, `20ms`, `1.5s`, `10m`, `2h`, `1h5m`) in microseconds.
 
-    Raises ValueError, saying what is wrong, for a missing or unknown unit and for less than a whole microsecond.
+    Several units go from the largest to the smallest, each once. Raises ValueError, saying what is wrong, for a missing
+    or unknown unit, for units in another order and for less than a whole microsecond.
     """
-    us = _whole(text, MICROSECONDS, "duration", "500us, 20ms, 30s, 10m, 2h", "microsecond")
+    compound = text.strip() if len(text) <= LONGEST_TEXT else ""
+    parts = _descending(compound) if _PARTS.fullmatch(compound) else [text]
+    us = sum(_whole(part, MICROSECONDS, "duration", "500us, 20ms, 30s, 10m, 2h, 1h5m", "microsecond") for part in parts)
     if us > MOST_US:
         raise ValueError(f"{text.strip()!r} is too long: a duration is at most {format_duration(MOST_US)}")
     return us
@@ -119,6 +125,15 @@ def format_rate(per_second: float) -> str:
 
 def _cut(text: str) -> str:
     return text if len(text) <= LONGEST_TEXT else f"{text[:LONGEST_TEXT]}…"
+
+
+def _descending(text: str) -> list[str]:
+    """The parts of a duration of several units. Raises ValueError unless each unit is smaller than the one before."""
+    parts = _PART.findall(text)
+    factors = [MICROSECONDS[unit] for _, unit in parts]
+    if any(later >= earlier for earlier, later in pairwise(factors)):
+        raise ValueError(f"{text!r} is not a duration: write larger units first, each once, as in 1h5m10s")
+    return [f"{number}{unit}" for number, unit in parts]
 
 
 def _whole(text: str, units: dict[str, int], noun: str, examples: str, smallest: str) -> int:

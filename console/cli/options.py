@@ -34,7 +34,7 @@ Seed = Annotated[int | None, Parameter(help="Seed of all randomness; default: th
 Until = Annotated[
     str | None,
     Parameter(
-        help="Virtual time to fly: 500us, 20ms, 30s, 10m, 2h; default: the scenario's.", allow_leading_hyphen=True
+        help="Virtual time to fly: 500us, 20ms, 30s, 10m, 2h, 1h5m; default: the scenario's.", allow_leading_hyphen=True
     ),
 ]
 Sets = Annotated[

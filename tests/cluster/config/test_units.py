@@ -25,6 +25,10 @@ from cluster.config import (
         ("0s", 0),
         (" 20ms ", 20_000),
         ("0.001ms", 1),
+        ("5m10s", 310_000_000),
+        ("1h5m", 3_900_000_000),
+        ("1h2m3.5s", 3_723_500_000),
+        ("2s500ms", 2_500_000),
     ],
 )
 def test_durations_of_the_contract(text: str, us: int) -> None:
@@ -42,6 +46,13 @@ def test_durations_of_the_contract(text: str, us: int) -> None:
         ("1e3s", "unknown unit 'e3s'"),
         ("٣s", "is not a duration"),
         ("0.5us", "less than a whole microsecond"),
+        ("5m1.5us", "less than a whole microsecond"),
+        ("10s5m", "larger units first, each once, as in 1h5m10s"),
+        ("5m5m", "larger units first, each once"),
+        ("5m10", "unknown unit 'm10'"),
+        ("5m10sec", "unknown unit"),
+        ("900000h200000h", "larger units first"),
+        ("999999h60m1us", "too long"),
     ],
 )
 def test_a_bad_duration_says_why(text: str, reason: str) -> None:
