@@ -265,6 +265,8 @@ def is_stuck(view: ClusterView, partition: PartitionView, now_us: int) -> bool:
     producer_id = known.index.holds_back() if known is not None else None
     if known is None or producer_id is None or known.index.open[producer_id] > partition.last_stable_offset:
         return False
+    if partition.last_stable_offset >= partition.high_watermark:  # not yet replicated: holds nothing
+        return False
     one = transaction_of(view, producer_id)
     if one is None or is_hanging(one, partition.partition):
         return True

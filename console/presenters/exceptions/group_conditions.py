@@ -113,6 +113,7 @@ def _consumer_wait(facts: ClusterFacts, group: GroupView, unowned: int, cost: st
         assert group.under_way is not None
         words = longest_first(f"{group.group} rebalances: {group.under_way.cause}", cost)
         return GroupWait(group, unowned, False, words)
+    missing.sort(key=lambda one: not one.unable)  # which cannot act ends the wait last
     first = missing[0]
     head = f"{group.group} waits for {and_more([one.member for one in missing])}"
     left = f"fenced within {countdown(first.fenced_at_us - facts.now_us)}" if first.fenced_at_us != NEVER else ""

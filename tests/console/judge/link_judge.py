@@ -18,6 +18,7 @@ class LinkJudge:
 
     def __init__(self, books: Books, spec: ScenarioSpec, verdict: Verdict) -> None:
         self.books, self.spec, self.verdict = books, spec, verdict
+        self.producers = {name for one in spec.producers for name in one.instances()}
 
     def _claim(self, holds: bool, words: str) -> None:
         self.verdict.claim(holds, "links", words)
@@ -61,7 +62,7 @@ class LinkJudge:
         if name.startswith("broker-"):
             return self.books.cluster.brokers[int(name[7:])].rack
         group = next((one for one in self.spec.groups if name.startswith(f"{one.name}-")), None)
-        if group is None or any(name in one.instances() for one in self.spec.producers):
+        if group is None or name in self.producers:
             return ""
         return str(group.consumer_config(name).get("client.rack") or "")
 
