@@ -25,7 +25,6 @@ from console.presenters.formatting import clock
 from console.presenters.producers.limits import configs_of
 from console.refused_commands import RefusedCommands
 from recordings.bounded_files import RecordingError
-from recordings.flights.beside import FlownSoFar
 from recordings.journal.format import Header
 from recordings.journal.keyframes import Keyframes
 from recordings.journal.playback import FASTEST, SLOWEST, Playback
@@ -34,6 +33,7 @@ from recordings.scenarios.loader import ScenarioErrors, SettingError, apply_sett
 
 if TYPE_CHECKING:
     from console.game.game import Game
+    from recordings.flights.beside import FlownSoFar
 
 FRAME_BUDGET_SECONDS = 0.05  # wall time that playing may take in a frame: nothing else runs beside it
 SEARCH_EVENTS = 64  # between two readings of the wall clock

@@ -1,17 +1,18 @@
 """The console on a terminal: a live flight, or a recording (`flightdeck play`), also headless with a script."""
 
+# ruff: noqa: PLC0415 - a live flight needs no reader before its first frame
+
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from console.app import FlightdeckApp
 from console.flight import Source
-from console.player import Player
 from console.presenters.formatting import clock
-from console.script_runner import ScriptRunner
 from console.settings import SettingsFile, config_directory
-from recordings.journal.reader import Recording
-from recordings.journal.script import load_script
+
+if TYPE_CHECKING:
+    from console.player import Player
 
 HELD, NOT_HELD = 0, 1
 PICTURE_SIZE = (120, 40)
@@ -30,6 +31,10 @@ def play_headless(path: Path, script: Path | None, reporter: Reporter, *, salvag
 
     Raises RecordingError and ScenarioErrors.
     """
+    from console.player import Player
+    from console.script_runner import ScriptRunner
+    from recordings.journal.script import load_script
+
     player = Player(path, salvage=salvage, playing=False, wall=lambda: 0.0)
     player.verify()
     reporter.warn(player.warnings)
@@ -77,6 +82,11 @@ def play_on_screen(
 
     Raises RecordingError and ScenarioErrors.
     """
+    from console.player import Player
+    from console.script_runner import ScriptRunner
+    from recordings.journal.reader import Recording
+    from recordings.journal.script import load_script
+
     player = Player(path, salvage=salvage, playing=script is None)
     player.playback.speed = speed
     if speed < 0:
@@ -100,7 +110,7 @@ def play_on_screen(
     return NOT_HELD if failures else app.return_code or HELD
 
 
-def _verified(player: Player) -> str:
+def _verified(player: "Player") -> str:
     playback = player.playback
     length = clock(playback.end_us, 3)
     return f"{player.title}  {length} of virtual time  {playback.events:,} events: every event is readable"

@@ -7,7 +7,6 @@ from textual.binding import Binding
 
 from console.app_interface import AppInterface
 from console.flight import Flight
-from console.player import Player
 from console.presenters.library import (
     AboutListing,
     RecordingsListing,
@@ -91,16 +90,17 @@ class LibraryScreen(FlightScreen):
         return self.console_app.flight.source.title.partition(" · ")[0]
 
     def _shelf(self) -> ShelfState:
-        source = self.console_app.flight.source
+        flight = self.console_app.flight
+        source, played = flight.source, flight.source.origin() if flight.clock.recorded else None
         return ShelfState(
-            source.path.resolve() if isinstance(source, Player) else None,
+            played.resolve() if isinstance(played, Path) else None,
             Path(source.recording).resolve() if source.recording else None,
             [self.recordings[key].path for key in self.marked],
         )
 
     def list_factories(self, flight: Flight) -> dict[str, ListFactory]:
         """From the lists on disk, not from the flight."""
-        flown = "" if isinstance(flight.source, Player) else self._flown()
+        flown = "" if flight.clock.recorded else self._flown()
         return {
             "scenarios": lambda width: ScenariosListing(self.lessons, flown, width),
             "recordings": lambda width: RecordingsListing(self.recordings, self.directory, self._shelf(), width),

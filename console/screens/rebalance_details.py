@@ -14,7 +14,6 @@ from console.presenters.styled_text import Line
 from console.screens.flight_screen import FlightScreen, ListFactory
 from console.widgets.panel import Panel
 from console.widgets.panel_layout import ALL_THERE_IS, SizeHint
-from recordings.scenarios.overrides import parse_setting
 
 REBALANCE = "rebalance "
 
@@ -92,6 +91,8 @@ class RebalanceDetailsScreen(FlightScreen):
         app, asked = self.console_app, self._asked()
         recording = app.forking.remedies.recording_of(asked) if asked is not None else None
         if recording is not None and key:
+            from recordings.scenarios.overrides import parse_setting  # noqa: PLC0415 - not needed before a remedy is tried
+
             settings = tuple(parse_setting(text) for text in key.splitlines())
             app.warn(app.forking.what_if(recording, settings, " ".join(key.splitlines())))
 

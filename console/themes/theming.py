@@ -20,6 +20,7 @@ class Theming:
     def __init__(self, app: App[None], settings_file: Callable[[], SettingsFile]) -> None:
         self._app, self._settings_file = app, settings_file
         self._few_colours = False
+        self._styles: tuple[object, Styles] | None = None  # what they were made for, and they
         for theme in THEMES:
             app.register_theme(theme)
         app.theme = MONO if app.no_color else DARK
@@ -48,8 +49,11 @@ class Theming:
     @property
     def styles(self) -> Styles:
         """The styles of tones in the current theme."""
-        app = self._app
-        return styles_of(app.theme, app.theme_variables, app.get_line_filters(), few_colours=self._few_colours)
+        app, filters = self._app, self._app.get_line_filters()
+        made_for = app.theme, filters, self._few_colours
+        if self._styles is None or self._styles[0] != made_for:
+            self._styles = made_for, styles_of(app.theme, app.theme_variables, filters, few_colours=self._few_colours)
+        return self._styles[1]
 
     def choose(self, theme: str) -> None:
         """Show a theme from now on, say so, and remember it."""

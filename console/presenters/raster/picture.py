@@ -1,8 +1,8 @@
 """A raster for a post-mortem: one or several groups on one axis, as text or as SVG on white."""
 
 from collections.abc import Sequence
+from html import escape
 from typing import NamedTuple
-from xml.sax.saxutils import escape
 
 from cluster.view.ownership.history import NEVER
 from cluster.view.state import ClusterView, GroupView
@@ -118,7 +118,7 @@ def svg_of(picture: Picture, hues: Sequence[str]) -> str:
 def _text(x: float, y: float, words: str, fill: str, *, bold: bool = False, spaced: bool = False) -> str:
     weight = ' font-weight="bold"' if bold else ""
     weight += ' xml:space="preserve"' if spaced else ""
-    return f'<text x="{x:g}" y="{y:g}" fill="{fill}"{weight}>{escape(words)}</text>'
+    return f'<text x="{x:g}" y="{y:g}" fill="{fill}"{weight}>{escape(words, quote=False)}</text>'
 
 
 def _rect(x: float, y: float, width: float, height: float, fill: str, more: str = "") -> str:

@@ -355,6 +355,18 @@ def test_help_and_version_import_nothing_heavy() -> None:
     assert in_a_process("--version").out.strip() == f"{VERSION}, {describe_build()}"
 
 
+def test_the_first_frame_waits_for_no_simulation_and_no_reader() -> None:
+    """What the console imports before it paints: half of its start was the simulation, for the type of one method."""
+    script = (
+        "import sys\nimport console.cli.main, console.cli.play, console.bridge\n"
+        "late = {'trio', 'structlog', 'multiprocessing', 'http', 'cluster.simulation', 'cluster.broker',"
+        " 'console.player', 'recordings.journal', 'recordings.scenarios', 'recordings.flights.runner', 'pyspark'}\n"
+        "print('textual' in sys.modules, sorted(late & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "True []"
+
+
 @pytest.mark.parametrize("how", [["--json"], ["--log"], []])
 def test_output_that_cannot_be_written_is_told_in_one_line(small: str, how: list[str]) -> None:
     with Path("/dev/full").open("w") as full:
