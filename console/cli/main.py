@@ -51,7 +51,7 @@ from console.cli.pictures.raster import raster
 from console.cli.plan import plan
 from console.cli.planned import PLANNED, add_planned_commands
 from console.cli.proving.prove import prove
-from console.cli.recorded import diff, fork, summary
+from console.cli.recorded import diff, export, fork, summary
 from console.cli.streams import (
     OutputError,
     discard_stdout,
@@ -275,28 +275,6 @@ def rerun(
 
 
 @app.command
-def export(
-    recordings: Annotated[list[Path], Parameter(help="The recordings' directories.", negative="")],
-    /,
-    *,
-    to: Annotated[str, Parameter(help="A directory, or a URI (file, s3, hdfs); the tables are below it.")],
-    salvage: Salvage = False,
-    json: Json = False,
-) -> int:
-    """Write recordings as typed Parquet tables, one for each kind of event."""
-    if not to.strip():
-        raise UsageError("--to is empty: give a directory or a URI")
-    from console.cli import output
-    from recordings.tables.export import export as export_recordings
-
-    exported = export_recordings(recordings, to, salvage=salvage)
-    for each in exported:
-        warn(each.warnings)
-    print_text(_json(exported) if json else output.of_export(exported, to))
-    return HELD
-
-
-@app.command
 def report(
     recordings: Annotated[list[str], Parameter(help="Directories of recordings or of exported tables.", negative="")],
     /,
@@ -337,7 +315,23 @@ BUILT = (
 )
 COMMANDS = (*BUILT, *PLANNED)
 
-for _command in (summary, check, diff, fork, impact, key, plan, prove, raster, bench, game, doctor, scenarios, show):
+for _command in (
+    summary,
+    export,
+    check,
+    diff,
+    fork,
+    impact,
+    key,
+    plan,
+    prove,
+    raster,
+    bench,
+    game,
+    doctor,
+    scenarios,
+    show,
+):
     app.command(_command)
 app.command(impact, name="blast", show=False)  # the name of earlier releases
 add_planned_commands(app)

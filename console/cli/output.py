@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from recordings.swarm.check import Checked
     from recordings.tables.export import Exported
     from recordings.tables.summary import Summary
+    from recordings.trace.export import Traced
 
 SECOND_US = 1_000_000
 LOADS_SHOWN = 24  # rows of partitions
@@ -180,6 +181,14 @@ def of_export(exported: Sequence["Exported"], to: str) -> str:
         for each in exported
     ]
     return "\n".join([*lines, f"tables in {to}/tables"])
+
+
+def of_trace(traced: "Traced") -> str:
+    """The size of a trace, and what opens it."""
+    return (
+        f"{traced.trace}: {traced.trace_events:,} trace events of {traced.events:,} events, {traced.bytes:,} bytes\n"
+        "ui.perfetto.dev and chrome://tracing open it"
+    )
 
 
 def of_report(made: "Reported") -> str:

@@ -1,4 +1,4 @@
-"""Commands on recordings: `summary`, `diff` (two by what they cost), `fork` (one with another course)."""
+"""Commands on recordings: `summary`, `diff` (two by what they cost), `fork` (one with another course), `export`."""
 
 # ruff: noqa: PLC0415 - heavy imports are made by the command that needs them
 
@@ -159,3 +159,39 @@ def fork(  # noqa: PLR0913 - options
     warn(result.warnings)
     print_text(msgspec.json.encode(result.report()).decode() if json else of_fork(result, record, strict=strict))
     return HELD if result.held and not (strict and result.flight.accidental) else NOT_HELD
+
+
+def export(
+    recordings: Annotated[list[Path], Parameter(help="The recordings' directories.", negative="")],
+    /,
+    *,
+    to: Annotated[
+        str | None, Parameter(help="A directory, or a URI (file, s3, hdfs); the tables are below it.")
+    ] = None,
+    trace: Annotated[Path | None, Parameter(help="A file for the trace of one recording, in Chrome's format.")] = None,
+    salvage: Salvage = False,
+    json: Json = False,
+) -> int:
+    """Write recordings as typed Parquet tables, one for each kind of event, or one as a trace for Perfetto."""
+    if (to is None) == (trace is None):
+        raise UsageError("give --to DIR for tables or --trace FILE for a trace: one of them")
+    from console.cli import output
+
+    if trace is not None:
+        if len(recordings) != 1:
+            raise UsageError("--trace takes one recording: a trace has one flight")
+        from recordings.trace.export import export_trace
+
+        traced = export_trace(recordings[0], trace, salvage=salvage)
+        warn(traced.warnings)
+        print_text(msgspec.json.encode(traced).decode() if json else output.of_trace(traced))
+        return HELD
+    if to is None or not to.strip():
+        raise UsageError("--to is empty: give a directory or a URI")
+    from recordings.tables.export import export as export_recordings
+
+    exported = export_recordings(recordings, to, salvage=salvage)
+    for each in exported:
+        warn(each.warnings)
+    print_text(msgspec.json.encode(exported).decode() if json else output.of_export(exported, to))
+    return HELD

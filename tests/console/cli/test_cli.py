@@ -214,6 +214,9 @@ def test_a_recordings_tables_are_printed_and_exported(flightdeck: Flightdeck, sm
     assert json.loads(exported.out)[0]["events"] == flown["events"]
     assert list((tmp_path / "out" / "tables" / "records_appended").glob("*.parquet"))
     assert f"{flown['events']:,} events as " in flightdeck("export", path, "--to", tmp_path / "out").out
+    traced = flightdeck("export", path, "--trace", tmp_path / "a.json")
+    assert f"trace events of {flown['events']:,} events" in traced.out
+    assert len(json.loads((tmp_path / "a.json").read_bytes())["traceEvents"]) > 100
 
 
 # --- the library -----------------------------------------------------------------------------------------------------
@@ -272,7 +275,10 @@ MISTAKES: list[tuple[tuple[str, ...], str]] = [
     (("rerun", "console"), "console is no recording: it has no header.json"),
     (("summary", "nowhere.flight"), "nowhere.flight does not exist, so it is no recording"),
     (("export", "console", "--to", "nowhere"), "console is no recording: it has no header.json"),
-    (("export", "console"), "parameter --to requires an argument"),
+    (("export", "console"), "give --to DIR for tables or --trace FILE for a trace: one of them"),
+    (("export", "a", "--to", "b", "--trace", "c"), "give --to DIR for tables or --trace FILE for a trace: one of them"),
+    (("export", "a", "b", "--trace", "c"), "--trace takes one recording: a trace has one flight"),
+    (("export", "console", "--trace", "c"), "console is no recording: it has no header.json"),
     (("show", "firs-flight"), "did you mean first-flight?"),
     (("play", "a.flight", "--headless"), "a.flight does not exist, so it is no recording"),
     (("compare", "a.flight", "b.flight"), "`flightdeck compare` comes with a later release"),
