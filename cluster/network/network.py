@@ -339,13 +339,6 @@ class Network:
         for watcher in self.watchers:
             watcher()
 
-    def clear_between(self, first: str, second: str) -> bool:
-        """Clear all faults between two nodes, in both directions and only there; returns false without any."""
-        links = (self.link(first, second), self.link(second, first))
-        cleared = [link.clear(name) for link in links for name in link.faults()]
-        self._changed()
-        return any(cleared)
-
     def process_died(self, name: str) -> None:
         """Drop the messages in the sockets of a process that has ended, except those on the wire."""
         for link in self._links_from.get(name, ()):

@@ -1,7 +1,7 @@
 """Commands on links: cut, isolate, hold, slow, lose responses; heal and release undo them.
 
 Each command is a fault of its own. Several faults on one link end independently. The same command on the same link
-again takes the place of the first.
+again takes the place of the first. `heal A B` ends the faults of that link alone; `heal` ends those of every link.
 """
 
 from collections.abc import Callable
@@ -120,10 +120,16 @@ class LinkCommands:
             keys = [
                 key for key, fault in self._faults.items() if all(selector in between for selector in fault.selectors)
             ]
+            if not keys:
+                self._refuse_part_of_a_fault(command.a, command.b)
+        if not keys:
+            raise CommandRefusedError("no such link fault is in force")
         for key in keys:
             self._revert(key)
-        healed = bool(keys)
-        if command.a is not None and command.b is not None:  # an isolation covers this link as well
-            healed = self._network.clear_between(command.a, command.b) or healed
-        if not healed:
-            raise CommandRefusedError("no such link fault is in force")
+
+    def _refuse_part_of_a_fault(self, first: str, second: str) -> None:
+        """An isolation ends as a whole: one link of it could heal without an event that says so."""
+        for key, fault in self._faults.items():
+            if fault.covers(first, second) or fault.covers(second, first):
+                text = self._active.faults[key].text
+                raise CommandRefusedError(f"{text!r} is not of this link alone; 'heal' ends it, with every link fault")

@@ -255,6 +255,7 @@ def _link(view: ClusterView, name: str) -> list[MenuEntry]:
     both = {one, broker}
     here = [fault for fault in view.faults.values() if set(fault.targets) == both or _isolates(fault, both)]
     none = "" if here else "no fault is in force on this link"
+    healing = healing_of(one, broker, here)
     held = "" if any(fault.kind == "hold" for fault in here) else "nothing is held on this link"
     api = "Produce" if one in view.producers and one not in view.members else "Heartbeat"
     client = "" if one in view.members or one in view.producers else "between brokers no client waits for a response"
@@ -266,9 +267,15 @@ def _link(view: ClusterView, name: str) -> list[MenuEntry]:
         MenuEntry(f"hold {one} {broker} for 20s", "messages on the link wait, then arrive in order"),
         MenuEntry(f"slow {one} {broker} to 50ms for 1m", "edit (e): each direction takes 50 ms"),
         MenuEntry(f"lose next 1 responses of {api} from {broker} to {to}", f"the next {api}: no response", client),
-        MenuEntry(f"heal {one} {broker}", "end the faults of this link", none),
+        MenuEntry(healing, f"end the faults of {'every' if healing == 'heal' else 'this'} link", none),
         MenuEntry(f"release {one} {broker}", "deliver what the link holds", held),
     ]
+
+
+def healing_of(one: str, other: str, faults: Sequence[FaultView]) -> str:
+    """The command that ends faults on a link: `heal` for every link where none is of this link alone."""
+    whole = bool(faults) and all(len(fault.targets) < 2 for fault in faults)
+    return "heal" if whole else f"heal {one} {other}"
 
 
 def _isolates(fault: FaultView, names: set[str]) -> bool:

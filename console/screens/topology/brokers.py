@@ -4,7 +4,7 @@ from cluster.commands import undo_of
 from console.command_line import broker_place, member_place, producer_place
 from console.flight import Flight
 from console.presenters.event_log import EventLogListing
-from console.presenters.fault_menu import CommandTarget
+from console.presenters.fault_menu import CommandTarget, healing_of
 from console.presenters.list_view import Listing
 from console.presenters.topology.brokers import BrokersTable
 from console.presenters.topology.links import ROW, LinkListing, LinkMatrixListing, Links
@@ -112,8 +112,9 @@ class BrokersScreen(FlightScreen):
             self.console_app.warn("select a link first: ← → choose its broker")
             return
         flight = self.console_app.flight
-        if Links(flight.view, flight.source.spec).on_link(one, other):
-            self.console_app.open_line(":", f"heal {one} {other}")
+        faults = Links(flight.view, flight.source.spec).on_link(one, other)
+        if faults:
+            self.console_app.open_line(":", healing_of(one, other, faults))
         else:
             self.console_app.open_line(":", CUT.format(one=one, other=other))
 

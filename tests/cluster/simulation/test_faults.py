@@ -151,6 +151,19 @@ def test_release_ends_a_hold_and_nothing_else_and_heal_ends_everything_between_t
     assert refusals(fly((10, "cut g-1 g-1"), until_s=11)) == ["a process has no link to itself"]
 
 
+def test_one_link_of_an_isolation_does_not_heal_alone() -> None:
+    flight = fly((10, "isolate broker-2"), (10, "cut broker-2 broker-3"), (11, "heal broker-1 broker-2"), until_s=12)
+    (reason,) = refusals(flight)
+    assert reason == "'isolate broker-2' is not of this link alone; 'heal' ends it, with every link fault"
+    assert blocked(flight, "broker-1", "broker-2")
+    cut_healed = fly(
+        (10, "isolate broker-2"), (10, "cut broker-2 broker-3"), (11, "heal broker-3 broker-2"), until_s=12
+    )
+    assert in_force(cut_healed) == ["isolate broker-2"]
+    assert blocked(cut_healed, "broker-2", "broker-3")  # what the events say is in force is in force
+    assert not in_force(fly((10, "isolate broker-2"), (11, "heal"), until_s=12))
+
+
 def test_an_isolated_broker_is_cut_from_those_that_start_later_too() -> None:
     steps = ((10, "isolate broker-3 for 15s"), (12, "scale g to 3"))
     flight = fly(*steps, until_s=20)

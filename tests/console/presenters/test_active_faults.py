@@ -7,6 +7,7 @@ from cluster.commands import kind_of, label_of, parse, targets_of, text_of, undo
 from cluster.view import ClusterView, fold
 from console.app import FlightdeckApp
 from console.presenters.active_faults import ActiveFaultsListing, fault_label
+from console.presenters.fault_menu import healing_of
 from console.presenters.members import MembersListing
 from console.presenters.overview import BrokersListing
 from console.presenters.styled_text import length, plain
@@ -47,6 +48,12 @@ def test_a_fault_of_a_foreign_recording_may_lack_its_targets() -> None:
     assert undo_of("pause_partitions", ()) == ""
     assert undo_of("a kind of a later version", ("billing-1",)) == ""
     assert label_of("a kind of a later version") == ""
+
+
+def test_a_link_of_an_isolation_offers_to_heal_every_link() -> None:
+    cut, isolated = with_faults("cut broker-1 broker-2", "isolate broker-2").faults.values()
+    assert healing_of("broker-1", "broker-2", [isolated]) == "heal"
+    assert healing_of("broker-1", "broker-2", [isolated, cut]) == "heal broker-1 broker-2"
 
 
 def with_faults(*texts: str) -> ClusterView:
