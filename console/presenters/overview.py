@@ -325,7 +325,9 @@ def broker_state(broker: BrokerView) -> str:
         return "frozen"
     if broker.stopping:
         return "stopping"
-    return "starting" if broker.starting or broker.fenced else "up"
+    if broker.fenced and not broker.starting:  # only a process that was registered can have been fenced
+        return "fenced" if broker.registered else "starting"
+    return "starting" if broker.starting else "up"
 
 
 __all__ = [

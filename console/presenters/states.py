@@ -80,6 +80,7 @@ BROKER: dict[str, State] = {
     "up": State("●", OK, "runs, registered with the controller"),
     "starting": State("↻", MOVING, "loads its logs or registers with the controller: takes no connections yet"),
     "stopping": State("↻", MOVING, "shuts down: leads nothing, and answers until other brokers know the new leaders"),
+    "fenced": State("✖", ERROR, "runs, and the controller has fenced it: leads nothing until its heartbeats arrive"),
     "frozen": State("‖", WARN, "its process is frozen; the controller fences it when its session ends"),
     "silent": State("✖", ERROR, "down, and the controller has not noticed yet"),
     "down": State("✖", ERROR, "down and fenced: leads nothing"),

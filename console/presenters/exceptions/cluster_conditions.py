@@ -11,7 +11,7 @@ from console.presenters.producers.limits import limits_of
 from console.presenters.producers.table import still_us
 from console.presenters.transactions import ONGOING, left_of_timeout_us
 
-DOWN_STATES = {"down": "is down", "silent": "is down", "frozen": "is frozen"}
+DOWN_STATES = {"down": "is down", "silent": "is down", "frozen": "is frozen", "fenced": "is fenced"}
 PASSING_STATES = {"starting": "starts", "stopping": "shuts down"}
 
 
@@ -73,7 +73,7 @@ def under_replicated(facts: ClusterFacts) -> ConditionWords | None:
 
 
 def broker_away(facts: ClusterFacts) -> ConditionWords | None:
-    """Brokers whose process is dead or frozen."""
+    """Brokers whose process is dead or frozen, or that the controller has fenced."""
     return _brokers(facts, DOWN_STATES)
 
 

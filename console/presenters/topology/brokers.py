@@ -96,9 +96,7 @@ def number_of(name: str) -> int:
 
 def state_since(broker: BrokerView, now_us: int) -> str:
     """How long a broker has been in its state; unknown where no event tells when it began."""
-    state = broker_state(broker)
-    fenced = state == "starting" and not broker.starting  # a running one that the controller took out later
-    return duration(now_us - broker.since_us) if state in TIMED and not fenced else UNKNOWN
+    return duration(now_us - broker.since_us) if broker_state(broker) in TIMED else UNKNOWN
 
 
 BROKER_COLUMNS = (

@@ -16,7 +16,12 @@ BROKER_LINES = (
     "broker_state_changed",
     "controller_elected",
 )
-AWAY = {"down": "is down and fenced", "silent": "is down, and the controller has not fenced it", "frozen": "is frozen"}
+AWAY = {
+    "down": "is down and fenced",
+    "silent": "is down, and the controller has not fenced it",
+    "frozen": "is frozen",
+    "fenced": "runs, and the controller has fenced it",
+}
 PASSING = {"starting": "starts", "stopping": "shuts down"}
 
 
@@ -46,7 +51,7 @@ def revive(facts: WhyFacts, numbers: list[int]) -> tuple[str, ...]:
 
 
 def broker_away(facts: WhyFacts, name: str) -> WhyAnswer | None:
-    """The process of the broker has ended or is frozen."""
+    """The process of the broker has ended or is frozen, or the controller has fenced it."""
     broker = _broker(facts, name)
     words = AWAY.get(broker_state(broker))
     if words is None:

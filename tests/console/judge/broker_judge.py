@@ -87,7 +87,7 @@ class BrokerJudge:
     def _since(self, state: str, text: str | None) -> None:
         if text is None:
             return
-        known = state not in {"frozen", "stopping"} and not (state == "starting" and self.book.serves)
+        known = state not in {"frozen", "stopping", "fenced"}
         right = says(text, self.now_us - self.book.changed_us) if known else text == "–"
         self._claim(right, f"since {text}, not {self.book.changed_us}")
 

@@ -11,7 +11,12 @@ from tests.console.judge.transactions_judge import TransactionsJudge
 
 D = f"({DURATION})"
 KINDS = ("partition", "topic", "broker")
-AWAY = {"is down and fenced": "down", "is down, and the controller has not fenced it": "down", "is frozen": "frozen"}
+AWAY = {
+    "is down and fenced": "down",
+    "is down, and the controller has not fenced it": "down",
+    "is frozen": "frozen",
+    "runs, and the controller has fenced it": "fenced",
+}
 PASSING = {"starts": "starting", "shuts down": "stopping"}
 Match = re.Match[str]
 
@@ -41,7 +46,7 @@ class ClusterWhyJudge:
         if kind == "broker":
             number = _number(name)
             passing = self.headline._broker(number) != "up"
-            found = ["is down|is frozen|starts|shuts down"] * passing
+            found = ["is down|is frozen|has fenced it|starts|shuts down"] * passing
             return found + ["out of sync"] * bool(self._behind(number)) + ["leads none"] * self._leads_none(number)
         found = []
         for one in self._partitions(kind, name):
@@ -176,7 +181,7 @@ class ClusterWhyJudge:
         behind = self._behind(number)
 
         def away(m: Match) -> bool:
-            return state == AWAY[m[1]] and (m[1] == "is frozen" or broker.fenced == m[1].endswith("and fenced"))
+            return state == AWAY[m[1]] and (state != "down" or broker.fenced == m[1].endswith("and fenced"))
 
         def late(m: Match) -> bool:
             return m[1] in behind and int(m[2] or 0) == len(behind) - 1

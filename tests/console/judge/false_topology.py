@@ -5,7 +5,7 @@ import pytest
 from cluster.spec import ScenarioSpec
 from cluster.view.brokers import BrokerView
 from cluster.view.state import ClusterView, FaultView, GroupView, PartitionView
-from console.presenters import impact
+from console.presenters import impact, overview
 from console.presenters.impact import Impact
 from console.presenters.styled_text import Line, line
 from console.presenters.topology import broker, brokers, links, topic_configuration, topics
@@ -89,6 +89,18 @@ def brokers_are_in_their_state_since_the_flight_began(patch: Patch) -> None:
     patch.setattr(brokers, "state_since", lambda _, now_us: f"{now_us // 1_000_000} s")
 
 
+def fenced_brokers_are_starting(patch: Patch) -> None:
+    """A running broker that the controller has fenced loads its logs."""
+    original = overview.broker_state
+
+    def state(one: BrokerView) -> str:
+        found = original(one)
+        return "starting" if found == "fenced" else found
+
+    for module in (broker, brokers):
+        patch.setattr(module, "broker_state", state)
+
+
 def coordinators_stay_where_they_were(patch: Patch) -> None:
     """A group is shown at the broker that loaded it last."""
     original = brokers.coordinated
@@ -156,6 +168,7 @@ FALSE_TOPOLOGY = {
     partitions_keep_their_former_owner: ("eager-vs-cooperative", 45),
     kafkas_defaults_are_in_force: ("first-flight", 40),
     brokers_are_in_their_state_since_the_flight_began: ("coordinator-failover", 125),
+    fenced_brokers_are_starting: ("asymmetric-partition", 45),
     coordinators_stay_where_they_were: ("first-flight", 40),
     a_death_hits_leaders_only: ("below-min-isr", 45),
     the_next_leader_is_the_first_replica: ("first-flight", 40),

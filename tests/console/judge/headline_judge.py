@@ -72,7 +72,7 @@ class HeadlineJudge:
             any(self._late(one) for one in members),
             bool(self._in_state("Fenced")),
             bool(self._in_state("Dead")),
-            "down" in brokers or "frozen" in brokers,
+            bool({"down", "frozen", "fenced"}.intersection(brokers)),
             bool(self.rebalancing),
             bool(self._under()),
             bool(self.cluster.faults),
@@ -110,6 +110,8 @@ class HeadlineJudge:
             return "down"
         if one.frozen:
             return "frozen"
+        if one.fenced and one.registered and not one.stopping:
+            return "fenced"
         return "stopping" if one.stopping else "starting" if one.fenced or not one.serves else "up"
 
     def _open(self) -> list[tuple[str, int, IdBook | None]]:
@@ -234,7 +236,7 @@ class HeadlineJudge:
               self._is_late),),
             ((rf"(?P<who>\S+?){MORE} (?:is|are) fenced and sends? no more", lambda m: self._is_named(m, "Fenced")),),
             ((rf"(?P<who>\S+?){MORE} (?:is|are) down and sends? no more", lambda m: self._is_named(m, "Dead")),),
-            self._brokers({"down": "is down", "frozen": "is frozen"}),
+            self._brokers({"down": "is down", "frozen": "is frozen", "fenced": "is fenced"}),
             self._waits(still=False),
             (
                 (r"(?P<count>\d+) partitions? under-replicated(?: · (?P<who>\S+)" + MORE + ")?",

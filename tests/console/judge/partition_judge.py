@@ -30,6 +30,8 @@ def state_of(broker: BrokerBook) -> str:
         return "frozen"
     if broker.stopping:
         return "stopping"
+    if broker.serves and broker.fenced and broker.registered:
+        return "fenced"
     return "up" if broker.serves and not broker.fenced else "starting"
 
 
