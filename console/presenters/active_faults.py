@@ -1,11 +1,13 @@
 """Active faults and operations under way: the start of each, its end, and the command that ends it earlier."""
 
+from collections.abc import Sequence
+
 from cluster.commands import label_of, undo_of
 from cluster.view.state import NEVER, ClusterView, FaultView
 from console.presenters.exceptions.operations import Operation, operations
 from console.presenters.formatting import UNKNOWN, countdown, duration
 from console.presenters.list_view import Listing, holds
-from console.presenters.styled_text import ACCENT, ERROR, FAINT, MOVING, MUTED, PLAIN, Line, Span, line
+from console.presenters.styled_text import ACCENT, ERROR, FAINT, MOVING, MUTED, PLAIN, WARN, Line, Span, line
 from console.presenters.table import TableColumn, layout
 
 COLUMNS = (
@@ -25,6 +27,22 @@ def faults_on(view: ClusterView, name: str) -> list[FaultView]:
 def fault_label(view: ClusterView, name: str) -> str:
     """The label of a fault of a running process, in one or two words; empty without a fault."""
     return next((label for fault in faults_on(view, name) if (label := label_of(fault.kind))), "")
+
+
+def fault_labels(view: ClusterView, name: str) -> list[str]:
+    """The labels of all faults that name a process, oldest first, each once: `slow disk`, `link cut`."""
+    return list(dict.fromkeys(label for fault in faults_on(view, name) if (label := label_of(fault.kind))))
+
+
+def fault_words(view: ClusterView, names: Sequence[str], now_us: int) -> list[Line]:
+    """Every active fault that names one of these: its command, when it began, and when it ends by itself."""
+    found = {fault.fault: fault for name in names for fault in faults_on(view, name)}
+    words = []
+    for number in sorted(found):
+        fault = found[number]
+        ends = f", ends in {countdown(fault.ends_at_us - now_us)}" if fault.ends_at_us != NEVER else ""
+        words.append(line((f"▲ {fault.text}", WARN), (f" ({duration(now_us - fault.since_us)} ago{ends})", MUTED)))
+    return words
 
 
 class ActiveFaultsListing(Listing):

@@ -24,6 +24,16 @@ def _verb(partitions: list[PartitionView], one: str, several: str) -> str:
     return one if len(partitions) == 1 else several
 
 
+def _counted(facts: ClusterFacts, partitions: list[PartitionView]) -> str:
+    """`3 partitions and 2 internal ones`: those of users, then those of internal topics."""
+    internal = sum(facts.view.topics[one.topic].internal for one in partitions)
+    users = len(partitions) - internal
+    if not users:
+        return f"{internal} internal partition{'s' if internal > 1 else ''}"
+    also = f" and {internal} internal {'ones' if internal > 1 else 'one'}" if internal else ""
+    return f"{users} partition{'s' if users > 1 else ''}{also}"
+
+
 def _users_first(facts: ClusterFacts, partitions: list[PartitionView]) -> list[PartitionView]:
     return sorted(partitions, key=lambda one: facts.view.topics[one.topic].internal)
 
@@ -50,9 +60,7 @@ def frozen_leader(facts: ClusterFacts) -> ConditionWords | None:
     if not brokers:
         return None
     are, lead = ("is", "leads") if len(brokers) == 1 else ("are", "lead")
-    number = len(facts.partitions.frozen)
-    noun = "partition" if number == 1 else "partitions"
-    return longest_first(f"{and_more(brokers)} {are} frozen and {lead} {number} {noun}")
+    return longest_first(f"{and_more(brokers)} {are} frozen and {lead} {_counted(facts, facts.partitions.frozen)}")
 
 
 def below_minimum(facts: ClusterFacts) -> ConditionWords | None:
@@ -60,8 +68,7 @@ def below_minimum(facts: ClusterFacts) -> ConditionWords | None:
     short = _users_first(facts, facts.partitions.below_minimum)
     if not short:
         return None
-    noun = _verb(short, "partition", "partitions")
-    return longest_first(f"{len(short)} {noun} below min.insync.replicas: acks=all refused", _names(short))
+    return longest_first(f"{_counted(facts, short)} below min.insync.replicas: acks=all refused", _names(short))
 
 
 def under_replicated(facts: ClusterFacts) -> ConditionWords | None:
@@ -69,7 +76,7 @@ def under_replicated(facts: ClusterFacts) -> ConditionWords | None:
     short = _users_first(facts, facts.partitions.under_replicated)
     if not short:
         return None
-    return longest_first(f"{len(short)} {_verb(short, 'partition', 'partitions')} under-replicated", _names(short))
+    return longest_first(f"{_counted(facts, short)} under-replicated", _names(short))
 
 
 def broker_away(facts: ClusterFacts) -> ConditionWords | None:

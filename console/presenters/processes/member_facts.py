@@ -7,6 +7,7 @@ from cluster.config import Scope, defaults
 from cluster.view.lives.lives import MemberLife
 from cluster.view.state import NEVER, ClusterView, GroupView, MemberView
 from console.presenters import states
+from console.presenters.active_faults import fault_words
 from console.presenters.awaited_members import members_of, poll_age_us
 from console.presenters.coordinator_status import UP, coordinator_status
 from console.presenters.formatting import count, countdown, duration, setting
@@ -20,8 +21,10 @@ def member_facts(view: ClusterView, member: MemberView, now_us: int) -> list[Lab
     """The facts of a member, the most urgent first."""
     group = view.groups[member.group]
     life = view.lives.members.get(member.member, MemberLife())
+    faults = fault_words(view, [member.member, member.group], now_us)
     return [
         LabelledFact("state", _state(member, life, now_us)),
+        *([LabelledFact("faults", faults)] if faults else []),
         LabelledFact("poll()", _poll(member, life, now_us)),
         LabelledFact("commit", _commit(life, now_us)),
         LabelledFact("heartbeat", _heartbeat(member, now_us)),

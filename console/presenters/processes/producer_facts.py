@@ -4,6 +4,7 @@ from cluster.view.lives.lives import ProducerLife
 from cluster.view.state import NEVER, ClusterView, ProducerView
 from cluster.view.transactions import TransactionView
 from console.presenters import states
+from console.presenters.active_faults import fault_words
 from console.presenters.formatting import duration, rate
 from console.presenters.processes.facts import LabelledFact, ago, for_so_long
 from console.presenters.producers.limits import ProducerConfigs, limits_of
@@ -17,8 +18,10 @@ def producer_facts(
 ) -> list[LabelledFact]:
     """The facts of a producer, the most urgent first."""
     life = life_of(view, producer)
+    faults = fault_words(view, [producer.producer], now_us)
     facts = [
         LabelledFact("state", _state(view, producer, life, now_us, configs)),
+        *([LabelledFact("faults", faults)] if faults else []),
         LabelledFact("records", _records(producer, now_us)),
         LabelledFact("last error", _error(producer, life, now_us)),
         LabelledFact("identity", _identity(producer)),

@@ -5,6 +5,7 @@ from cluster.view.brokers import BrokerView
 from cluster.view.document import partition_order
 from cluster.view.state import ClusterView
 from console.presenters import states
+from console.presenters.active_faults import fault_words
 from console.presenters.formatting import UNKNOWN, count, duration, memory, number_ranges
 from console.presenters.impact import BROKER_SESSION_US, Impact, impact_of
 from console.presenters.impact_model import NO_BROKER
@@ -40,7 +41,9 @@ class BrokerListing(Listing):
     def __init__(self, view: ClusterView, broker: BrokerView, now_us: int, width: int) -> None:
         super().__init__(width)
         self.view, self.broker, self.now_us = view, broker, now_us
-        self.lines = [row for words in (self._process(), self._share()) for row in wrapped(words, width - 3)]
+        faults = joined(fault_words(view, [f"broker-{broker.broker}"], now_us), (" · ", FAINT))
+        said = [self._process(), *([faults] if faults else []), self._share()]
+        self.lines = [row for words in said for row in wrapped(words, width - 3)]
 
     def row_keys(self) -> list[str]:
         """Lines that cannot be selected."""

@@ -7,7 +7,7 @@ from cluster.protocol.names import coordinator_partition
 from cluster.view.brokers import BrokerView
 from cluster.view.state import ClusterView, PartitionView
 from console.presenters import states
-from console.presenters.active_faults import faults_on
+from console.presenters.active_faults import fault_labels, faults_on
 from console.presenters.formatting import UNKNOWN, duration
 from console.presenters.impact_model import TRANSACTION_TOPIC
 from console.presenters.list_view import BUILDING, WorstFirstListing
@@ -102,6 +102,7 @@ def state_since(broker: BrokerView, now_us: int) -> str:
 BROKER_COLUMNS = (
     TableColumn("broker", 11, grow=1, most=14),
     TableColumn("state", 10),
+    TableColumn("faults", 10, grow=3, most=36),
     TableColumn("since", 7, right=True, rank=1),
     TableColumn("rack", 6, rank=5, grow=1, most=12),
     TableColumn("leads", 7, right=True),
@@ -121,7 +122,9 @@ class BrokersTable(WorstFirstListing):
     def __init__(self, view: ClusterView, now_us: int, width: int) -> None:
         super().__init__(width)
         self.view, self.now_us, self.hosted = view, now_us, hosted(view)
-        self.layout = layout(BROKER_COLUMNS, width)
+        self.faults = {one: ", ".join(fault_labels(view, one)) for one in map("broker-{}".format, view.brokers)}
+        columns = BROKER_COLUMNS if any(self.faults.values()) else BROKER_COLUMNS[:2] + BROKER_COLUMNS[3:]
+        self.labelled, self.layout = len(columns) == len(BROKER_COLUMNS), layout(columns, width)
         self.order([f"broker-{broker}" for broker in sorted(view.brokers)])
 
     def note(self) -> Line:
@@ -152,6 +155,7 @@ class BrokersTable(WorstFirstListing):
         cells: list[Line | Span | str] = [
             line((key, STRONG), (" ◆" if self.view.controller == broker.broker else "", ACCENT)),
             line((f"{state.glyph} {name}", state.tone)),
+            *([line((self.faults[key], WARN))] if self.labelled else []),
             state_since(broker, self.now_us),
             broker.rack or ((UNKNOWN, FAINT),),
             line(str(has.leads), (f" +{has.internal}", MUTED)),

@@ -5,6 +5,7 @@ import re
 from tests.console.judge.books import Books
 from tests.console.judge.cluster_books import PartitionBook
 from tests.console.judge.grammar import Sentences, Verdict
+from tests.console.judge.named_faults import all_said, labels, naming
 from tests.console.judge.partition_judge import state_of
 from tests.console.judge.seen_table import Table
 from tests.console.judge.spoken import DURATION, bytes_says, says
@@ -13,7 +14,7 @@ from tests.console.judge.transaction_books import coordinator_partition
 
 D = rf"({DURATION})"
 RIGHT = {"since": 7, "leads": 7, "replicas": 8, "ISR out": 7, "in flight": 9}
-LEFT = ("broker", "state", "rack", "coordinates")
+LEFT = ("broker", "state", "faults", "rack", "coordinates")
 REPLICAS = {"epoch": 5, "log end": 8}
 SHARE = re.compile(
     r"leads (\d+) \+(\d+) internal · (\d+) replicas? · (\d+) out of the ISR · ([\d.]+ \w+) retained"
@@ -66,6 +67,9 @@ class BrokerJudge:
         table = Table(header, row, RIGHT, LEFT)
         state = state_of(self.book)
         self._claim((table.cell("state") or "").split()[-1] == state, f"{table.cell('state')}, not {state}")
+        faults, shown = labels(self.books, self.name), (table.cell("faults") or "").strip()
+        cut = shown.endswith("…") and faults.startswith(shown[:-1])
+        self._claim(shown == faults or cut, f"faults {shown!r}, not {faults!r}")
         self._since(state, table.cell("since"))
         self._claim(("◆" in row) == (self.cluster.controller == self.number), "controller")
         internal = sum(map(self._internal, self.led))
@@ -102,6 +106,12 @@ class BrokerJudge:
         leads_it = self.cluster.controller == self.number
         self._claim(("◆ active controller" in text) == leads_it, text)
         self._claim((f"rack {self.book.rack}" in text) if self.book.rack else "rack" not in text, text)
+
+    def faults(self, texts: list[str]) -> None:
+        """Every fault that names it, in a line of its own."""
+        truth = naming(self.books, [self.name])
+        parts = [part for text in texts for part in text.split(" · ")]
+        self._claim(all_said(parts, truth, self.now_us), f"faults {parts}, not {[one.text for one in truth]}")
 
     def share(self, text: str) -> None:
         """Its partitions, coordinators and requests in numbers."""

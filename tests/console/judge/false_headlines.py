@@ -41,10 +41,15 @@ def one_more_partition_is_below_minimum(patch: Patch) -> None:
     original = facts.longest_first
 
     def fewer(head: str, *parts: str) -> ConditionWords:
-        number, _, words = head.partition(" partitions below")
-        return original(f"{int(number) + 1} partitions below{words}" if words else head, *parts)
+        number, _, words = head.partition(" partition")
+        return original(f"{int(number) + 1} partition{words}" if "below" in words else head, *parts)
 
     patch.setattr(cluster_conditions, "longest_first", fewer)
+
+
+def internal_partitions_are_counted_silently(patch: Patch) -> None:
+    """Partitions of __consumer_offsets count as partitions of the topics that users declared."""
+    patch.setattr(cluster_conditions, "_counted", lambda facts, partitions: f"{len(partitions)} partitions")
 
 
 def barriers_close_later(patch: Patch) -> None:
@@ -159,6 +164,7 @@ FALSE_HEADLINES = {
     a_dead_leader_is_live: ("coordinator-failover", 125),
     partitions_below_minimum_are_under_replicated: ("below-min-isr", 60),
     one_more_partition_is_below_minimum: ("below-min-isr", 60),
+    internal_partitions_are_counted_silently: ("below-min-isr", 60),
     barriers_close_later: ("first-flight", 40),
     another_member_is_awaited: ("eager-vs-cooperative", 45),
     a_group_held_up_is_told_twice: ("deploy-storm", 75),

@@ -137,7 +137,13 @@ def the_group_epoch_is_that_of_the_assignment(patch: Patch) -> None:
     patch.setattr(member_facts, "_group", group)
 
 
+def faults_of_members_are_not_named(patch: Patch) -> None:
+    """The place of a stalled member names no fault."""
+    patch.setattr(member_facts, "fault_words", lambda view, names, now_us: [])
+
+
 FALSE_MEMBERS = {
+    faults_of_members_are_not_named: ("first-flight", 40),
     a_state_is_as_old_as_its_process: ("first-flight", 60),
     a_refused_commit_is_stored: ("committed-offset-moves-back", 90),
     all_that_was_polled_is_finished: ("poll-too-slow", 60),

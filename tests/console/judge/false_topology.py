@@ -5,7 +5,7 @@ import pytest
 from cluster.spec import ScenarioSpec
 from cluster.view.brokers import BrokerView
 from cluster.view.state import ClusterView, FaultView, GroupView, PartitionView
-from console.presenters import impact, overview
+from console.presenters import active_faults, impact, overview
 from console.presenters.impact import Impact
 from console.presenters.styled_text import Line, line
 from console.presenters.topology import broker, brokers, links, topic_configuration, topics
@@ -101,6 +101,17 @@ def fenced_brokers_are_starting(patch: Patch) -> None:
         patch.setattr(module, "broker_state", state)
 
 
+def faults_of_brokers_are_not_named(patch: Patch) -> None:
+    """A broker with a slow disk or a cut link has no fault in its row."""
+    patch.setattr(brokers, "fault_labels", lambda view, name: [])
+
+
+def the_place_of_a_broker_names_its_newest_fault_only(patch: Patch) -> None:
+    """Of several faults on a broker its place names one."""
+    original = active_faults.fault_words
+    patch.setattr(broker, "fault_words", lambda *of: original(*of)[1:])
+
+
 def coordinators_stay_where_they_were(patch: Patch) -> None:
     """A group is shown at the broker that loaded it last."""
     original = brokers.coordinated
@@ -168,6 +179,8 @@ FALSE_TOPOLOGY = {
     partitions_keep_their_former_owner: ("eager-vs-cooperative", 45),
     kafkas_defaults_are_in_force: ("first-flight", 40),
     brokers_are_in_their_state_since_the_flight_began: ("coordinator-failover", 125),
+    faults_of_brokers_are_not_named: ("slow-follower", 60),
+    the_place_of_a_broker_names_its_newest_fault_only: ("asymmetric-partition", 45),
     fenced_brokers_are_starting: ("asymmetric-partition", 45),
     coordinators_stay_where_they_were: ("first-flight", 40),
     a_death_hits_leaders_only: ("below-min-isr", 45),

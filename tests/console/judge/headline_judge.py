@@ -19,6 +19,7 @@ from tests.console.judge.transaction_books import UNDER_WAY, IdBook
 D = f"({DURATION})"
 LEFT = f"(?P<left>{DURATION})"
 MORE = r"(?: and (?P<more>\d+) more(?: groups?)?)?"
+COUNTED = r"(?:(?P<count>\d+) partitions?(?: and (?P<internal>\d+) internal ones?)?|(?P<only>\d+) internal partitions?)"
 GLYPHS = "✖✖✖✖✖▲▲▲▲▲▲▲▲↻▲▲↻↻↻●"
 """The signs of the ranks, gravest first: the judge's own order, which the console's has to be."""
 GATHERING = 13
@@ -209,10 +210,10 @@ class HeadlineJudge:
     def _sentences(self) -> list[Sentences]:
         return [
             self._leaders(),
-            ((rf"(?P<who>\S+?){MORE} (?:is|are) frozen and leads? (?P<count>\d+) partitions?", self._frozen_ones),),
+            ((rf"(?P<who>\S+?){MORE} (?:is|are) frozen and leads? " + COUNTED, self._frozen_ones),),
             self._coordinators(),
             (
-                (r"(?P<count>\d+) partitions? below min.insync.replicas: acks=all refused(?: · (?P<who>\S+)"
+                (COUNTED + r" below min.insync.replicas: acks=all refused(?: · (?P<who>\S+)"
                  + MORE + ")?", lambda m: self._counted(m, self._below())),
             ),
             (
@@ -239,7 +240,7 @@ class HeadlineJudge:
             self._brokers({"down": "is down", "frozen": "is frozen", "fenced": "is fenced"}),
             self._waits(still=False),
             (
-                (r"(?P<count>\d+) partitions? under-replicated(?: · (?P<who>\S+)" + MORE + ")?",
+                (COUNTED + r" under-replicated(?: · (?P<who>\S+)" + MORE + ")?",
                  lambda m: self._counted(m, self._under())),
             ),
             self._faults(),
@@ -250,11 +251,15 @@ class HeadlineJudge:
             self._calm(),
         ]  # fmt: skip
 
-    @staticmethod
-    def _counted(match: "re.Match[str]", truth: list[str]) -> bool:
-        """The number of partitions, and, with their names, the first one of them."""
+    def _counted(self, match: "re.Match[str]", truth: list[str]) -> bool:
+        """The number of partitions, those of internal topics apart, and, with their names, the first one of them."""
         named = match["who"] is None or (match["who"] in truth and int(match["more"] or 0) == len(truth) - 1)
-        return int(match["count"]) == len(truth) and named
+        return self._numbers_say(match, truth) and named
+
+    def _numbers_say(self, match: "re.Match[str]", truth: list[str]) -> bool:
+        internal = sum(self.cluster.topics[self.places[name].topic].internal for name in truth)
+        said = int(match["count"] or 0), int(match["internal"] or match["only"] or 0)
+        return said == (len(truth) - internal, internal)
 
     def _leaders(self) -> Sentences:
         unled = self._unled()
@@ -279,7 +284,7 @@ class HeadlineJudge:
     def _frozen_ones(self, match: "re.Match[str]") -> bool:
         brokers = {f"broker-{self.places[name].leader}" for name in self._frozen()}
         told = match["who"] in brokers and int(match["more"] or 0) == len(brokers) - 1
-        return told and int(match["count"]) == len(self._frozen())
+        return told and self._numbers_say(match, self._frozen())
 
     def _coordinators(self) -> Sentences:
         words = {"is down": "down", "is frozen": "frozen", "restarted": "restarted"}

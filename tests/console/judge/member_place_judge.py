@@ -7,6 +7,7 @@ from cluster import events as e
 from tests.console.judge.books import Books
 from tests.console.judge.grammar import Sentences, Verdict
 from tests.console.judge.members_judge import STATES
+from tests.console.judge.named_faults import all_said, naming
 from tests.console.judge.partition_judge import state_of
 from tests.console.judge.seen_table import Table
 from tests.console.judge.spoken import DURATION, counts, instant, says
@@ -44,6 +45,9 @@ class MemberPlaceJudge:
             "assignors": self._assignors, "settings": self._settings, "process": self._processes,
         }  # fmt: skip
         said = {row.strip().split()[0]: row.strip() for row in rows}
+        faults = naming(self.books, [self.name, self.group.name])
+        parts = said.pop("faults", "faults").removeprefix("faults").strip().split(" · ")
+        self._claim(all_said(parts if parts != [""] else [], faults, self.now_us), f"faults {parts}")
         self._claim(list(said) == list(judges), f"facts {list(said)}")
         for label, row in said.items():
             for part in row.removeprefix(label).strip().split(" · "):

@@ -8,6 +8,7 @@ from cluster.config import Value
 from tests.console.judge.books import Books
 from tests.console.judge.grammar import Sentences, Verdict
 from tests.console.judge.members_judge import holds_these
+from tests.console.judge.named_faults import all_said, naming
 from tests.console.judge.overview_judge import rate_says
 from tests.console.judge.partition_judge import state_of
 from tests.console.judge.producer_books import AGAIN, NEW, SENT
@@ -54,6 +55,9 @@ class ProducerPlaceJudge:
             "writes to": self._topics,
         }
         said = {row[2:13].strip(): row[15:].strip() for row in rows}
+        parts = said.pop("faults", "").split(" · ")
+        faults = naming(self.books, [self.name])
+        self._claim(all_said(parts if parts != [""] else [], faults, self.now_us), f"faults {parts}")
         wanted = [
             label
             for label in judges

@@ -85,8 +85,9 @@ def judge_topic(  # noqa: PLR0917 - what a judge needs
 def judge_broker(view: ClusterView, judge: BrokerJudge, now_us: int, width: int) -> None:
     """The panels of one broker's place."""
     broker = view.brokers[judge.number]
-    process, share = (plain(row).strip() for row in BrokerListing(view, broker, now_us, WIDE).lines)
+    process, *faults, share = (plain(row).strip() for row in BrokerListing(view, broker, now_us, WIDE).lines)
     judge.process(process)
+    judge.faults(faults)
     judge.share(share)
     replicas = BrokerReplicasListing(view, broker, width)
     names = list(replicas.row_keys())
