@@ -305,7 +305,7 @@ def fault_started(view: ClusterView, event: e.FaultStarted) -> None:
 @FOLD.handles(e.FaultEnded)
 def fault_ended(view: ClusterView, event: e.FaultEnded) -> None:
     fault = view.faults.pop(event.fault)
-    note(view, event, "recovery", fault.text, f"over: {fault.text}", targets=fault.targets)
+    note(view, event, "recovery", fault.text, f"ended: {fault.text}", targets=fault.targets)
 
 
 @FOLD.handles(e.CommandRefused)

@@ -1,7 +1,7 @@
 """The log of events, newest on top: rebalances, faults, elections, members that start and leave."""
 
 from bisect import bisect_right
-from collections.abc import Container, Sequence
+from collections.abc import Container, Iterator, Sequence
 
 from cluster.view.state import NEVER, ClusterView, LogEntry
 from console.presenters.formatting import clock
@@ -10,6 +10,8 @@ from console.presenters.styled_text import ERROR, MOVING, MUTED, OK, WARN, Line,
 
 SHOWN = 1_000
 MERGE_WINDOW_US = 1_000_000
+ENDS = {"member_stopped", "broker_stopped"}
+"""The kinds of events that end a process."""
 
 # kind of entry → glyph, tone, weight when several share a cell of the strip
 MARKS: dict[str, tuple[str, str, int]] = {
@@ -37,11 +39,12 @@ def concerns(entry: LogEntry, subjects: Container[str]) -> bool:
 def merged_entries(entries: Sequence[LogEntry]) -> list[LogEntry]:
     """The entries; neighbours within a second that differ only in their subject become one entry.
 
-    `orders-1 leader 2 → 3`, `orders-4 leader 2 → 3` and 37 more are one line that names internal topics last.
+    `orders-1 leader 2 → 3`, `orders-4 leader 2 → 3` and 37 more are one line that names internal topics last. A process
+    that a command ended and the command are one entry, too.
     """
     result: list[LogEntry] = []
     run: list[LogEntry] = []
-    for entry in entries:
+    for entry in _with_commands(entries):
         if run and not (entry.at_us - run[0].at_us <= MERGE_WINDOW_US and _statement(entry) == _statement(run[0])):
             result.append(_merged(run))
             run = []
@@ -49,6 +52,34 @@ def merged_entries(entries: Sequence[LogEntry]) -> list[LogEntry]:
     if run:
         result.append(_merged(run))
     return result
+
+
+def _with_commands(entries: Sequence[LogEntry]) -> Iterator[LogEntry]:
+    """The entries; the end of a process and the command that ended it in the same instant become one."""
+    ended: LogEntry | None = None
+    for entry in entries:
+        if ended is not None and _ended_by(ended, entry):
+            yield _with_command(ended, entry)
+            ended = None
+            continue
+        if ended is not None:
+            yield ended
+        ended = entry if entry.event in ENDS else None
+        if ended is None:
+            yield entry
+    if ended is not None:
+        yield ended
+
+
+def _ended_by(ended: LogEntry, command: LogEntry) -> bool:
+    same = command.event == "fault_started" and command.at_us == ended.at_us
+    return same and command.targets == (ended.subject,)
+
+
+def _with_command(ended: LogEntry, command: LogEntry) -> LogEntry:
+    """`billing-2 was killed (kill billing-2 for 20s)`."""
+    text = f"{ended.text} ({command.text})"
+    return LogEntry(ended.at_us, ended.kind, ended.subject, text, ended.event, "", command.targets)
 
 
 def _statement(entry: LogEntry) -> tuple[str, str]:

@@ -165,7 +165,7 @@ class DetailsJudge:
             for event in events:
                 words = getattr(event, "text", "") if type(event).__name__ == "FaultStarted" else ""
                 if words and {awaited, rebalance.trigger} & set(words.split()):
-                    begun = text.count(words) > text.count(f"over: {words}")
+                    begun = text.count(words) > text.count(f"ended: {words}")
                     self.verdict.claim(begun, f"{self.place}, chain", f"{words!r} is left out")
 
     # --- waited for, moved, cost ------------------------------------------------------------------------------------

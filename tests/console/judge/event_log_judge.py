@@ -215,7 +215,7 @@ SAYINGS: tuple[tuple[str, Callable[[Match, e.Event], bool]], ...] = (
             and m[2] == ", ".join(f"{name} to {offset}" for name, offset in one.positions.items())
         ),
     ),
-    (r"over: (.+)", lambda m, one: isinstance(one, e.FaultEnded)),
+    (r"ended: (.+)", lambda m, one: isinstance(one, e.FaultEnded)),
     (r"refused: (.+)", lambda m, one: isinstance(one, e.CommandRefused) and m[1] == f"{one.text}: {one.reason}"),
     (
         r"set (\S+) (\S+) (.+)",
@@ -392,4 +392,6 @@ def _stated(books: Books, from_ms: int, to_ms: int, text: str) -> bool:
         match = re.fullmatch(pattern, text)
         if match is not None and any(bears_out(match, one) for one in near):
             return True
-    return False
+    ended, _, command = text.removesuffix(")").partition(" (")
+    by_command = any(isinstance(one, e.FaultStarted) and one.text == command for one in near)
+    return by_command and ended.split()[0] in command.split() and _stated(books, from_ms, to_ms, ended)

@@ -287,6 +287,18 @@ def events_name_another_generation(patch: Patch) -> None:
     patch.setattr(event_log, "entry_line", changed)
 
 
+def a_process_ends_by_another_command(patch: Patch) -> None:
+    """The end of a process is told with the command that ended another one."""
+    original = event_log._with_command
+
+    def with_command(ended: LogEntry, command: LogEntry) -> LogEntry:
+        found = original(ended, command)
+        found.text = found.text.replace(f"{ended.subject})", "broker-1)")
+        return found
+
+    patch.setattr(event_log, "_with_command", with_command)
+
+
 def rates_are_totals(patch: Patch) -> None:
     """Acknowledged a second: those of all seconds together."""
 
@@ -297,6 +309,7 @@ def rates_are_totals(patch: Patch) -> None:
 
 
 FALSE_PRESENTERS: dict[FalsePresenter, tuple[str, int]] = {
+    a_process_ends_by_another_command: ("broker-down", 90),
     heartbeats_count_through_a_join: ("eager-vs-cooperative", 45),
     a_dead_coordinator_goes_on: ("coordinator-failover", 125),
     an_initial_barrier_waits_for_its_last_member: ("first-flight", 40),

@@ -8,9 +8,10 @@ from cluster.commands import parse
 from cluster.commands import text_of as text_of_command
 from cluster.config import UNBUILT
 from cluster.view import ClusterView
+from cluster.view.state import LogEntry
 from console.flight_clock import PLAYBACK_SPEEDS, FlightClock, next_speed
 from console.presenters import chrome, formatting
-from console.presenters.event_log import EventLogListing
+from console.presenters.event_log import EventLogListing, merged_entries
 from console.presenters.fault_menu import CommandTarget, fault_menu_entries
 from console.presenters.help import FaultMenuListing, failure_lines
 from console.presenters.list_view import Listing
@@ -79,10 +80,14 @@ def test_brokers_tell_silence_from_fencing() -> None:
     assert "billing" in said
 
 
-@pytest.mark.parametrize(("paused", "fenced", "state"), [(True, False, "‖ frozen"), (False, True, "↻ starting")])
-def test_brokers_between_up_and_down(paused: bool, fenced: bool, state: str) -> None:
+@pytest.mark.parametrize(
+    ("paused", "fenced", "registered", "state"),
+    [(True, False, True, "‖ frozen"), (False, True, False, "↻ starting"), (False, True, True, "✖ fenced")],
+)
+def test_brokers_between_up_and_down(paused: bool, fenced: bool, registered: bool, state: str) -> None:
     view = synthetic.view_at(30.0)
-    view.brokers[2].paused, view.brokers[2].fenced = paused, fenced
+    broker = view.brokers[2]
+    broker.paused, broker.fenced, broker.registered = paused, fenced, registered
     assert state in text_of(BrokersListing(view, 80))
 
 
@@ -318,6 +323,23 @@ def test_what_befell_many_at_once_is_one_line() -> None:
     said = text_of(EventLogListing(synthetic.view_at(90.0), 120))
     assert "orders-2, orders-5 and 3 more: leader 3 → 1 (broker fenced)" in said
     assert said.count("leader 3 → 1") == 1
+
+
+def test_a_killed_process_and_the_command_are_one_line() -> None:
+    killed = [
+        LogEntry(5, "fault", "billing-2", "billing-2 was killed", "member_stopped", " was killed"),
+        LogEntry(5, "fault", "kill billing-2", "kill billing-2", "fault_started", targets=("billing-2",)),
+    ]
+    (row,) = merged_entries(killed)
+    assert (row.text, row.subject, row.targets) == (
+        "billing-2 was killed (kill billing-2)",
+        "billing-2",
+        ("billing-2",),
+    )
+    killed[1].targets = ("billing-3",)
+    assert merged_entries(killed) == killed
+    killed[1].at_us, killed[1].targets = 6, ("billing-2",)
+    assert merged_entries(killed) == killed
 
 
 def test_partitions_led_by_a_dead_broker_stand_out_before_the_controller_knows() -> None:
