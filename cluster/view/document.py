@@ -48,14 +48,16 @@ def group_partitions(view: ClusterView, group: GroupView) -> Iterable[str]:
 def group_lag(view: ClusterView, group: GroupView) -> int:
     """Σ (high watermark - committed offset), as kafka-consumer-groups shows it."""
     lag = 0
-    partitions, readers = view.partitions, group.readers
+    partitions, readers, latest = view.partitions, group.readers, group.offset_reset == "latest"
     for topic in group.topics:  # without a call for each partition: screens show it in every frame
         for name in view.partitions_by_topic.get(topic, ()):
-            reader = readers.get(name)
+            reader, partition = readers.get(name), partitions[name]
             committed = reader.committed if reader is not None else NEVER
-            if committed == NEVER:
-                committed = reading_start(view, group, name)
-            unread = partitions[name].high_watermark - committed
+            if committed == NEVER:  # as `reading_start`
+                if latest:
+                    continue
+                committed = partition.log_start
+            unread = partition.high_watermark - committed
             if unread > 0:
                 lag += unread
     return lag
@@ -73,7 +75,19 @@ def partition_time_lag_us(view: ClusterView, group: GroupView, name: str, now_us
 
 def group_time_lag_us(view: ClusterView, group: GroupView, now_us: int) -> int:
     """The largest time lag (µs) of the group's partitions, see `partition_time_lag_us`."""
-    return max((partition_time_lag_us(view, group, name, now_us) for name in group_partitions(view, group)), default=0)
+    oldest_us = now_us
+    partitions, readers = view.partitions, group.readers
+    for topic in group.topics:  # without a call for each partition, see `group_lag`
+        for name in view.partitions_by_topic.get(topic, ()):
+            partition = partitions[name]
+            times_us = partition.append_times_us
+            if not times_us or times_us[0] >= oldest_us:
+                continue  # no record that is dated is older
+            reader = readers.get(name)
+            committed = reader.committed if reader is not None else NEVER
+            if committed == NEVER or committed < partition.high_watermark:
+                oldest_us = min(oldest_us, now_us - partition_time_lag_us(view, group, name, now_us))
+    return now_us - oldest_us
 
 
 def member_lag(view: ClusterView, member: MemberView) -> int:

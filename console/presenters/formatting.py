@@ -1,7 +1,8 @@
 """Numbers and times for display: short, of a fixed shape, with their unit."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
 
 from cluster.view.document import partition_order
 
@@ -148,8 +149,13 @@ def resampled(first_second: int, values: Sequence[int], width: int, seconds: int
     return cells
 
 
-def ranges(partitions: list[str]) -> str:
+def ranges(partitions: Iterable[str]) -> str:
     """`orders-0`, `orders-1`, `orders-2`, `payments-4` as `orders 0-2 · payments 4`."""
+    return _ranges(tuple(partitions))
+
+
+@lru_cache(maxsize=1024)  # what a member owns is the same in most frames
+def _ranges(partitions: tuple[str, ...]) -> str:
     by_topic: dict[str, list[int]] = {}
     for name in sorted(partitions, key=partition_order):
         topic, number = partition_order(name)

@@ -3,8 +3,8 @@
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 
-from cluster.view.document import read_up_to
-from cluster.view.state import ClusterView, GroupView, PartitionView
+from cluster.view.document import read_up_to, reading_start
+from cluster.view.state import NEVER, ClusterView, GroupView, PartitionView
 from console.presenters.awaited_members import members_of
 from console.presenters.formatting import LEVELS, rate
 from console.presenters.list_view import BUILDING, CONTINUED, Listing, worst_first
@@ -33,6 +33,7 @@ RATE = 8
 FEW = 6  # lines of a grid that are seen at a glance
 STEPS = (1, 10, 50, 200, 1_000, 5_000, 20_000)  # the lag at which a cell is one level higher
 _TONES = (FAINT, MUTED, MUTED, ACCENT, ACCENT, WARN, WARN, WARN)
+STRANGER: Span = ("?", MUTED)
 _CELLS = tuple(zip(LEVELS, _TONES, strict=True))
 
 
@@ -167,10 +168,9 @@ class OwnershipListing(Grid):
 
     def sign(self, name: str) -> Span:
         """The owner's letter, or the sign of a partition without an owner."""
-        owner = self.group.owners.get(name)
-        target = self.targets.get(name)
+        owner, target = self.group.owners.get(name), self.targets.get(name)
         if owner is not None and (target is None or target == owner or self.group.state != "Stable"):
-            return self.identities.get(owner, ("?", MUTED))
+            return self.identities.get(owner, STRANGER)
         next_owner = self.view.members.get(target or "")
         if next_owner is not None and next_owner.alive and not next_owner.paused and self.group.state == "Stable":
             return "↻", MOVING
@@ -227,9 +227,10 @@ class TopicsListing(Grid):
 
     def cells(self, names: Sequence[str]) -> Iterable[Span]:
         """Lag, or the sign of a partition without a live leader or below min.insync.replicas."""
-        view, up = self.view, self.up
-        for name in names:
-            partition = view.partitions[name]
+        view, up, partitions, wide = self.view, self.up, self.view.partitions, self.cell == 2
+        groups = self.readers[partitions[names[0]].topic] if names else ()
+        for name in names:  # as few calls as can be: thousands of partitions are drawn in every frame
+            partition = partitions[name]
             in_sync = len(partition.isr)
             if partition.leader not in up:
                 yield "✖", ERROR
@@ -237,10 +238,14 @@ class TopicsListing(Grid):
                 yield "▽", ERROR
             else:
                 lag = 0
-                for group in self.readers[partition.topic]:
-                    lag = max(lag, partition.high_watermark - read_up_to(view, group, name))
-                yield lag_cell(lag)
-            if self.cell == 2:
+                for group in groups:
+                    reader = group.readers.get(name)
+                    committed = reader.committed if reader is not None else NEVER
+                    if committed == NEVER:
+                        committed = reading_start(view, group, name)
+                    lag = max(lag, partition.high_watermark - committed)
+                yield _CELLS[bisect_right(STEPS, lag)]
+            if wide:
                 yield " ", PLAIN
 
     def suffix(self, topic: str, first: int) -> Line:
@@ -271,17 +276,23 @@ def up_brokers(view: ClusterView) -> set[int]:
 def topic_health(view: ClusterView, topic: str, up: set[int], now_us: int) -> Line:
     """`● all in sync`, `✖ 1 without a leader`, `▲ 6 under-replicated`, `‖ 1 held back`: by a stuck transaction."""
     partitions = [view.partitions[name] for name in view.partitions_by_topic.get(topic, ())]
-    leaderless = sum(1 for partition in partitions if partition.leader < 0)
+    least = view.topics[topic].min_insync_replicas
+    leaderless = silent = short = under = 0
+    for partition in partitions:
+        in_sync = len(partition.isr)
+        if partition.leader not in up:
+            silent += 1
+            leaderless += partition.leader < 0
+        if in_sync < least:
+            short += 1
+        if in_sync < len(partition.replicas):
+            under += 1
     if leaderless:
         return line((f"✖ {leaderless} without a leader", ERROR))
-    silent = sum(1 for partition in partitions if partition.leader not in up)
     if silent:
         return line((f"✖ {silent} led by a dead broker", ERROR))
-    least = view.topics[topic].min_insync_replicas
-    short = sum(1 for partition in partitions if len(partition.isr) < least)
     if short:
         return line((f"▽ {short} below min ISR", ERROR))
-    under = sum(1 for partition in partitions if len(partition.isr) < len(partition.replicas))
     if under:
         return line((f"▲ {under} under-replicated", WARN))
     held = sum(1 for one in partitions if one.transactions is not None and is_stuck(view, one, now_us))

@@ -84,20 +84,18 @@ def linked(text: str, kind: str, name: str) -> LinkedText:
 
 def line(*spans: Span | str) -> Line:
     """A line from spans; a bare string is plain."""
-    return tuple((span, PLAIN) if isinstance(span, str) else span for span in spans if span and span[0])
+    return tuple([(span, PLAIN) if isinstance(span, str) else span for span in spans if span and span[0]])
 
 
 def length(of: Iterable[Span]) -> int:
     """The number of cells of a line."""
-    total = 0
-    for text, _ in of:
-        total += len(text) if text.isascii() else _cells(text)
-    return total
+    text = "".join([text for text, _ in of])  # one search in the whole line: a row of a grid has a hundred spans
+    return len(text) if text.isascii() or _UNEQUAL.search(text) is None else _cells(text)
 
 
 def plain(of: Iterable[Span]) -> str:
     """A line's characters without their tones."""
-    return "".join(text for text, _ in of)
+    return "".join([text for text, _ in of])
 
 
 def fit(of: Line, width: int) -> Line:

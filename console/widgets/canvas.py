@@ -10,7 +10,7 @@ from textual.message import Message
 from textual.strip import Strip
 from textual.widget import Widget
 
-from console.presenters.styled_text import EMPTY, Line, PlaceLink, Span, cells, fit
+from console.presenters.styled_text import EMPTY, Line, PlaceLink, Span, fit, length, plain
 from console.themes.styles import Styles
 from console.visible import in_cells
 
@@ -162,7 +162,8 @@ def _differences(old: Row, new: Row, y: int, width: int) -> list[Region]:
 
 def _is_wide(line: Line) -> bool:
     """Whether a line has characters that do not take one cell."""
-    return any(not text.isascii() and cells(text) != len(text) for text, _ in line)
+    text = plain(line)
+    return not text.isascii() and length(line) != len(text)
 
 
 def _cells(line: Line) -> list[Span]:

@@ -69,8 +69,12 @@ def stuck_words(view: ClusterView, group: GroupView, now_us: int) -> list[Line]:
 
 def splits(view: ClusterView, group: GroupView) -> bool:
     """Whether a group's lag may have several reasons: its logs have transactions, or it has a silent member."""
-    names = group_partitions(view, group)
-    return any(view.partitions[name].transactions is not None for name in names) or bool(silent_ids(view, group))
+    partitions = view.partitions
+    return bool(silent_ids(view, group)) or any(
+        partitions[name].transactions is not None
+        for topic in group.topics
+        for name in view.partitions_by_topic.get(topic, ())
+    )
 
 
 def lag_line(view: ClusterView, group: GroupView, now_us: int) -> Line:
