@@ -155,6 +155,23 @@ def silent_member(facts: ClusterFacts) -> ConditionWords | None:
     return longest_first(head, session_words(group, member_id, facts.now_us))
 
 
+def frozen_outside(facts: ClusterFacts) -> ConditionWords | None:
+    """Members whose process is frozen and whose group has removed them: the one removed first."""
+    found = [
+        member
+        for group in facts.view.groups.values()
+        for member in members_of(facts.view, group.group)
+        if member.alive and member.paused and member.member not in group.members.values()
+    ]
+    if not found:
+        return None
+    first = min(found, key=lambda one: one.removed_us if one.removed_us != NEVER else 1 << 62)
+    more, one = (f" and {len(found) - 1} more", False) if len(found) > 1 else ("", True)
+    head = f"{first.member} of {first.group}{more} {'is frozen and not a member' if one else 'are frozen, not members'}"
+    removed = f"removed {duration(facts.now_us - first.removed_us)} ago" if first.removed_us != NEVER else ""
+    return longest_first(head, removed)
+
+
 def late_poll(facts: ClusterFacts) -> ConditionWords | None:
     """The member that has used the largest share of max.poll.interval.ms, from a quarter of it on."""
     worst, words = 0.0, None

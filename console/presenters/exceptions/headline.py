@@ -33,6 +33,7 @@ RANKING = (
     Condition("producer makes no progress", WARN, cluster.still_producer),
     Condition("transaction holds readers back", WARN, cluster.stuck_transaction),
     Condition("member is silent", WARN, group.silent_member),
+    Condition("frozen process is not a member", WARN, group.frozen_outside),
     Condition("poll() is late", WARN, group.late_poll),
     Condition("producer is fenced", WARN, cluster.fenced_producer),
     Condition("producer is down", WARN, cluster.dead_producer),

@@ -139,6 +139,11 @@ def the_silent_are_not_named(patch: Patch) -> None:
     patch.setattr(group_conditions, "silent_ids", lambda view, group: [])
 
 
+def frozen_members_are_forgotten(patch: Patch) -> None:
+    """A frozen process is calm once its group has removed the member."""
+    _ranked(patch, frozen_outside=lambda facts: None)
+
+
 def all_groups_are_stable(patch: Patch) -> None:
     """The calm words count empty groups as Stable."""
 
@@ -175,6 +180,7 @@ FALSE_HEADLINES = {
     a_pending_fence_waits_for_the_timeout: ("stuck-last-stable-offset", 92),
     producers_that_stand_still_run: ("broker-down", 90),
     the_silent_are_not_named: ("static-restart", 60),
+    frozen_members_are_forgotten: ("committed-offset-moves-back", 72),
     all_groups_are_stable: ("first-flight", 40),
     restarts_come_later: ("rolling-restart-dynamic", 100),
     a_rollout_is_over_at_once: ("rolling-restart-dynamic", 100),

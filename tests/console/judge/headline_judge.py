@@ -20,9 +20,9 @@ D = f"({DURATION})"
 LEFT = f"(?P<left>{DURATION})"
 MORE = r"(?: and (?P<more>\d+) more(?: groups?)?)?"
 COUNTED = r"(?:(?P<count>\d+) partitions?(?: and (?P<internal>\d+) internal ones?)?|(?P<only>\d+) internal partitions?)"
-GLYPHS = "✖✖✖✖✖▲▲▲▲▲▲▲▲↻▲▲↻↻↻●"
+GLYPHS = "✖✖✖✖✖▲▲▲▲▲▲▲▲▲↻▲▲↻↻↻●"
 """The signs of the ranks, gravest first: the judge's own order, which the console's has to be."""
-GATHERING = 13
+GATHERING = 14
 """The rank of a rebalance that no member holds up, which a headline of a graver rank hides."""
 BUSY_US = 1_000_000
 OUT = {"no leader", "down", "frozen", "restarted"}
@@ -70,6 +70,7 @@ class HeadlineJudge:
             bool(self._still()),
             bool(self._stuck()),
             bool(self._silent()),
+            bool(self._outside()),
             any(self._late(one) for one in members),
             bool(self._in_state("Fenced")),
             bool(self._in_state("Dead")),
@@ -173,6 +174,11 @@ class HeadlineJudge:
             if name not in self.books.members or self.books.members[name].silent(member_id)
         ]
 
+    def _outside(self) -> list[MemberBook]:
+        """Frozen processes by whose name their group has no member."""
+        frozen = [one for one in self.books.members.values() if one.alive and one.frozen]
+        return [one for one in frozen if one.name not in self.books.groups[one.group].members.values()]
+
     def _late(self, one: MemberBook) -> bool:
         busy_us = 0 if one.in_poll else self.now_us - one.busy_since_us
         return one.alive and not one.frozen and 4 * busy_us > one.poll_us
@@ -233,6 +239,8 @@ class HeadlineJudge:
             self._holds_back(),
             (((rf"(?P<who>\S+) of (?P<group>\S+?){MORE} (?:is|are) silent"
               rf"(?: · (?:session ends in (?P<left>{DURATION})|its session is suspended))?"), self._is_silent),),
+            (((rf"(?P<who>\S+) of (?P<group>\S+?){MORE} (?:is frozen and not a member|are frozen, not members)"
+              rf"(?: · removed {LEFT} ago)?"), self._is_outside),),
             ((rf"(\S+) of (\S+) has not polled for {D}(?: · (stalled|processing)(?: · max.poll.interval.ms {D})?)?",
               self._is_late),),
             ((rf"(?P<who>\S+?){MORE} (?:is|are) fenced and sends? no more", lambda m: self._is_named(m, "Fenced")),),
@@ -349,6 +357,16 @@ class HeadlineJudge:
         ends = [group.sessions.get(one, -1) for group, one in named]
         left = match["left"] is None or any(says(match["left"], at_us - self.now_us) for at_us in ends if at_us >= 0)
         return bool(named) and int(match["more"] or 0) == len(silent) - 1 and left
+
+    def _is_outside(self, match: "re.Match[str]") -> bool:
+        outside, removals = {one.name: one for one in self._outside()}, self.books.lives.removed
+        if match["who"] not in outside or outside[match["who"]].group != match["group"]:
+            return False
+        removed_us = {name: removals[name].at_us for name in outside if name in removals}
+        first_us = removed_us.get(match["who"])
+        first = first_us is None or first_us == min(removed_us.values())
+        ago = match["left"] is None or (first_us is not None and says(match["left"], self.now_us - first_us))
+        return int(match["more"] or 0) == len(outside) - 1 and first and ago
 
     def _is_late(self, match: "re.Match[str]") -> bool:
         member = self.books.members[match[1]]
