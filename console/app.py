@@ -408,9 +408,11 @@ class FlightdeckApp(App[None]):
         self.warn(self.flight.why_not_controllable() or self.flight.source.step(None))
 
     def action_speed(self, by: int) -> None:
-        """Set the next lower (-1) or higher (1) speed, or play a recording the other way (0)."""
+        """Set the next lower (-1) or higher (1) speed, or play a recording the other way (0), also a paused one."""
         clock = self.flight.clock
-        self._set_speed(next_speed(clock.speed, by, PLAYBACK_SPEEDS if clock.recorded else SPEEDS))
+        done = self._set_speed(next_speed(clock.speed, by, PLAYBACK_SPEEDS if clock.recorded else SPEEDS))
+        if done and not by and clock.phase == "paused":
+            self.warn(self.flight.source.pause(False))
 
     def action_go_to_time(self) -> None:
         """Open the command line for an instant."""
@@ -419,7 +421,7 @@ class FlightdeckApp(App[None]):
         else:
             self.open_line(":", "go ")
 
-    def _set_speed(self, factor: float) -> None:
+    def _set_speed(self, factor: float) -> bool:
         backwards = factor < 0 and self.flight.seekable is not None  # of a flight that has ended, too
         why_not = None if backwards else self.flight.why_not_controllable()
         refusal = why_not or self.flight.source.set_speed(factor)
@@ -427,6 +429,7 @@ class FlightdeckApp(App[None]):
             self.warn(f"{refusal}: the speed stays {speed_words(self.flight.clock.speed)}")
         else:  # a second key press before the next frame counts from here
             self.flight.clock = self.flight.clock._replace(speed=factor)
+        return not refusal
 
     def warn(self, message: str | None) -> None:
         """Show a short warning; nothing for an empty message."""

@@ -47,6 +47,18 @@ def test_the_header_says_playback_and_the_footer_has_its_keys() -> None:
     sit(script, app=app())
 
 
+def test_a_paused_recording_plays_backwards_at_the_key() -> None:
+    async def script(seat: Seat) -> None:
+        await go(seat, "go 10s")
+        await seat.press("b")
+        assert seat.app.flight.clock.speed < 0
+        source = seat.app.flight.source
+        assert isinstance(source, Player)
+        assert source.playback.playing
+
+    sit(script, app=app())
+
+
 @pytest.mark.parametrize("size", [(60, 16), (80, 24), (120, 40), (200, 60)])
 def test_it_says_playback_at_every_size(size: tuple[int, int]) -> None:
     async def script(seat: Seat) -> None:
