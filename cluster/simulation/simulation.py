@@ -332,7 +332,7 @@ class Simulation:
                 host.replicas[partition] = replica = Replica(host, log, min_insync, retention)
                 if name in declared:
                     replica.max_message_bytes = config.max_message_bytes
-                if host.running:
+                if host.running and log.compacted:
                     host.log_cleaner.start()  # it may be the first compacted log of this broker
             self.controller.create(partition, replicas)
         return created

@@ -1,9 +1,19 @@
-"""Cases of a test of which the default run flies some; all the others are `slow`."""
+"""Cases of a test of which the default run flies some; all the others are `slow`, or of the campaign by hand."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import pytest
+
+
+def partly_campaign(cases: Sequence[object], slow: int) -> list[Any]:
+    """The cases as parameters of a slow test: `slow` of them, evenly spread; the others belong to the campaign."""
+    kept = {place * len(cases) // slow for place in range(slow)}
+    marks = [pytest.mark.slow if place in kept else pytest.mark.campaign for place in range(len(cases))]
+    return [
+        pytest.param(*(case if isinstance(case, tuple) else (case,)), marks=mark)
+        for case, mark in zip(cases, marks, strict=True)
+    ]
 
 
 def mostly_slow(cases: Iterable[object], quick: Iterable[object]) -> list[Any]:

@@ -28,7 +28,7 @@ from tests.support.checks_log import LogCheck
 from tests.support.expected_document import Truth, differences
 from tests.support.independent_recorder import watching
 from tests.support.random_flights import careless, may_lose, never_whole
-from tests.support.slow_cases import mostly_slow
+from tests.support.slow_cases import mostly_slow, partly_campaign
 
 PRODUCER_STOPS_S, HEALED_S, END_S = 75, 60, 130
 
@@ -135,14 +135,12 @@ def test_every_invariant_of_brokers_holds_whatever_producers_risk(seed: int) -> 
     assert not judged(careless(random_brokers(seed), seed), seed=seed, converges=True)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("seed", range(6, 27))
+@pytest.mark.parametrize("seed", partly_campaign(range(6, 27), 7))
 def test_every_invariant_of_brokers_holds_whatever_producers_risk_in_many_flights(seed: int) -> None:
     assert not judged(careless(random_brokers(seed), seed), seed=seed, converges=True)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("seed", range(12, 72))
+@pytest.mark.parametrize("seed", partly_campaign(range(12, 72), 20))
 def test_every_invariant_holds_in_many_random_flights_of_brokers(seed: int) -> None:
     assert not judged(random_brokers(seed), seed=seed, converges=True)
 

@@ -2,7 +2,7 @@
 
 Two hundred records go in; a group moves them to another topic while members, brokers, hosts, coordinators and the
 controller die at random. What arrived is read from the logs of the output, by the identity of each input record; the
-view must count the same. `pytest -m slow -s tests/cluster/simulation/test_crash_campaign.py` flies 200 seeds of each
+view must count the same. `pytest -m slow -s tests/cluster/simulation/test_crash_campaign.py` flies 60 seeds of each
 kind (or CRASH_FLIGHTS, from the environment) and prints what it counted.
 """
 
@@ -42,7 +42,7 @@ from tests.support.slow_cases import mostly_slow
 MS, SECOND_US = 1_000, 1_000_000
 RECORDS, END_S = 200, 75
 FIRST_CRASH_MS, LAST_CRASH_MS = 1_500, 16_000
-FLIGHTS = int(os.environ.get("CRASH_FLIGHTS", "200"))  # of each kind, in the slow campaign
+FLIGHTS = int(os.environ.get("CRASH_FLIGHTS", "60"))  # of each kind, in the slow campaign
 QUICK = 4
 
 

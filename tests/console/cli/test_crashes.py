@@ -106,11 +106,11 @@ def judge(path: Path, capsys: pytest.CaptureFixture[str], to: Path, after_s: flo
 
 
 @pytest.mark.timeout(1_800)
-@pytest.mark.parametrize("kills", [3, pytest.param(20, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("kills", [3, pytest.param(20, marks=pytest.mark.campaign)])
 def test_a_recording_survives_kill_9_at_any_moment(
     kills: int, tmp_path: Path, capsys: pytest.CaptureFixture[str], request: pytest.FixtureRequest
 ) -> None:
-    """One campaign, its moments from a seed; `pytest tests/console/cli/test_crashes.py -m slow -s` prints figures."""
+    """One campaign, its moments from a seed; `pytest -m campaign -s FILE` prints figures."""
     scenario = tmp_path / "busy.toml"
     scenario.write_text(BUSY)
     moments = random.Random(f"{kills} kills")

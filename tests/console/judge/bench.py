@@ -139,6 +139,11 @@ def false_claims(events: Sequence[e.Event], spec: ScenarioSpec, most: int = 30) 
     return [words for verdict in verdicts for words in verdict.false]
 
 
+def is_found_false(events: Sequence[e.Event], spec: ScenarioSpec, most: int = 30) -> bool:
+    """Whether the judge finds a false claim, at the first instant that shows one."""
+    return any(verdict.false for verdict in judged(events, spec, most))
+
+
 def judge(view: ClusterView, books: Books, now_us: int, spec: ScenarioSpec, width: int) -> Verdict:
     """Judge all screens at one instant."""
     verdict = Verdict(now_us)

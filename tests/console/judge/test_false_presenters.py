@@ -5,7 +5,7 @@ from functools import lru_cache
 import pytest
 
 from cluster.events import Event
-from tests.console.judge.bench import SECOND_US, false_claims, flown, named
+from tests.console.judge.bench import SECOND_US, false_claims, flown, is_found_false, named
 from tests.console.judge.false_answers import FALSE_ANSWERS
 from tests.console.judge.false_conversations import FALSE_CONVERSATIONS
 from tests.console.judge.false_headlines import FALSE_HEADLINES
@@ -48,4 +48,4 @@ def test_of_these_flights_nothing_false_is_said_else(flight: tuple[str, int]) ->
 def test_a_false_presenter_is_found(false_presenter: FalsePresenter, monkeypatch: pytest.MonkeyPatch) -> None:
     flight = ALL[false_presenter]
     false_presenter(monkeypatch)
-    assert false_claims(events(*flight), named(flight[0]))
+    assert is_found_false(events(*flight), named(flight[0]))

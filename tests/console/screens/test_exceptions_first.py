@@ -111,7 +111,7 @@ def test_what_is_sick_is_on_a_small_overview(name: str) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", LIBRARY)
 def test_what_is_sick_is_on_a_small_overview_in_the_library(name: str) -> None:
-    assert "\n\n".join(lacking(name, AT_MOST_S.get(name, 240), 15)[:2]) == ""
+    assert "\n\n".join(lacking(name, AT_MOST_S.get(name, 240), 10)[:2]) == ""
 
 
 def test_the_rule_finds_faults_that_are_folded(monkeypatch: pytest.MonkeyPatch) -> None:

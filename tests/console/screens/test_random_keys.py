@@ -1,5 +1,7 @@
 """Random keys, clicks and sizes at every place: nothing breaks, focus and selection are kept, `q` ends the console.
 
+Each source has its turn at one place in the default run, and at all others in the slow one.
+
 `python -m tests.support.console.monkey` does the same for as long as asked.
 """
 
@@ -13,10 +15,28 @@ from tests.support.console.places import PLACES, Place
 
 ACTIONS = 35
 SEEDS = {"rebalancing": 1, "recorded": 2, "live": 3}
+ALL = [(source, place) for source in SEEDS for place in PLACES]
+QUICK = (("rebalancing", 1), ("recorded", 0), ("live", 2))
+OFTEN = [(source, PLACES[number]) for source, number in QUICK]
+
+
+def named(value: object) -> str:
+    return value.name.replace(" ", "-") if isinstance(value, Place) else str(value)
+
+
+def play_at(source: str, place: Place, directory: Path) -> int:
+    """How much was done."""
+    return asyncio.run(play(SOURCES[source], place, SEEDS[source], ACTIONS, directory))
 
 
 @pytest.mark.timeout(600)
-@pytest.mark.parametrize("place", PLACES, ids=lambda place: place.name.replace(" ", "-"))
-@pytest.mark.parametrize("source", SEEDS)
+@pytest.mark.parametrize(("source", "place"), OFTEN, ids=named)
 def test_nothing_breaks_whatever_is_done(source: str, place: Place, tmp_path: Path) -> None:
-    assert asyncio.run(play(SOURCES[source], place, SEEDS[source], ACTIONS, tmp_path)) == ACTIONS
+    assert play_at(source, place, tmp_path) == ACTIONS
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize(("source", "place"), [each for each in ALL if each not in OFTEN], ids=named)
+def test_nothing_breaks_at_any_place(source: str, place: Place, tmp_path: Path) -> None:
+    assert play_at(source, place, tmp_path) == ACTIONS
