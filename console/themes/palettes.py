@@ -62,14 +62,14 @@ _LIGHT = Palette(
 )
 _CONTRAST = Palette(
     paper="#000000",
-    chosen="#26405c",
+    chosen="#12283e",
     strong="#ffffff",
     plain="#ffffff",
     muted="#d2d9e0",
     faint="#9aa4ae",
     ok="#5ef0ff",
     warn="#ffd21f",
-    error="#ff8a70",
+    error="#ff9880",
     moving="#dcbcff",
     accent="#8fd0ff",
     hues=("#8fd8ff", "#ffe08a", "#7dffdc", "#e0ccff", "#ffb9a3", "#eaff8a", "#ffc2e6", "#ffffff"),

@@ -19,6 +19,7 @@ from recordings.flights.runner import fly, make_plan
 from recordings.scenarios.loader import load
 from tests.console.judge.bench import flown
 from tests.support.console import synthetic_consumer_groups, synthetic_producers, synthetic_transactions
+from tests.support.console.places import standing_still
 from tests.support.console.stopped_clock import StillFlight
 
 SIZES = [(80, 24), (120, 40), (200, 60)]
@@ -60,15 +61,6 @@ def looking(place: str | None, *keys: str, theme: str = "") -> Callable[[Pilot[A
         await standing_still(app, pilot)
 
     return run
-
-
-async def standing_still(app: FlightdeckApp, pilot: Pilot[Any]) -> None:
-    """Wait until three paints in a row give the same picture: a busy machine lays a new screen out some turns later."""
-    pictures: list[str] = []
-    while len(pictures) < 3 or len(set(pictures[-3:])) > 1:
-        app.paint()
-        await pilot.pause()
-        pictures.append(app.export_screenshot())
 
 
 @pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")

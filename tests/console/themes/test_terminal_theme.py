@@ -13,6 +13,7 @@ from console.presenters.styled_text import BANNER, ERROR, FAINT, MOVING, MUTED, 
 from console.settings import SettingsFile
 from console.themes.names import DARK, LIGHT, MONO, TERMINAL, THEME_NAMES
 from console.themes.styles import Styles
+from tests.support.console.legibility import contrast
 from tests.support.console.pilot import Seat, sit
 from tests.support.console.stopped_clock import StillFlight
 
@@ -77,17 +78,6 @@ def looks(theme: str) -> Styles:
 
     sit(script)
     return found[0]
-
-
-def brightness(ink: str) -> float:
-    channels = [int(ink[start : start + 2], 16) / 255 for start in (0, 2, 4)]
-    linear = [one / 12.92 if one <= 0.03928 else ((one + 0.055) / 1.055) ** 2.4 for one in channels]
-    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
-
-
-def contrast(one: str, other: str) -> float:
-    lighter, darker = sorted((brightness(one), brightness(other)), reverse=True)
-    return (lighter + 0.05) / (darker + 0.05)
 
 
 @pytest.mark.parametrize("palette", PALETTES)

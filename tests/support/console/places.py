@@ -6,7 +6,9 @@ and `test_every_screen_is_reached` says so.
 
 from collections.abc import Mapping
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
+
+from textual.pilot import Pilot
 
 from cluster.events import Event
 from cluster.spec import ScenarioSpec
@@ -122,6 +124,16 @@ async def look(seat: Seat, objects: Mapping[str, str], place: Place) -> None:
     await seat.settle()
     if place.keys:
         await seat.press(*place.keys)
+
+
+async def standing_still(app: FlightdeckApp, pilot: Pilot[Any]) -> str:
+    """The SVG that three paints in a row give: a busy machine lays a new screen out some turns later."""
+    pictures: list[str] = []
+    while len(pictures) < 3 or len(set(pictures[-3:])) > 1:
+        app.paint()
+        await pilot.pause()
+        pictures.append(app.export_screenshot())
+    return pictures[-1]
 
 
 def picture(app: FlightdeckApp) -> str:
