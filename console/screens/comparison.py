@@ -131,7 +131,7 @@ class ComparisonScreen(RasterScreen):
         subjects, courses = self.subjects(), self._courses()
         samples = [course.detail.samples for course in courses if course.detail is not None]
         lags = [most_lag_us(each, one.group.group) for each, one in zip(samples, subjects, strict=True)]
-        return ComparedRasterListing(
+        listing = ComparedRasterListing(
             subject,
             self._axis,
             width,
@@ -141,6 +141,8 @@ class ComparisonScreen(RasterScreen):
             samples=samples[name == "beside"],
             most_lag_us=0 if self._low else max(lags),
         )
+        listing.parting_us = parting_us(self.beside.diff) if self.beside is not None else None
+        return listing
 
     def _rows(self) -> int:
         """The rows of partitions of each raster."""

@@ -7,12 +7,13 @@ from console.presenters.formatting import LEVELS, duration
 from console.presenters.list_view import CONTINUED
 from console.presenters.raster.axis import TimeAxis
 from console.presenters.raster.grid import RasterGrid
-from console.presenters.raster.listing import RasterListing
+from console.presenters.raster.listing import CURSOR, RasterListing
 from console.presenters.raster.picture import RasterSubject
-from console.presenters.styled_text import MUTED, PLAIN, Line, Span, merged
+from console.presenters.styled_text import MUTED, PLAIN, WARN, Line, Span, linked, merged
 from recordings.comparison.samples import BillSample
 
 LAG = f"{CONTINUED}lag"
+PARTING = "◆"
 
 
 def most_lag_us(samples: Sequence[BillSample], group: str) -> int:
@@ -34,10 +35,24 @@ def lag_row(axis: TimeAxis, samples: Sequence[BillSample], group: str, most_us: 
     return merged(spans)
 
 
+def _marked(of: Line, cell: int) -> Line:
+    """A line with the mark of the first divergence in a cell that has no cursor."""
+    mark: Span = (linked(PARTING, "action", "comparison.divergence"), WARN)
+    spans: list[Span] = []
+    first = 0
+    for text, tone in of:
+        place = cell - first
+        inside = 0 <= place < len(text) and text[place] != CURSOR
+        spans += [(text[:place], tone), mark, (text[place + 1 :], tone)] if inside else [(text, tone)]
+        first += len(text)
+    return tuple(span for span in spans if span[0])
+
+
 class ComparedRasterListing(RasterListing):
     """A raster of one of two flights.
 
-    `samples`: of its time lag; `most_lag_us`: the lag that is drawn full, 0 for no row of it.
+    `samples`: of its time lag; `most_lag_us`: the lag that is drawn full, 0 for no row of it. `parting_us`: where the
+    flights begin to differ, which the axis marks; None if they do not.
     """
 
     def __init__(
@@ -55,6 +70,13 @@ class ComparedRasterListing(RasterListing):
         super().__init__(subject.view, subject.group, axis, width, room=room, grid=grid, most_us=most_us)
         self.title = subject.name
         self.samples, self.most_lag_us = samples, most_lag_us
+        self.parting_us: int | None = None
+
+    def header(self) -> Line:
+        """The times, with a mark at the first divergence that leads to it."""
+        drawn = super().header()
+        column = self.axis.column(self.parting_us) if self.parting_us is not None else -1
+        return _marked(drawn, 2 + self.label + column) if 0 <= column < self.axis.width else drawn
 
     def note(self) -> Line:
         """The cost, and the largest lag."""

@@ -32,6 +32,7 @@ from console.presenters.styled_text import (
 from console.presenters.styled_text import MOVING as MOVING_TONE
 
 LABELS = (13, 18)
+CURSOR = "▼"
 BARRIERS, COST = f"{CONTINUED}barriers", f"{CONTINUED}cost"
 SIGNS: dict[str, Span] = {
     NO_OWNER_YET: ("·", FAINT),
@@ -136,7 +137,7 @@ class RasterListing(Listing):
         column = self.axis.column(self.cursor.at_us) if self.cursor is not None else -1
         spans: Line = line((text, FAINT))
         if 0 <= column < len(text):
-            spans = line((text[:column], FAINT), ("▼", STRONG), (text[column + 1 :], FAINT))
+            spans = line((text[:column], FAINT), (CURSOR, STRONG), (text[column + 1 :], FAINT))
         return fit(line(" " * (2 + self.label), *spans), self.width)
 
     def row_keys(self) -> list[str]:

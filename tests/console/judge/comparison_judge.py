@@ -76,6 +76,7 @@ class ComparisonJudge:
         self.grid = [*range(step_us, until_us, step_us), until_us]
         self.flights = JournalAt(flights[0], self.grid), JournalAt(flights[1], self.grid)
         self.labels, self.until_us, self.step_us = labels, until_us, step_us
+        self.parted_ms: int | None = None
 
     def bill(self, text: str, cursor_us: int, verdict: Verdict) -> None:
         """Each row at the cursor and at the end, and none missing."""
@@ -147,6 +148,7 @@ class ComparisonJudge:
             verdict.claim(text.startswith("no divergence"), "divergence", f"unknown {text!r}")
             return
         said_us = instant(match[1])
+        self.parted_ms = said_us // 1_000
         pairs = zip(self.flights[0].lines, self.flights[1].lines, strict=False)
         first_us = next((min(a["at_us"], b["at_us"]) for a, b in pairs if a != b), None)
         right = first_us is not None and said_us >= first_us // 1_000 * 1_000
@@ -156,6 +158,14 @@ class ComparisonJudge:
                 own = [line for line in flight.rare if line["at_us"] // 1_000 * 1_000 == said_us]
                 alone = [line for line in own if not any(_alike(line, one) for one in other.rare)]
                 verdict.claim(bool(alone), "divergence", f"{text!r}: nothing of its own happens there")
+
+    def mark(self, times: str, axis: tuple[int, int], verdict: Verdict) -> None:
+        """The mark of the first divergence is in the cell of its instant, and there is none without one."""
+        first_us, cell_us = axis
+        cells = [place for place, sign in enumerate(times) if sign == "◆"]
+        ends = [((first_us + cell * cell_us) // 1_000, (first_us + (cell + 1) * cell_us) // 1_000) for cell in cells]
+        right = not cells if self.parted_ms is None else len(ends) == 1 and ends[0][0] <= self.parted_ms <= ends[0][1]
+        verdict.claim(right, "divergence", f"marked in {cells}, not at {self.parted_ms} ms: {times!r}")
 
     def lag(self, text: str, side: int, group: str, axis: tuple[int, int], most: str, verdict: Verdict) -> None:
         """The heights of a flight's lag; the larger one of both flights is drawn full."""

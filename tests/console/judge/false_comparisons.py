@@ -90,6 +90,12 @@ def the_other_flight_parts(patch: Patch) -> None:
     patch.setattr(verdict, "parting_words", parting_words)
 
 
+def the_parting_is_marked_later(patch: Patch) -> None:
+    """The mark of the first divergence stands two cells behind it."""
+    true = raster._marked
+    patch.setattr(raster, "_marked", lambda of, cell: true(of, cell + 2))
+
+
 def the_verdict_praises_the_wrong_flight(patch: Patch) -> None:
     """Both costs are there, with the names exchanged."""
     true = verdict.verdict_words
@@ -102,6 +108,7 @@ def the_verdict_praises_the_wrong_flight(patch: Patch) -> None:
 
 
 FALSE_COMPARISONS: tuple[Callable[[Patch], None], ...] = (
+    the_parting_is_marked_later,
     every_cursor_is_at_the_end,
     the_next_sample_is_shown,
     columns_are_swapped,

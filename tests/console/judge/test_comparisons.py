@@ -82,6 +82,8 @@ def false_claims(forked: Forked) -> list[str]:
             listing = ComparedRasterListing(
                 subject, axis, WIDTH, room=12, grid=None, most_us=0, samples=detail.samples, most_lag_us=most_us
             )
+            listing.parting_us = verdict.parting_us(diff)
+            judge.mark(plain(listing.header())[label:], (axis.first_us, axis.cell_us), said)
             if most_us:
                 row, note = plain(listing.rows(raster.LAG)[0])[label:], plain(listing.note())
                 judge.lag(row, side, group, (axis.first_us, axis.cell_us), note.rpartition("time lag up to ")[2], said)

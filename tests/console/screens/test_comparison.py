@@ -10,7 +10,10 @@ from console.app import FlightdeckApp
 from console.bridge import Bridge
 from console.cli.comparison import of_diff
 from console.flight_clock import LIVE
+from console.navigation.links import link_at
 from console.player import Player
+from console.presenters.comparing.raster import _marked
+from console.presenters.styled_text import PlaceLink, line, plain
 from console.screens.comparison import ComparisonScreen
 from console.travel.live_travel import LiveTravel
 from recordings.comparison.diff import diff
@@ -142,7 +145,7 @@ def test_a_live_flight_is_forked_with_its_commands(tmp_path: Path) -> None:
         await seat.wait_for(lambda: seat.app.flight.clock.phase == "paused")
         await flown(seat, "fork do start billing-2")
         text = seat.text()
-        assert "only fork: over: kill billing-2 at 0:11" in text
+        assert "only fork: ended: kill billing-2 at 0:11" in text
         assert "live: billing" in text
         assert "only live" not in text, "both have the command before the fork"
         assert "first divergence 0:11" in text
@@ -281,3 +284,10 @@ def test_two_recordings_stand_beside_each_other(path: Path, tmp_path: Path) -> N
     app = playing(path)
     app.forking.compare(path, other)
     sit(script, app=app)
+
+
+def test_the_mark_of_the_first_divergence_leads_to_it_and_leaves_the_cursor() -> None:
+    drawn = _marked(line("0:00   ", "▼ 0:10"), 5)
+    assert plain(drawn) == "0:00 ◆ ▼ 0:10"
+    assert link_at(drawn, 5, {}) == PlaceLink("action", "comparison.divergence")
+    assert plain(_marked(line("0:00   ", "▼ 0:10"), 7)) == "0:00   ▼ 0:10"
