@@ -206,9 +206,9 @@ def unit_of(column: Column) -> str:
 
 DICTIONARY_HEAD = """# Data dictionary
 
-Written by `python -m recordings.tables.schema docs/data-dictionary.md` from the structs in `cluster/events/`; a test
-holds the two equal. `flightdeck export` writes each table as Parquet under `tables/<table>/`, one file for each
-flight.
+Written by `python -m recordings.tables.schema docs/data-dictionary.md docs/sql/tables.sql` from the structs in
+`cluster/events/`; a test holds the two equal. `flightdeck export` writes each table as Parquet under `tables/<table>/`,
+one file for each flight.
 
 * Virtual time begins at 0. Instants and durations are whole microseconds (`_us`); `at` is the same instant as `at_us`
   as a timestamp, counted from 1970-01-01T00:00:00Z.
@@ -240,5 +240,23 @@ def _dictionary_lines() -> Iterator[str]:
         yield ""
 
 
+VIEWS_HEAD = """-- The exported tables by name, as the questions of this directory read them.
+-- Written by `python -m recordings.tables.schema docs/data-dictionary.md docs/sql/tables.sql`; a test holds them equal.
+--
+-- Before: SET VARIABLE tables = 'DIR/tables', where DIR is what `flightdeck export RECORDING --to DIR` wrote to.
+"""
+
+
+def sql_views() -> str:
+    """The text of `docs/sql/tables.sql`: a view of each table for DuckDB."""
+    lines = [
+        f"CREATE OR REPLACE VIEW {name} AS"
+        f" FROM read_parquet(getvariable('tables') || '/{name}/*.parquet', union_by_name = true);"
+        for name in TABLES
+    ]
+    return "\n".join([VIEWS_HEAD, *lines, ""])
+
+
 if __name__ == "__main__":
     Path(sys.argv[1]).write_text(data_dictionary(), encoding="utf-8")
+    Path(sys.argv[2]).write_text(sql_views(), encoding="utf-8")

@@ -57,7 +57,7 @@ def test_the_error_names_the_field() -> None:
 
 def test_the_data_dictionary_is_the_one_in_the_docs() -> None:
     assert DICTIONARY.read_text(encoding="utf-8") == data_dictionary(), (
-        "run `python -m recordings.tables.schema docs/data-dictionary.md`"
+        "run `python -m recordings.tables.schema docs/data-dictionary.md docs/sql/tables.sql`"
     )
 
 

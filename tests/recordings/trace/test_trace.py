@@ -17,6 +17,7 @@ from tests.support import trace_judge as judge
 from tests.support.operator_commands import operated
 from tests.support.perfetto import perfetto
 
+pytestmark = pytest.mark.xdist_group("trace")  # one process: each flight is flown once
 NODE = shutil.which("node")
 LONG = pytest.param("eventful", marks=pytest.mark.slow)
 Events = list[dict[str, Any]]
