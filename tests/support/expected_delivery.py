@@ -21,7 +21,7 @@ class Fates:
         self._waiting: set[Identity] = set()
         self._delivered: set[Identity] = set()
 
-    def _look(self, *, read_committed: bool) -> set[Identity]:
+    def look(self, *, read_committed: bool) -> set[Identity]:
         """Sort what was acknowledged by now; returns the records that no log holds."""
         recorder, name = self._recorder, self._name
         acked = recorder.acked_batches[name]
@@ -40,7 +40,7 @@ class Fates:
     def count(self, committed: int, *, read_committed: bool) -> Counts:
         """The counts as of now; `committed` is the group's commit, -1 for none."""
         recorder, name = self._recorder, self._name
-        gone = self._look(read_committed=read_committed)
+        gone = self.look(read_committed=read_committed)
         log, notes, key = recorder.leaders[name].log, recorder.passages, (self._group, name)
         progress = recorder.progress.get(key)
         passed, before, replaced = set(notes.passed[key]), set[Identity](), notes.compacted[name]

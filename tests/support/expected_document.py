@@ -7,7 +7,7 @@ equal `document(view, now)`. While a leader or coordinator is dead, the last tha
 
 from bisect import bisect_right
 from collections import Counter, defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from cluster.broker.group_coordinator_service import OFFSETS_TOPIC
@@ -109,6 +109,17 @@ class Truth:
             for offset in range(max(first, batch.base_offset), min(end, batch.next_offset)):
                 yield batch, offset
 
+    def lags(self) -> dict[str, tuple[int, int]]:
+        """Each group's lag and its age in ms. Remembers of this instant what `document` would have remembered.
+
+        The document counts every record of the flight again: an observer of each second needs it at the end only.
+        """
+        self._note_committed()
+        for group in self._groups.values():
+            for fates, _, committed_only in self._fates_by_partition(group):
+                fates.look(read_committed=committed_only)
+        return {name: (self._lag(group), self._time_lag_us(group) // 1000) for name, group in self._groups.items()}
+
     # --- the document -------------------------------------------------------------------------------------------------
 
     def document(self) -> Document:
@@ -143,13 +154,16 @@ class Truth:
         return known[2]
 
     def _transactions(self) -> Document:
-        leaders = self.recorder.leaders
-        names = [name for name in leaders if name.startswith(TRANSACTIONS_TOPIC)]
-        for name in names:  # a new leader's high watermark lags behind what was committed already
-            self._committed[name] = max(self._committed.get(name, 0), leaders[name].high_watermark)
-        logs = [(batches_of(leaders[name].log), self._committed[name]) for name in names]
+        self._note_committed()
+        logs = [(batches_of(self.recorder.leaders[name].log), end) for name, end in self._committed.items()]
         found: Document = transactions(logs, self.recorder.fenced, self._now_us())
         return found
+
+    def _note_committed(self) -> None:
+        """A new leader's high watermark lags behind what was committed already."""
+        for name, leader in self.recorder.leaders.items():
+            if name.startswith(TRANSACTIONS_TOPIC):
+                self._committed[name] = max(self._committed.get(name, 0), leader.high_watermark)
 
     def _faults(self) -> list[Document]:
         return [
@@ -341,6 +355,12 @@ class Truth:
 
     def _fates_of(self, group: GroupSpec) -> Counter[str]:
         found: Counter[str] = Counter(dict.fromkeys(FATES, 0))
+        for fates, committed, committed_only in self._fates_by_partition(group):
+            found.update(fates.count(committed, read_committed=committed_only))
+        return found
+
+    def _fates_by_partition(self, group: GroupSpec) -> Iterator[tuple[Fates, int, bool]]:
+        """The records' fates of each partition of the group, its commit there, and whether it reads committed ones."""
         committed_only = self._config(group)["isolation.level"] == "read_committed"
         for name in self._partitions_of(self._topics(group)):
             key = group.name, name
@@ -348,8 +368,7 @@ class Truth:
                 brokers = self.simulation.brokers.values()
                 copies = [broker.replicas[name] for broker in brokers if name in broker.replicas]
                 self._fates[key] = Fates(group.name, name, self.recorder, copies)
-            found.update(self._fates[key].count(self._committed_by(*key), read_committed=committed_only))
-        return found
+            yield self._fates[key], self._committed_by(*key), committed_only
 
     def fates_in_full(self) -> dict[str, dict[str, int]]:
         """The counts of each group, and how many of its skipped records for which reason."""

@@ -76,9 +76,9 @@ def watch(
                     truth = Truth(simulation, independent)  # it remembers what it saw each second
                     for now_us in range(0, end_us + 1, SECOND_US):
                         await simulation.timeline.fly(now_us)
-                        result.told = truth.document()
-                        for name, group in result.told["groups"].items():
-                            result.lag[name, now_us // SECOND_US] = group["lag"], group["time_lag_ms"]
+                        for name, lag in truth.lags().items():
+                            result.lag[name, now_us // SECOND_US] = lag
+                    result.told = truth.document()
                     result.gone = _gone(simulation, independent)
 
             trio.run(main, clock=simulation.timeline)
