@@ -12,7 +12,7 @@ from pyspark.sql import DataFrame, Row
 
 from recordings.spark.analyses.analysis import Analysis
 from recordings.spark.analyses.table import ANALYSES
-from recordings.spark.facts.totals import kinds
+from recordings.spark.session import suited_to
 from recordings.spark.tables import Tables
 
 AT_ONCE = 3
@@ -20,8 +20,8 @@ AT_ONCE = 3
 QueryResults = dict[str, list[Row]]
 Query = Callable[[Tables], DataFrame]
 
-BASE_QUERIES: Mapping[str, Query] = {"kinds": kinds, "flights": lambda tables: tables.flights}
-"""The report's own queries: the flights, and the events of each kind, to reconcile tables with recordings."""
+BASE_QUERIES: Mapping[str, Query] = {"flights": lambda tables: tables.flights}
+"""The report's own query, beside the events of each kind (`Tables.kinds`), which reconcile tables with recordings."""
 
 
 def queries_of(analyses: Sequence[Analysis[Any]]) -> dict[str, Query]:
@@ -42,16 +42,17 @@ QUERIES = queries_of(ANALYSES)
 
 def run_queries(tables: Tables, progress: Callable[[str, int, int], object] | None = None) -> QueryResults:
     """The rows of each query, by its name. After each it calls `progress`: the name, how many are done, of how many."""
-    results: QueryResults = {}
-    threads = ThreadPoolExecutor(AT_ONCE, thread_name_prefix="report")
-    futures = {threads.submit(_rows, query, tables): name for name, query in QUERIES.items()}
-    try:
-        for done, future in enumerate(as_completed(futures), start=1):
-            results[futures[future]] = future.result()
-            if progress is not None:
-                progress(futures[future], done, len(futures))
-    finally:  # after Ctrl-C this does not wait: running queries end with the session
-        threads.shutdown(wait=len(results) == len(futures), cancel_futures=True)
+    results: QueryResults = {"kinds": tables.kinds()}
+    with suited_to(tables.spark, sum(row["events"] for row in tables.kinds())):
+        threads = ThreadPoolExecutor(AT_ONCE, thread_name_prefix="report")
+        futures = {threads.submit(_rows, query, tables): name for name, query in QUERIES.items()}
+        try:
+            for done, future in enumerate(as_completed(futures), start=1):
+                results[futures[future]] = future.result()
+                if progress is not None:
+                    progress(futures[future], done, len(futures))
+        finally:  # after Ctrl-C this does not wait: running queries end with the session
+            threads.shutdown(wait=len(results) > len(futures), cancel_futures=True)
     return results
 
 

@@ -128,10 +128,13 @@ def _analyse(spark: SparkSession, places: Sequence[str], report_progress: Progre
         report_progress(f"analysing: {question}", STARTED + (ASKED - STARTED) * done / of)
 
     report_progress("analysing", STARTED)
+    tables = Tables(spark, places)
     try:
-        results = run_queries(Tables(spark, places), answered)
+        results = run_queries(tables, answered)
     except (PySparkException, Py4JError) as error:
         raise ReportError(f"Spark could not finish: {cause_of(error)}") from error
+    finally:
+        tables.release()
     return Report(format=FORMAT, flightdeck=VERSION, spark=spark.version, flights=assemble(results))
 
 

@@ -10,6 +10,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pyspark
 from pyspark.errors import PySparkException
@@ -24,10 +25,18 @@ STANDALONE = "spark://"
 PATIENCE_S = 10
 """For a connection to a standalone master."""
 PORT_DIGITS = 5
+HOT_JARS = (  # by how many classes of each a report needs
+    *("spark-catalyst", "scala-library", "spark-core", "scala-reflect", "spark-sql-api", "spark-sql", "log4j-core"),
+    *("jackson-databind", "hadoop-client-api", "spark-common-utils", "spark-network-common", "parquet-", "janino"),
+    *("commons-compiler", "py4j", "log4j-", "slf4j-", "jackson-", "netty-common", "netty-transport", "antlr4-runtime"),
+    *("spark-", "json4s-"),
+)
 LOG_LINES = 15
 MEMORY_MIB = (1024, 4096)  # least, most; between them a quarter of the machine's memory
 
 EVERYWHERE = {
+    # Else each function of a column asks Java six times for what an error message would say of its place.
+    "spark.python.sql.dataFrameDebugging.enabled": "false",
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.adaptive.enabled": "true",
     "spark.sql.execution.arrow.pyspark.enabled": "true",
@@ -45,7 +54,31 @@ LOCALLY = {
     "spark.driver.host": "127.0.0.1",
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.sql.catalogImplementation": "in-memory",
+    "spark.sql.ui.explainMode": "simple",
+    # The driver lists directories here faster than tasks of a job do.
+    "spark.sql.sources.parallelPartitionDiscovery.threshold": "100000",
 }
+
+SMALL_EVENTS = 150_000
+FOR_FEW_EVENTS = {
+    # Compiling code for an expression takes longer than evaluating it some thousand times.
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+    # Nothing is gained by planning again after each stage, nor by a second task.
+    "spark.sql.adaptive.enabled": "false",
+    "spark.sql.shuffle.partitions": "1",
+    "spark.sql.files.minPartitionNum": "1",
+}
+"""Settings for analyses of at most `SMALL_EVENTS` events: half of their time is Java's compilers otherwise."""
+
+NAMED_OFTEN = {
+    "PythonUtils": ("toSeq",),
+    "PythonSQLUtils": (),
+    "functions": ("col", "lit"),
+    "org.apache.spark.sql.functions": (),
+    "org.apache.spark.sql.expressions.Window": (),
+}
+"""The classes, and methods of them, that PySpark asks for with each column and each function."""
 
 
 @contextmanager
@@ -78,6 +111,23 @@ def _stopping(session: SparkSession) -> Iterator[SparkSession]:
         yield session
     finally:
         session.stop()
+
+
+@contextmanager
+def suited_to(session: SparkSession, events: int) -> Iterator[None]:
+    """Settings that suit analyses of this many events, for as long as the block lasts."""
+    changes = FOR_FEW_EVENTS if events <= SMALL_EVENTS else {}
+    before = {name: session.conf.get(name, None) for name in changes}
+    for name, value in changes.items():
+        session.conf.set(name, value)
+    try:
+        yield
+    finally:
+        for name, former in before.items():
+            if former is None:
+                session.conf.unset(name)
+            else:
+                session.conf.set(name, former)
 
 
 def _reach(masters: str) -> None:
@@ -125,6 +175,7 @@ def _launch(name: str, master: str, place: Path) -> SparkSession:
             "spark.local.dir": str(place),
             "spark.sql.shuffle.partitions": str(_partitions()),
             "spark.driver.memory": f"{_memory_mib()}m",
+            "spark.driver.extraClassPath": _class_path(),
         }
     environment = {
         "JAVA_HOME": str(place / "java"),
@@ -149,7 +200,28 @@ def _classic(name: str, master: str | None, settings: dict[str, str]) -> SparkSe
         builder = builder.master(master)
     for key, value in (EVERYWHERE | settings).items():
         builder = builder.config(key, value)
-    return builder.getOrCreate()
+    session = builder.getOrCreate()
+    _remember(session._jvm)
+    return session
+
+
+def _remember(java: Any) -> None:  # noqa: ANN401 - Py4J is published without types
+    """Keep the classes and methods that PySpark names thousands of times: Py4J asks Java for them each time.
+
+    Java, for a class that is named without its package, then looks into each of 280 archives.
+    """
+    for name, methods in NAMED_OFTEN.items():
+        found = getattr(java, name)
+        setattr(java, name, found)
+        for method in methods:
+            setattr(found, method, getattr(found, method))
+
+
+def _class_path() -> str:
+    """The archives that have most of the classes, first: Java looks through them in this order, for each class."""
+    jars = sorted((Path(pyspark.__file__).parent / "jars").glob("*.jar"))
+    ranked = [jar for name in HOT_JARS for jar in jars if jar.name.startswith(name)]
+    return os.pathsep.join(dict.fromkeys(map(str, ranked)))
 
 
 def _partitions() -> int:

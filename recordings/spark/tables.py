@@ -2,14 +2,19 @@
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
+from functools import cached_property
 from threading import Lock
 
+from pyspark import StorageLevel
 from pyspark.errors import AnalysisException
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import functions as sf
 
 from recordings.spark.errors import ReportError
-from recordings.tables.schema import FLIGHTS, TABLES
+from recordings.tables.parquet_files import SCHEMA_FILE
+from recordings.tables.schema import COMMANDS, FLIGHTS, TABLES, Table
+
+NOT_EVENTS = (COMMANDS, FLIGHTS)
 
 
 class Tables:
@@ -22,24 +27,38 @@ class Tables:
     def __init__(self, spark: SparkSession, places: Sequence[str]) -> None:
         self.spark, self.places = spark, tuple(place.rstrip("/") for place in places)
         self._opened: dict[str, DataFrame] = {}
+        self._counted: list[Row] | None = None
+        self._counting = Lock()
         self._computed: dict[str, Future[DataFrame]] = {}
+        self._persisted: list[DataFrame] = []
         self._lock = Lock()
 
     def __getitem__(self, name: str) -> DataFrame:
         """A table by its name, an event's kind. Raises KeyError for an unknown name, ReportError without an export."""
         table = TABLES[name]
         if name not in self._opened:
-            paths = [f"{place}/tables/{name}" for place in self.places]
-            try:
-                self._opened[name] = self.spark.read.schema(table.ddl).parquet(*paths)
-            except AnalysisException as error:
-                if error.getCondition() != "PATH_NOT_FOUND":
-                    raise
-                raise ReportError(
-                    f"there is no table `{name}` at {' or '.join(self.places)}: it was exported by another version, or"
-                    " not to there; `flightdeck export` makes it again"
-                ) from error
+            self._opened[name] = self._files(table.ddl, name) if self.has_rows(name) else self._without_rows(table)
         return self._opened[name]
+
+    def has_rows(self, name: str) -> bool:
+        """Whether any event of this kind happened: a plan need not have what is empty anyway."""
+        return name in NOT_EVENTS or any(row["kind"] == name for row in self.kinds())
+
+    def _without_rows(self, table: Table) -> DataFrame:
+        """A table without rows, which Spark's optimizer sees, and with it that joins and unions with it are empty."""
+        return self._files(table.ddl, f"{table.name}/{SCHEMA_FILE}").where(sf.lit(False))
+
+    def _files(self, schema: str, path: str) -> DataFrame:
+        """The table's files. Raises ReportError if there are none."""
+        try:
+            return self.spark.read.schema(schema).parquet(*(f"{place}/tables/{path}" for place in self.places))
+        except AnalysisException as error:
+            if error.getCondition() != "PATH_NOT_FOUND":
+                raise
+            raise ReportError(
+                f"there is no table `{path.partition('/')[0]}` at {' or '.join(self.places)}: it was exported by"
+                " another version, or not to there; `flightdeck export` makes it again"
+            ) from error
 
     @property
     def flights(self) -> DataFrame:
@@ -58,15 +77,42 @@ class Tables:
                 promise = self._computed[name] = Future()
         if mine:
             try:
-                promise.set_result(make().localCheckpoint())
+                promise.set_result(self._kept(make()))
             except BaseException as error:
                 promise.set_exception(error)
                 raise
         return promise.result()
 
-    def every_row(self) -> DataFrame:
-        """Every event of every kind: `run_id`, `seq`, `at_us`, `kind`. One pass over all files, two columns read."""
+    def _kept(self, made: DataFrame) -> DataFrame:
+        """Computed now, on this machine; on a cluster what a lost executor had is computed again."""
+        if self._is_local:
+            return made.localCheckpoint()
+        self._persisted.append(made.persist(StorageLevel.MEMORY_AND_DISK))
+        return made
+
+    def release(self) -> None:
+        """Give back the cluster's memory."""
+        while self._persisted:
+            self._persisted.pop().unpersist()
+
+    @cached_property
+    def _is_local(self) -> bool:
+        return str(self.spark.conf.get("spark.master", "")).startswith("local")
+
+    def kinds(self) -> list[Row]:
+        """The events of each kind that the files hold: `run_id`, `kind`, `events`, `first_seq`, `last_seq`.
+
+        Counted at the first call, in one pass over all files: a file holds one kind of event of one flight.
+        """
+        with self._counting:
+            if self._counted is None:
+                self._counted = self._count()
+            return self._counted
+
+    def _count(self) -> list[Row]:
         paths = [f"{place}/tables/*" for place in self.places]
-        rows = self.spark.read.schema("run_id string, seq bigint, at_us bigint").parquet(*paths)
-        kind = sf.regexp_extract(sf.col("_metadata.file_path"), "/tables/([^/]+)/[^/]+$", 1)
-        return rows.where("seq is not null").withColumn("kind", kind)
+        rows = self.spark.read.schema("run_id string, seq bigint").parquet(*paths).where("seq is not null")
+        counts = (sf.count("*").alias("events"), sf.min("seq").alias("first_seq"), sf.max("seq").alias("last_seq"))
+        files = rows.groupBy("run_id", sf.col("_metadata.file_path").alias("file")).agg(*counts)
+        kind = sf.regexp_extract("file", "/tables/([^/]+)/[^/]+$", 1).alias("kind")
+        return files.select("run_id", kind, "events", "first_seq", "last_seq").collect()

@@ -11,7 +11,7 @@ from recordings.spark.facts.group_generations import groups_by_second
 from recordings.spark.facts.lag import lag_by_partition
 from recordings.spark.facts.ownership import owners_by_second, unowned
 from recordings.spark.facts.rebalances import rebalances
-from recordings.spark.facts.totals import group_totals, kinds, partition_totals, reader_totals
+from recordings.spark.facts.totals import group_totals, partition_totals, reader_totals
 from recordings.spark.tables import Tables
 from tests.support.spark.folded_view import Folded, Lag, final
 
@@ -126,7 +126,7 @@ def test_totals(tables: Tables, truths: Truths) -> None:
 
 @pytest.mark.slow
 def test_every_event_is_there_once(tables: Tables) -> None:
-    found = by_flight(kinds(tables).collect())
+    found = by_flight(tables.kinds())
     for flight in tables.flights.collect():
         rows = found[flight["run_id"]]
         assert {row["kind"]: row["events"] for row in rows} == flight["kinds"]

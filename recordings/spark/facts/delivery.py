@@ -133,7 +133,7 @@ def _states(tables: Tables, readers: DataFrame) -> DataFrame:
         "passed": passed.unionByName(deleted),
         "deleted": gone,
     }
-    if not tables["log_compacted"].isEmpty():  # else planning would take longer than the result is worth
+    if tables.has_rows("log_compacted"):  # else planning would take longer than the result is worth
         spans |= _compacted(tables, readers)
     everywhere = sf.explode(sf.array(none.cast("bigint"), sf.lit(EVERYTHING))).alias("offset")
     rows = [readers.select(*READER, everywhere, *(none.alias(name) for name in STATES))]
@@ -158,7 +158,7 @@ def _compacted(tables: Tables, readers: DataFrame) -> dict[str, DataFrame]:
     left = known.where("committed > at_offset and at_offset >= lowest")
     low = sf.col("at_offset")
     span = (*READER, low.alias("low"), (low + 1).alias("high"))
-    if tables["preferred_read_replica_changed"].isEmpty():
+    if not tables.has_rows("preferred_read_replica_changed"):
         return {"compacted": known.select(*span), "left": left.select(*span)}
     gaps = gaps_met(tables, readers)
     left = left.join(met_before(tables, left), [*READER, "at_offset", "seq"], "left_anti")

@@ -4,14 +4,15 @@ Offset lag is high watermark - committed, as kafka-consumer-groups shows it; a p
 the offset that `auto.offset.reset` gives. Time lag is the age of the first record that the group has not committed
 past.
 
-All facts of a partition (its log, its batches, its readers' commits) and the ticks of the clock are laid on one
-timeline, partition by partition: one exchange, and then only running windows over sorted rows.
+The ticks of the clock are laid between the facts of their partition: first those of its log, then its readers'
+commits, then its batches. One exchange for all of them, and then only running windows over sorted rows.
 """
 
-from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import Column, DataFrame, Window, WindowSpec
 from pyspark.sql import functions as sf
 
-from recordings.spark.facts.offsets import NEVER, commits, log_changes, read_partitions
+from recordings.spark.facts.log_entries import last_reign, reigns
+from recordings.spark.facts.offsets import FACT, NEVER, commits, only_read, read_partitions
 from recordings.spark.facts.time_windows import SECOND_US, checkpoint, last_second
 from recordings.spark.tables import Tables
 
@@ -30,12 +31,11 @@ def lag_by_partition(tables: Tables) -> DataFrame:
 
 
 def _lag_by_partition(tables: Tables) -> DataFrame:
-    facts = log_changes(tables).unionByName(commits(tables).drop("reset"), allowMissingColumns=True)
-    timeline = facts.unionByName(_ticks(tables), allowMissingColumns=True)
     lag = sf.greatest(sf.lit(0), sf.col("high_watermark") - sf.col("read_up_to"))
     age = sf.col("at_us") - sf.col("unread_us")
+    known = _with_committed(tables, _with_log(tables, _ticks(tables)))
     return (
-        _with_first_unread(_with_committed(_with_log(timeline)))
+        _with_first_unread(known, _batches(tables))
         .withColumn("lag", lag)
         .withColumn("time_lag_us", sf.when(sf.col("lag") > 0, sf.coalesce(age, sf.lit(0))).otherwise(0))
         .select("run_id", "group", "partition", "second", *OFFSETS, *MEASURES)
@@ -61,64 +61,102 @@ def _reset_by(at_us: str) -> Column:
     return sf.try_element_at(so_far, sf.lit(-1))["value"]
 
 
-def _with_log(timeline: DataFrame) -> DataFrame:
-    """Ticks and commits with the log at that moment, and its batches with the instant at which each was truncated.
+def _by_valid_leaders(tables: Tables, rows: DataFrame) -> DataFrame:
+    """The rows of read partitions with the `reigns` of each, without the events of deposed leaders."""
+    epoch = sf.col("leader_epoch")
+    newest = sf.try_element_at("reigns", sf.lit(-1))["leader_epoch"]
+    deposed = (epoch < newest) & (epoch < last_reign(sf.col("seq"))["leader_epoch"])  # nearly all are of the newest
+    history = reigns(tables).select(*PARTITION, "reigns")
+    return (
+        only_read(tables, rows)
+        .join(sf.broadcast(history), list(PARTITION), "left")
+        .where(~sf.coalesce(deposed, sf.lit(False)))
+    )
 
-    As in the fold: a deposed leader's events do not count; a batch is in the log until a leader with a shorter log
-    takes over, at `cut_us` (null: never); a leader whose log is truncated has no higher high watermark.
+
+def _with_log(tables: Tables, ticks: DataFrame) -> DataFrame:
+    """Ticks with `high_watermark` and `log_start` at that moment.
+
+    As in the fold: a deposed leader's events do not count; a leader with a truncated log has no higher high watermark.
     """
-    time = Window.partitionBy(*PARTITION).orderBy("at_us", sf.col("second").isNotNull(), "seq")
-    later = Window.partitionBy(*PARTITION).orderBy(sf.desc("at_us"), sf.col("second").isNull(), sf.desc("seq"))
-    takes = sf.col("log_end").isNotNull()
-    newest = sf.max(sf.when(takes, sf.struct("leader_epoch", "seq", "broker"))).over(time)
-    deposed = sf.coalesce(sf.col("leader_epoch") < sf.col("_newest.leader_epoch"), sf.lit(False))
-    taken = sf.when(takes, sf.struct("log_end", "at_us"))
-    shorter = sf.filter("_taken", lambda leader: leader["log_end"] < sf.col("end"))
-    cut = sf.when(sf.col("broker") == sf.col("_newest.broker"), sf.struct("seq", "cut_to"))
-    since = sf.filter("_cuts", lambda one: one["seq"] > sf.col("_mark.seq"))
-    watermark = sf.when(~sf.col("_deposed") & sf.col("high_watermark").isNotNull(), sf.struct("high_watermark", "seq"))
-    log_start = sf.last(sf.when(~sf.col("_deposed"), sf.col("log_start")), ignorenulls=True).over(time)
+    taken = tables["leadership_taken"].select(*FACT, "leader_epoch", "log_start", "high_watermark")
+    advanced = tables["high_watermark_advanced"].select(*FACT, "leader_epoch", sf.col("offset").alias("high_watermark"))
+    deleted = tables["log_start_advanced"].select(*FACT, "leader_epoch", "log_start")
+    changes = taken.unionByName(advanced, allowMissingColumns=True).unionByName(deleted, allowMissingColumns=True)
+    marked = sf.when(sf.col("high_watermark").isNotNull(), sf.col("seq"))
+    lasting = ("high_watermark", "log_start", "_mark_seq")
+    last = {name: sf.last(name, ignorenulls=True).over(_until_now(*PARTITION)) for name in lasting}
+    known = (
+        _by_valid_leaders(tables, changes)
+        .select(*FACT, "high_watermark", "log_start", marked.alias("_mark_seq"))
+        .unionByName(ticks, allowMissingColumns=True)
+        .withColumns(last)
+        .where("second is not null")
+    )
+    known = known.withColumn("log_start", sf.coalesce("log_start", sf.lit(0)))
+    if tables.has_rows("log_truncated"):
+        known = _cut(tables, known)
+    return known.withColumn("high_watermark", sf.coalesce("high_watermark", sf.lit(0))).drop("_mark_seq", "seq")
+
+
+def _until_now(*keys: str) -> WindowSpec:
+    """All facts up to a tick, those of its own instant included."""
+    time = Window.partitionBy(*keys).orderBy("at_us", sf.col("second").isNotNull(), "seq")
+    return time.rowsBetween(Window.unboundedPreceding, Window.currentRow)
+
+
+def _cut(tables: Tables, ticks: DataFrame) -> DataFrame:
+    """The ticks, where no high watermark is above what the leader's log lost since it was emitted."""
+    since = sf.filter(
+        "cuts", lambda one: one["crashed"] & (one["seq"] > sf.col("_mark_seq")) & (one["at_us"] <= sf.col("at_us"))
+    )
+    lowest = sf.array_min(sf.transform(since, lambda one: one["offset"]))
     return (
-        timeline.withColumn("_newest", newest)
-        .withColumn("_deposed", deposed)
-        .withColumns(
-            {
-                "log_start": sf.coalesce(log_start, sf.lit(0)),
-                "_mark": sf.last(watermark, ignorenulls=True).over(time),
-                "_cuts": sf.collect_list(sf.when(sf.col("cut_to").isNotNull(), cut)).over(time),
-            }
-        )
-        .where("not _deposed")
-        .withColumn("_low", sf.array_min(sf.transform(since, lambda one: one["cut_to"])))
-        .withColumn("high_watermark", sf.coalesce(sf.least("_mark.high_watermark", "_low"), sf.lit(0)))
-        .withColumn("_taken", sf.collect_list(taken).over(later))
-        .withColumn("cut_us", sf.array_min(sf.transform(shorter, lambda leader: leader["at_us"])))
-        .where("group is not null or end is not null")
-        .drop("_taken", "_newest", "_deposed", "_mark", "_cuts", "_low", "leader_epoch", "log_end", "broker", "cut_to")
+        ticks.join(sf.broadcast(reigns(tables).select(*PARTITION, "cuts")), list(PARTITION), "left")
+        .withColumn("high_watermark", sf.least("high_watermark", lowest))
+        .drop("cuts")
     )
 
 
-def _with_committed(rows: DataFrame) -> DataFrame:
-    """Ticks with the offset up to which their group has certainly read (`read_up_to`), and the batches unchanged."""
-    time = Window.partitionBy(*PARTITION, "group").orderBy("at_us", sf.col("second").isNotNull(), "seq")
+def _batches(tables: Tables) -> DataFrame:
+    """The batches, each in the log until a leader with a shorter log takes over: `PARTITION`, `end`, `at_us`, `cut_us`.
+
+    `end`: its next offset; `cut_us`: null for never.
+    """
+    end = (sf.col("base_offset") + sf.col("count")).alias("end")
+    appended = tables["records_appended"].select(*FACT, "leader_epoch", end)
+    shorter = sf.filter("reigns", lambda one: (one["seq"] > sf.col("seq")) & (one["log_end"] < sf.col("end")))
+    cut_us = sf.array_min(sf.transform(shorter, lambda one: one["at_us"]))
+    leads_on = sf.try_element_at("reigns", sf.lit(-1))["seq"] < sf.col("seq")  # the last leader: so for nearly all
+    return _by_valid_leaders(tables, appended).select(
+        *PARTITION, "end", "at_us", sf.when(~leads_on, cut_us).alias("cut_us")
+    )
+
+
+def _with_committed(tables: Tables, ticks: DataFrame) -> DataFrame:
+    """Ticks with the offset up to which their group has certainly read (`read_up_to`)."""
     begins = sf.when(sf.col("offset_reset") == "latest", sf.col("high_watermark")).otherwise(sf.col("log_start"))
-    last = sf.coalesce(sf.last("committed", ignorenulls=True).over(time), sf.lit(NEVER))
+    last = sf.last("committed", ignorenulls=True).over(_until_now(*PARTITION, "group"))
     return (
-        rows.withColumn("committed", last)
-        .where("second is not null or end is not null")
+        ticks.unionByName(commits(tables).drop("reset"), allowMissingColumns=True)
+        .withColumn("committed", sf.coalesce(last, sf.lit(NEVER)))
+        .where("second is not null")
         .withColumn("read_up_to", sf.when(sf.col("committed") == NEVER, begins).otherwise(sf.col("committed")))
+        .drop("seq")
     )
 
 
-def _with_first_unread(rows: DataFrame) -> DataFrame:
-    """Ticks alone, with `unread_us`: when the first record from `read_up_to` on was appended; null without one."""
+def _with_first_unread(ticks: DataFrame, batches: DataFrame) -> DataFrame:
+    """Ticks with `unread_us`: when the first record from `read_up_to` on was appended; null without one."""
     begins = sf.greatest("read_up_to", "log_start")  # no group waits for a deleted record
     # The nearest end above an offset is the last one before it, when both are counted backwards from the log's end.
-    backwards = sf.when(sf.col("second").isNotNull(), -begins).otherwise(-sf.col("end"))
     place = Window.partitionBy(*PARTITION).orderBy("_backwards", sf.col("end").isNotNull())
+    place = place.rowsBetween(Window.unboundedPreceding, Window.currentRow)
+    kept = batches.where("cut_us is null").select(
+        *PARTITION, "end", sf.col("at_us").alias("appended_us"), (-sf.col("end")).alias("_backwards")
+    )
     batch = sf.struct("end", "at_us", "cut_us")
-    kept = sf.last(sf.when(sf.col("end").isNotNull() & sf.col("cut_us").isNull(), batch), ignorenulls=True).over(place)
-    lost = sf.collect_list(sf.when(sf.col("cut_us").isNotNull(), batch)).over(Window.partitionBy(*PARTITION))
+    lost = batches.where("cut_us is not null").groupBy(*PARTITION).agg(sf.collect_list(batch).alias("_lost"))
     tick_us = sf.col("at_us")
 
     def stood(found: Column) -> Column:
@@ -126,12 +164,20 @@ def _with_first_unread(rows: DataFrame) -> DataFrame:
         cut = sf.coalesce(found["cut_us"] <= tick_us, sf.lit(False))
         return (found["end"] > begins) & (sf.col("high_watermark") > begins) & (found["at_us"] <= tick_us) & ~cut
 
-    candidates = sf.filter(sf.concat(sf.array_compact(sf.array("_kept")), "_lost"), stood)
+    never = sf.lit(None).cast("bigint")
+    nearest = sf.struct(sf.col("_end").alias("end"), sf.col("_us").alias("at_us"), never.alias("cut_us"))
+    first = sf.least(sf.when(stood(nearest), nearest), sf.array_min(sf.filter("_lost", stood)))
     return (
-        rows.withColumn("_backwards", backwards)
-        .withColumn("_kept", kept)
-        .withColumn("_lost", lost)
+        ticks.withColumn("_backwards", -begins)
+        .unionByName(kept, allowMissingColumns=True)
+        .withColumns(
+            {
+                "_end": sf.last("end", ignorenulls=True).over(place),
+                "_us": sf.last("appended_us", ignorenulls=True).over(place),
+            }
+        )
         .where("second is not null")
-        .withColumn("unread_us", sf.array_min(candidates)["at_us"])
-        .drop("_backwards", "_kept", "_lost")
+        .join(lost, list(PARTITION), "left")
+        .withColumn("unread_us", first["at_us"])
+        .drop("_backwards", "_end", "_us", "_lost", "end", "appended_us")
     )

@@ -17,14 +17,14 @@ BATCH = (*PARTITION, "producer", "first_serial")
 
 
 def leaders(tables: Tables) -> DataFrame:
-    """Each leader that took over, `PARTITION`, `seq`, `broker`, `leader_epoch`, `log_start`, `log_end`.
+    """Each leader that took over, `PARTITION`, `seq`, `at_us`, `broker`, `leader_epoch`, `log_start`, `log_end`.
 
     A broker that learns of its election after a later leader has taken over does not count.
     """
     earlier = Window.partitionBy(*PARTITION).orderBy("seq").rowsBetween(Window.unboundedPreceding, -1)
     return (
         tables["leadership_taken"]
-        .select(*PARTITION, "seq", "broker", "leader_epoch", "log_start", "log_end")
+        .select(*PARTITION, "seq", "at_us", "broker", "leader_epoch", "log_start", "log_end")
         .withColumn("_epoch", sf.max("leader_epoch").over(earlier))
         .where("leader_epoch >= coalesce(_epoch, -1)")
         .drop("_epoch")
@@ -35,26 +35,26 @@ def reigns(tables: Tables) -> DataFrame:
     """The history of each partition's log, in ordered arrays, each of them short.
 
     `PARTITION`, `reigns` (the leaders), `truncated` (replicas that dropped the end of their logs: `seq`, `broker`,
-    `offset`), `cuts` (of the valid log: `seq`, `offset`; `crashed`: by its leader's crash, else by another leader).
+    `offset`), `cuts` (of the valid log: `seq`, `offset`; `crashed`: by its leader's crash, else by another leader). All
+    have `at_us`.
     """
     return tables.once("reigns", lambda: _reigns(tables))
 
 
 def _reigns(tables: Tables) -> DataFrame:
-    leader = sf.struct("seq", "leader_epoch", "broker", "log_start", "log_end")
+    leader = sf.struct("seq", "leader_epoch", "broker", "log_start", "log_end", "at_us")
     led = leaders(tables).groupBy(*PARTITION).agg(sf.sort_array(sf.collect_list(leader)).alias("reigns"))
-    drop = sf.struct("seq", "broker", "offset")
+    drop = sf.struct("seq", "broker", "offset", "at_us")
     dropped = tables["log_truncated"].groupBy(*PARTITION).agg(sf.sort_array(sf.collect_list(drop)).alias("truncated"))
-    taken = sf.transform(
-        "reigns",
-        lambda one: sf.struct(one["seq"].alias("seq"), one["log_end"].alias("offset"), sf.lit(False).alias("crashed")),
-    )
+
+    def cut(one: Column, offset: str, *, crashed: bool) -> Column:
+        crash, seq, at_us = sf.lit(crashed).alias("crashed"), one["seq"].alias("seq"), one["at_us"].alias("at_us")
+        return sf.struct(seq, one[offset].alias("offset"), crash, at_us)
+
+    taken = sf.transform("reigns", lambda one: cut(one, "log_end", crashed=False))
     own = sf.filter("truncated", lambda one: one["broker"] == last_reign(one["seq"])["broker"])
-    crashed = sf.transform(
-        own,
-        lambda one: sf.struct(one["seq"].alias("seq"), one["offset"].alias("offset"), sf.lit(True).alias("crashed")),
-    )
-    nothing = sf.array().cast("array<struct<seq:bigint,broker:bigint,offset:bigint>>")
+    crashed = sf.transform(own, lambda one: cut(one, "offset", crashed=True))
+    nothing = sf.array().cast("array<struct<seq:bigint,broker:bigint,offset:bigint,at_us:bigint>>")
     return (
         led.join(sf.broadcast(dropped), list(PARTITION), "left")
         .withColumn("truncated", sf.coalesce("truncated", nothing))
@@ -83,7 +83,7 @@ def batches(tables: Tables) -> DataFrame:
 
 def _batches(tables: Tables) -> DataFrame:
     found = _whole_batches(tables)
-    if not tables["log_compacted"].isEmpty():  # else planning would take longer than the result is worth
+    if tables.has_rows("log_compacted"):  # else planning would take longer than the result is worth
         found = _split_by_compaction(tables, found)
     return found.withColumn("aborted", sf.col("aborted_seq").isNotNull()).drop("aborted_seq")
 
@@ -143,7 +143,11 @@ def _entries(tables: Tables) -> DataFrame:
             *BATCH, "seq", "base_offset", "count", "producer_id", "leader_epoch", "transactional", "marker"
         ),
     )
-    deposed = sf.coalesce(sf.col("leader_epoch") < last_reign(sf.col("seq"))["leader_epoch"], sf.lit(False))
+    epoch = sf.col("leader_epoch")
+    newest = sf.try_element_at("reigns", sf.lit(-1))["leader_epoch"]
+    # nearly all are of the newest leader, and were appended after the last cut: that is seen without a search
+    deposed = sf.coalesce((epoch < newest) & (epoch < last_reign(sf.col("seq"))["leader_epoch"]), sf.lit(False))
+    last_cut = sf.try_element_at("cuts", sf.lit(-1))["seq"]
     end = sf.col("base_offset") + sf.col("count")
 
     def cut_after(seq: Column) -> Column:
@@ -156,7 +160,7 @@ def _entries(tables: Tables) -> DataFrame:
     again_cut = cut_after(sf.col("_again"))["seq"]
     return (
         appended.join(sf.broadcast(reigns(tables)), list(PARTITION), "left")
-        .withColumn("_cut", cut_after(sf.col("seq")))
+        .withColumn("_cut", sf.when(last_cut > sf.col("seq"), cut_after(sf.col("seq"))))
         .withColumn("_again", sf.when(sf.col("_cut").isNotNull(), _stands_again(end)))
         .withColumn("place", sf.when(~deposed, place("seq", sf.col("_cut.seq"))))
         .withColumn("again", sf.when(~deposed & sf.col("_again").isNotNull(), place("_again", again_cut)))

@@ -187,12 +187,12 @@ def _compacted(tables: Tables, places: DataFrame, readers: DataFrame) -> DataFra
     )
     left = (sf.col("committed") > sf.col("at_offset")) & (sf.col("at_offset") >= sf.col("lowest"))
     known = committed_at(tables, moments).withColumn("left", left)
-    if not tables["preferred_read_replica_changed"].isEmpty():
+    if tables.has_rows("preferred_read_replica_changed"):
         met_then = met_before(tables, known).withColumn("met_then", sf.lit(True))
         known = known.join(met_then, [*READER, "at_offset", "seq"], "left")
         known = known.withColumn("left", sf.col("left") & sf.col("met_then").isNull())
     known = known.select(*READER, "producer", "serial", "compacted", "left")
-    if not tables["preferred_read_replica_changed"].isEmpty():
+    if tables.has_rows("preferred_read_replica_changed"):
         stood = sf.coalesce(sf.col("cut_seq") > sf.col("removed_seq"), sf.lit(True))
         stands = sf.col("met") & sf.col("cut_seq").isNull()
         known = known.unionByName(

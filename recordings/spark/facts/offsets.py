@@ -100,25 +100,6 @@ def _only_of(topics: DataFrame, rows: DataFrame) -> DataFrame:
     )
 
 
-def log_changes(tables: Tables) -> DataFrame:
-    """The changes of the logs that groups read; null: as before.
-
-    `FACT`, `leader_epoch`, `log_start`, `high_watermark`; `log_end` and `broker` of a leader that took over; `end` of
-    an appended batch (its next offset); `cut_to` (and `broker`) of a replica that lost the records beyond. Events of a
-    leader that does not know of its deposition are included.
-    """
-    taken = tables["leadership_taken"].select(*FACT, "broker", "leader_epoch", "log_start", "high_watermark", "log_end")
-    advanced = tables["high_watermark_advanced"].select(*FACT, "leader_epoch", sf.col("offset").alias("high_watermark"))
-    end = (sf.col("base_offset") + sf.col("count")).alias("end")
-    appended = tables["records_appended"].select(*FACT, "leader_epoch", end)
-    deleted = tables["log_start_advanced"].select(*FACT, "leader_epoch", "log_start")
-    cut = tables["log_truncated"].select(*FACT, "broker", sf.col("offset").alias("cut_to"))
-    rows = taken
-    for other in (advanced, appended, deleted, cut):
-        rows = rows.unionByName(other, allowMissingColumns=True)
-    return only_read(tables, rows)
-
-
 def commits(tables: Tables) -> DataFrame:
     """Each change of a group's committed offset: `FACT`, `group`, `committed` (`NEVER`: it has none any more).
 

@@ -24,14 +24,14 @@ def partitions_given(tables: Tables) -> DataFrame:
     """
     once = Window.partitionBy(*GROUP, "member").orderBy("seq")
     assigned = tables["partitions_assigned"].select(*GROUP, "seq", "member", "generation", "partitions")
-    if not tables["static_member_replaced"].isEmpty():  # else planning would take longer than the result is worth
+    if tables.has_rows("static_member_replaced"):  # else planning would take longer than the result is worth
         assigned = assigned.unionByName(_inherited(tables), allowMissingColumns=True)
     taken = (
         assigned.withColumn("last", sf.lag("generation").over(once))
         .withColumn("renewed", sf.col("last").isNull() | (sf.col("last") != sf.col("generation")))
         .select(*GROUP, "seq", "member", sf.explode("partitions").alias("partition"), "renewed")
     )
-    if tables["consumer_group_epoch_bumped"].isEmpty():  # else planning would take longer than the result is worth
+    if not tables.has_rows("consumer_group_epoch_bumped"):  # else planning would take longer than the result is worth
         return taken.where("renewed").select(*TAKING, sf.lit(False).alias("reconciled"))
     dated = _with_rebalance(tables, taken)
     first = Window.partitionBy(*GROUP, "partition", "closed_seq", "open").orderBy("seq")

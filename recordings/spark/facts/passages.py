@@ -29,7 +29,7 @@ def passages(tables: Tables, end: DataFrame) -> DataFrame:
         .join(_starts(tables), list(READER), "left")
         .join(sf.broadcast(reigns(tables).select(*PARTITION, "cuts")), list(PARTITION), "left")
     )
-    if tables["log_start_advanced"].isEmpty():  # then planning would take longer than the result is worth
+    if not tables.has_rows("log_start_advanced"):  # then planning would take longer than the result is worth
         readers = readers.withColumn("passed", sf.lit(None).cast("array<struct<seq:bigint,low:bigint,high:bigint>>"))
     else:
         readers = readers.join(sf.broadcast(_passed(tables, end)), list(READER), "left")

@@ -155,7 +155,7 @@ def rereads(tables: Tables) -> DataFrame:
     rows = reset.unionByName(read, allowMissingColumns=True).unionByName(given, allowMissingColumns=True)
     in_order = Window.partitionBy(*GROUP, "partition").orderBy("seq")
     earlier = since_cut = in_order.rowsBetween(*EARLIER_ROWS)
-    if not tables["position_truncated"].isEmpty():  # else planning would take longer than the result is worth
+    if tables.has_rows("position_truncated"):  # else planning would take longer than the result is worth
         cut = (sf.col("reason") == "truncated").cast("int")
         rows = rows.withColumn("cuts", sf.coalesce(sf.sum(cut).over(in_order), sf.lit(0)))
         since_cut = Window.partitionBy(*GROUP, "partition", "cuts").orderBy("seq").rowsBetween(*EARLIER_ROWS)

@@ -44,7 +44,9 @@ def spans(tables: Tables) -> DataFrame:
 
     def make() -> DataFrame:
         found = _spans(_summaries(rounds(tables)))
-        if tables["consumer_group_epoch_bumped"].isEmpty():  # else planning would take longer than the result is worth
+        if not tables.has_rows(
+            "consumer_group_epoch_bumped"
+        ):  # else planning would take longer than the result is worth
             return found
         slowest = _slowest(revocations(tables, found)).withColumnsRenamed({"member": "_for", "took_us": "_us"})
         return (

@@ -1,4 +1,4 @@
-"""Totals of a flight: events by kind, records by topic and by group. All of them equal the fold's."""
+"""Totals of a flight: records by topic and by group. All of them equal the fold's."""
 
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as sf
@@ -8,15 +8,6 @@ from recordings.spark.facts.offsets import topic_of
 from recordings.spark.facts.passages import READER
 from recordings.spark.report_model import FATES
 from recordings.spark.tables import Tables
-
-
-def kinds(tables: Tables) -> DataFrame:
-    """Events of each kind: `run_id`, `kind`, `events`, `first_seq`, `last_seq`."""
-    return (
-        tables.every_row()
-        .groupBy("run_id", "kind")
-        .agg(sf.count("*").alias("events"), sf.min("seq").alias("first_seq"), sf.max("seq").alias("last_seq"))
-    )
 
 
 def partition_totals(tables: Tables) -> DataFrame:
