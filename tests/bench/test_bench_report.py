@@ -1,7 +1,8 @@
-"""How long a report takes, Spark's start included; `pytest tests/bench/test_bench_report.py -s`.
+"""What a report costs, Spark's start included; `pytest tests/bench/test_bench_report.py -s`.
 
 Ten minutes of the first flight are promised within 40 seconds, in a new process. Printed, never judged, once on the
-Java that the machine has and once on pip's, as a machine without Java makes it.
+Java that the machine has and once on pip's, as a machine without Java makes it. Then processor seconds of the whole
+process tree: of one small flight, of each further one, and of each million events of a long flight.
 """
 
 import os
@@ -14,10 +15,50 @@ from pytest_benchmark.fixture import BenchmarkFixture
 
 from recordings.flights.runner import fly, make_plan
 from recordings.scenarios.loader import load
+from recordings.tables.export import export
 from tests.support.repository import ROOT
 from tests.support.spark.java_homes import FLIGHTDECK, without_java
+from tests.support.spark.report_cost import cost_of
 
 PROMISED_SECONDS = 40
+FURTHER = 40  # small flights beside the first
+MINUTES = (4, 12)  # of reference-m: both are long enough for compiled code
+GOALS = "goals: 30 s, 0.15 s each, 6 s a million events"
+
+
+Flights = dict[str, tuple[int | None, int | None]]
+
+
+def _exported(place: Path, flights: Flights, scenario: str) -> int:
+    """Fly and export; `flights`: name → seed and end in µs, the scenario's own if None. Returns the events."""
+    for name, (seed, until_us) in flights.items():
+        plan = make_plan(load(scenario), seed=seed, until_us=until_us, invariants=False)
+        fly(plan, record=place / f"{name}.flight")
+    done = export([place / f"{name}.flight" for name in flights], place / "tables")
+    return sum(each.events for each in done)
+
+
+@pytest.mark.timeout(1200)
+def test_processor_seconds(tmp_path: Path) -> None:
+    inputs: dict[str, tuple[str, Flights]] = {
+        "one small flight": ("at-least-once", {"one": (None, None)}),
+        "many small flights": ("at-least-once", {f"seed-{seed}": (seed, None) for seed in range(1, FURTHER + 2)}),
+        **{f"{minutes} minutes": ("reference-m", {"long": (None, minutes * 60_000_000)}) for minutes in MINUTES},
+    }
+    events, costs = [], []
+    for name, (scenario, flights) in inputs.items():
+        place = tmp_path / name.replace(" ", "-")
+        place.mkdir()
+        events.append(_exported(place, flights, scenario))
+        costs.append(cost_of([place / "tables"], place / "out"))
+        sys.stdout.write(f"\n{name}: {events[-1]:,} events, {costs[-1].cpu_s:.1f} s CPU, {costs[-1].jobs} jobs")
+        assert (place / "out" / "report.json").exists()
+    one, many, shorter, longer = (each.cpu_s for each in costs)
+    slope = (longer - shorter) / (events[3] - events[2]) * 1e6
+    sys.stdout.write(
+        f"\nfixed {one:.1f} s, each further small flight {(many - one) / FURTHER:.2f} s, {slope:.1f} s a million events"
+        f" at load {os.getloadavg()[0]:.1f} ({GOALS})\n"
+    )
 
 
 @pytest.mark.timeout(600)
