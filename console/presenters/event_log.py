@@ -1,5 +1,6 @@
 """The log of events, newest on top: rebalances, faults, elections, members that start and leave."""
 
+import re
 from bisect import bisect_right
 from collections.abc import Container, Iterator, Sequence
 
@@ -10,6 +11,8 @@ from console.presenters.styled_text import ERROR, MOVING, MUTED, OK, WARN, Line,
 
 SHOWN = 1_000
 MERGE_WINDOW_US = 1_000_000
+VERB = re.compile(r"^ (is|was) ")
+"""What agrees with one subject only: several stand before a colon, and the verb goes."""
 ENDS = {"member_stopped", "broker_stopped"}
 """The kinds of events that end a process."""
 
@@ -93,8 +96,8 @@ def _merged(run: list[LogEntry]) -> LogEntry:
     if len(names) == 1 or not first.predicate:
         return first
     shown = ", ".join(names[:2]) + (f" and {len(names) - 2} more" if len(names) > 2 else "")
-    colon = "" if first.predicate.startswith(":") else ":"
-    return LogEntry(first.at_us, first.kind, names[0], f"{shown}{colon}{first.predicate}", first.event, first.predicate)
+    said = first.predicate if first.predicate.startswith(":") else f": {VERB.sub('', first.predicate).lstrip()}"
+    return LogEntry(first.at_us, first.kind, names[0], f"{shown}{said}", first.event, first.predicate)
 
 
 class EventLogListing(Listing):

@@ -379,7 +379,8 @@ def judge_entry(books: Books, at_us: int, text: str, place: str, verdict: Verdic
         return
     for name in many[1].split(", "):
         rest = many[3]
-        forms = (f"{name}{rest}", f"{name}{rest.removeprefix(':')}")
+        said = rest.removeprefix(":")
+        forms = (f"{name}{rest}", f"{name}{said}", f"{name} is{said}", f"{name} was{said}")
         known = any(_stated(books, at_us // 1_000, at_us // 1_000 + TOGETHER_MS, form) for form in forms)
         verdict.claim(known, place, f"no such fact of {name}: {text!r}")
 

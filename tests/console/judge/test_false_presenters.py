@@ -17,6 +17,7 @@ from tests.console.judge.false_producers import FALSE_PRODUCERS
 from tests.console.judge.false_rasters import FALSE_RASTERS
 from tests.console.judge.false_state_presenters import FALSE_STATE_PRESENTERS
 from tests.console.judge.false_topology import FALSE_TOPOLOGY
+from tests.support.slow_cases import mostly_slow
 
 ALL = (
     FALSE_PRESENTERS
@@ -39,7 +40,10 @@ def events(name: str, seconds: int) -> tuple[Event, ...]:
     return tuple(flown(spec, spec.seed, seconds * SECOND_US))
 
 
-@pytest.mark.parametrize("flight", sorted(set(ALL.values())))
+FLIGHTS = sorted(set(ALL.values()))
+
+
+@pytest.mark.parametrize("flight", mostly_slow(FLIGHTS, quick=FLIGHTS[::6]))
 def test_of_these_flights_nothing_false_is_said_else(flight: tuple[str, int]) -> None:
     assert false_claims(events(*flight), named(flight[0])) == []
 
