@@ -70,7 +70,7 @@ def report(
     report_progress = progress or (lambda *_: None)
     _refuse(out)
     try:
-        with _readable_tables(recordings, master, tables, salvage, report_progress) as (places, warnings):
+        with readable_tables(recordings, master, tables, salvage, report_progress) as (places, warnings):
             report_progress("starting Spark", EXPORTED)
             with (
                 nullcontext(spark) if spark is not None else spark_session(master, name="flightdeck report") as session
@@ -97,7 +97,7 @@ def report(
 
 
 @contextmanager
-def _readable_tables(
+def readable_tables(
     recordings: Sequence[str | Path], master: str | None, tables: str | None, salvage: bool, report_progress: Progress
 ) -> Iterator[tuple[list[str], list[str]]]:
     """The places of all flights' tables, exported now if necessary, and the reader's warnings."""
