@@ -12,7 +12,13 @@ Event = dict[str, Any]
 Facts = dict[str, Counter[tuple[Any, ...]]]
 
 PHASES = {"M", "X", "i", "C", "b", "e"}
-LIFE = ["Ready", "Joining", "Syncing", "Stable", "Revoking", "Fenced", "Left", "Dead"]
+LIFE = {
+    *("Ready", "Joining", "Syncing", "Stable", "Revoking", "Fenced", "Left", "Dead"),
+    *("UNSUBSCRIBED", "JOINING", "RECONCILING", "ACKNOWLEDGING", "STABLE", "FENCED", "STALE", "FATAL"),
+    *("PREPARE_LEAVING", "LEAVING"),
+}
+"""The states of a member's client, of either protocol."""
+SETTLED = {"Stable", "Empty"}
 SECOND_US = 1_000_000
 
 
@@ -102,7 +108,7 @@ def told_by_trace(events: Iterable[Event]) -> Facts:
 
 
 def told_by_log(lines: Iterable[bytes], end_us: int) -> Facts:
-    """The same from the lines of a recording. The groups are of the classic protocol."""
+    """The same from the lines of a recording, of groups that keep their protocol."""
     facts: Facts = defaultdict(Counter)
     readers = (_rebalances(facts), _transactions(facts), _requests(facts), _states(facts, end_us), _moments(facts))
     for reader in readers:
@@ -126,9 +132,13 @@ def _rebalances(facts: Facts) -> Any:  # noqa: ANN401 - a generator that is sent
         while True:
             event = yield
             match event["kind"]:
-                case "rebalance_started":
+                case "rebalance_started" | "consumer_group_epoch_bumped":
                     opened.setdefault(event["group"], event["at_us"])
                 case "group_stabilized" if event["group"] in opened:
+                    facts["rebalance"][event["group"], opened.pop(event["group"]), event["at_us"], ""] += 1
+                case "consumer_group_state_changed" if (
+                    event["state"] in {"Stable", "Empty"} and event["group"] in opened
+                ):
                     facts["rebalance"][event["group"], opened.pop(event["group"]), event["at_us"], ""] += 1
                 case "join_barrier_completed" if not event["members"]:
                     facts["rebalance"][event["group"], opened.pop(event["group"]), event["at_us"], ""] += 1

@@ -19,7 +19,7 @@ from tests.support.perfetto import perfetto
 
 pytestmark = pytest.mark.xdist_group("trace")  # one process: each flight is flown once
 NODE = shutil.which("node")
-LONG = pytest.param("eventful", marks=pytest.mark.slow)
+LONG = [pytest.param(name, marks=pytest.mark.slow) for name in ("eventful", "consumer protocol")]
 Events = list[dict[str, Any]]
 
 
@@ -59,6 +59,7 @@ class Flights:
 @pytest.fixture(scope="module")
 def flights(plan: Plan, eventful: Plan, tmp_path_factory: pytest.TempPathFactory) -> Flights:
     plans = {"small": plan, "zombie": make_plan(load("zombie-producer")), "eventful": eventful}
+    plans["consumer protocol"] = make_plan(load("consumer-session-expired"))
     return Flights(tmp_path_factory.mktemp("trace"), plans)
 
 
@@ -68,7 +69,7 @@ def disagreements(flight: Shown, events: Events) -> list[str]:
     )
 
 
-@pytest.mark.parametrize("name", ["small", "zombie", LONG])
+@pytest.mark.parametrize("name", ["small", "zombie", *LONG])
 def test_a_trace_shows_what_the_log_says(flights: Flights, name: str) -> None:
     flight = flights[name]
     assert disagreements(flight, flight.events) == []
