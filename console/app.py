@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 from rich.console import RenderableType
+from textual import events
 from textual.app import App
 from textual.binding import BindingType
 from textual.command import CommandPalette
@@ -29,7 +30,6 @@ from console.presenters.chrome import instant_under, mark_under
 from console.presenters.fault_menu import CommandTarget, fault_menu_entries
 from console.presenters.formatting import speed as speed_words
 from console.presenters.help import place_help
-from console.presenters.list_view import FilterError
 from console.presenters.styled_text import Line, PlaceLink
 from console.screens.catalogue import SCREENS
 from console.screens.comparison import ComparisonScreen
@@ -51,7 +51,7 @@ from console.themes.theming import Theming
 from console.time_input import Instant
 from console.travel.live_travel import with_past
 from console.visible import visible
-from console.widgets.command_input import CommandInput, LineError
+from console.widgets.command_input import CommandInput
 from console.widgets.panel import Panel
 from recordings.flights import interruption
 
@@ -193,6 +193,12 @@ class FlightdeckApp(App[None]):
         self.flight.advance(DRAIN_SECONDS / TICKS_PER_FRAME)
         if self._ticks % (TICKS_PER_FRAME if self.app_focus else TICKS_PER_FRAME * UNFOCUSED_FRAMES) == 0:
             self.paint()
+
+    async def on_event(self, event: events.Event) -> None:
+        """Have the flight leave the processor to what a key or a click sets off, and hand it on."""
+        if isinstance(event, events.Key | events.MouseDown | events.MouseScrollDown | events.MouseScrollUp):
+            self.flight.source.give_way()
+        await super().on_event(event)
 
     def draw(self) -> None:
         """Fold queued events and paint, without waiting for the next frame."""
@@ -538,7 +544,7 @@ class FlightdeckApp(App[None]):
     def on_command_input_entered(self, message: CommandInput.Entered) -> None:
         """Execute the line, or show its error."""
         if message.line.prompt == "/":
-            if self._filter(message.line, message.text):
+            if message.line.filter_list(message.text):
                 message.line.close()
         elif not message.text.strip():
             message.line.close()
@@ -547,22 +553,12 @@ class FlightdeckApp(App[None]):
 
     def on_command_input_changed(self, message: CommandInput.Changed) -> None:
         """Filter the list while the pattern is typed."""
-        self._filter(message.line, message.text)
+        message.line.filter_list(message.text)
 
     def on_command_input_cancelled(self, message: CommandInput.Cancelled) -> None:
         """Close the line and clear the filter."""
-        self._filter(message.line, "")
+        message.line.filter_list("")
         message.line.close()
-
-    def _filter(self, command_line: CommandInput, pattern: str) -> bool:
-        """Filter the list behind the line; False, and the reason on the line, for what is no filter."""
-        if command_line.prompt == "/" and isinstance(command_line.previous_focus, Panel):
-            try:
-                command_line.previous_focus.filter(pattern)
-            except FilterError as error:
-                command_line.show_error(LineError(error.reason, error.column))
-                return False
-        return True
 
     # --- the console itself -----------------------------------------------------------------------------------------
 

@@ -44,6 +44,7 @@ CHUNK = 250  # events folded between two readings of the wall clock
 JOIN_SECONDS = 2.0
 STUCK_SECONDS = 1.0  # after this wait a thread that has not seen the stop request is abandoned
 LAST_EVENTS = 50  # shown after a failure
+GIVE_WAY_SECONDS = 0.1  # how long the flight rests after a key: both threads want the one lock of the interpreter
 
 YOUNG, MIDDLE, OLD = 20_000, 10, 5  # allocations; collections of the generation before
 
@@ -108,6 +109,7 @@ class Bridge:
         self._resume: Resumption | None = None
         self.past: KeptPast | None = None  # keeps the events, where the screens can go back to them
         self._last: deque[Event] = deque(maxlen=LAST_EVENTS)
+        self._gives_way_until = 0.0  # of the monotonic clock
         self._conversation = ConversationLog()
 
     @classmethod
@@ -216,6 +218,11 @@ class Bridge:
     def request_clock(self) -> None:
         """Request a clock snapshot from the simulation thread; also resumes a simulation that waits for the queue."""
         self._soon(self._read_clock)
+
+    def give_way(self) -> None:
+        """Have a simulation that runs rest for a moment; the next request of its clock after that wakes it."""
+        if self.clock.phase == LIVE:
+            self._gives_way_until = time.monotonic() + GIVE_WAY_SECONDS
 
     # --- controls ----------------------------------------------------------------------------------------------------
 
@@ -464,7 +471,7 @@ class Bridge:
             self._kind_seen, self._found = True, event
 
     def _is_behind(self) -> bool:
-        return len(self._queue) > MAX_QUEUED or self._copying
+        return len(self._queue) > MAX_QUEUED or self._copying or time.monotonic() < self._gives_way_until
 
     def _read_clock(self) -> None:
         simulation, plan = self._simulation, self._plan

@@ -123,6 +123,9 @@ class Source(Protocol):
     def request_clock(self) -> None:
         """Request a new `clock` from the simulation."""
 
+    def give_way(self) -> None:
+        """Leave the processor to the console for a moment, because its user waits for an effect."""
+
     def submit(self, command: Command) -> str:
         """Submit a command to the cluster."""
 

@@ -197,6 +197,9 @@ class Player:
     def request_clock(self) -> None:
         """A no-op: the clock is always current."""
 
+    def give_way(self) -> None:
+        """A no-op: a recording is played on the console's own thread."""
+
     # --- controls ----------------------------------------------------------------------------------------------------
 
     def submit(self, command: Command) -> str:

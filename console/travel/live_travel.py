@@ -147,6 +147,10 @@ class LiveTravel:
         """Request the live flight's clock."""
         self.live.request_clock()
 
+    def give_way(self) -> None:
+        """Have the live flight leave the processor to the console for a moment."""
+        self.live.give_way()
+
     # --- what is shown ----------------------------------------------------------------------------------------------
 
     @property

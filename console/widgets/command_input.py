@@ -11,6 +11,7 @@ from textual.message import Message
 from textual.widget import Widget
 from textual.widgets import Input
 
+from console.presenters.list_view import FilterError
 from console.presenters.styled_text import (
     ACCENT,
     ERROR,
@@ -26,6 +27,7 @@ from console.presenters.styled_text import (
     wrapped,
 )
 from console.widgets.canvas import Canvas
+from console.widgets.panel import Panel
 
 HINTS = 12  # words shown at once
 
@@ -217,6 +219,16 @@ class CommandInput(Widget):
         if self.is_open and second != self._drawn_at:
             self._drawn_at = second
             self.draw()
+
+    def filter_list(self, pattern: str) -> bool:
+        """Filter the list behind the line `/`; False, and the reason on the line, for what is no filter."""
+        if self.prompt == "/" and isinstance(self.previous_focus, Panel):
+            try:
+                self.previous_focus.filter(pattern)
+            except FilterError as error:
+                self.show_error(LineError(error.reason, error.column))
+                return False
+        return True
 
     def show_error(self, error: LineError) -> None:
         """Show an error below the line, with a caret under its column."""

@@ -132,6 +132,33 @@ def test_a_queue_that_is_full_makes_the_simulation_wait(
     assert seqs == console.bridge._simulation.seq  # type: ignore[union-attr]
 
 
+def test_a_flight_rests_while_the_effect_of_a_key_is_awaited(
+    scenario: Path, consoles: Callable[..., Console], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("console.bridge.GIVE_WAY_SECONDS", 3_600.0)
+    console = consoles(scenario, speed=FLAT_OUT, until_us=3_600_000_000).start()
+    console.until(lambda: console.bridge.clock.now_us > 0 and console.phase(LIVE)())
+    console.bridge.give_way()
+    time.sleep(0.1)  # the turns between two looks at what holds it
+    rests_us = [console.bridge._simulation.timeline.now_us]  # type: ignore[union-attr]
+    for _ in range(5):
+        console.bridge.request_clock()
+        time.sleep(0.01)
+        rests_us.append(console.bridge._simulation.timeline.now_us)  # type: ignore[union-attr]
+    assert len(set(rests_us)) == 1
+    console.bridge._gives_way_until = 0.0
+    console.until(lambda: console.bridge.clock.now_us > rests_us[0])
+
+
+def test_a_paused_flight_steps_without_a_rest(scenario: Path, consoles: Callable[..., Console]) -> None:
+    console = consoles(scenario, speed=FLAT_OUT, until_us=3_600_000_000).start()
+    console.until(console.phase(LIVE))
+    console.bridge.pause(True)
+    console.until(console.phase(PAUSED))
+    console.bridge.give_way()
+    assert console.bridge._gives_way_until == 0.0
+
+
 def test_time_is_paced_paused_stepped_and_let_go(scenario: Path, consoles: Callable[..., Console]) -> None:
     console = consoles(scenario, speed=5.0).start()
     console.until(lambda: console.bridge.clock.now_us > 500_000)

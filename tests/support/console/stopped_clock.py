@@ -89,6 +89,9 @@ class StillFlight:
     def request_clock(self) -> None:
         pass
 
+    def give_way(self) -> None:
+        pass
+
     def _note(self, text: str) -> str:
         self.asked.append(text)
         return self.refusal
