@@ -113,8 +113,7 @@ class FlightdeckApp(App[None]):
         self.flight = Flight(with_past(source or Bridge.of(request, speed)))
         self.invariants = invariants  # also of the flights that the library starts
         self._ticks = 0
-        self._begun = False
-        self._failure_shown = False
+        self._begun = self._failure_shown = False
         self.places = Places(self)
         self._drawing = False
         self._shutdown_guard: ShutdownGuard | None = None
@@ -573,7 +572,12 @@ class FlightdeckApp(App[None]):
 
     def action_palette(self) -> None:
         """Open the command palette."""
-        self.push_screen(CommandPalette(id="--command-palette"))
+        if not isinstance(self.screen, CommandPalette):
+            from console.screens.palette import Palette  # noqa: PLC0415 - not needed before it is opened
+
+            self.push_screen(Palette(id="--command-palette"))
+
+    action_command_palette = action_palette  # Textual's own binding
 
     def action_leave(self) -> None:
         """Quit; while a recording is being written, the first press only warns."""

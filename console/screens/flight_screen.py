@@ -324,17 +324,21 @@ class FlightScreen(Screen[None]):
         """Choose the layout for the new size, or the message that it is too small."""
         size = self.size
         small = size.width < MIN_WIDTH or size.height < MIN_HEIGHT
-        if small and not self.has_class("-too-small"):
-            self._focused_before = self.focused or self._focused_before  # a hidden panel loses the focus
+        was_small = self.has_class("-too-small")
+        if small and not was_small:
+            self._focused_before = self.focused or self._focused_before  # Textual moves it on, as panels are hidden
         self.set_class(small, "-too-small")
-        if not small:
+        if was_small and not small:
             self.call_after_refresh(self._focus_again)  # until then the panel is hidden, and takes no focus
         self.set_class(size.height >= TALL, "-tall")
         self.call_after_refresh(self.paint)
 
     def _focus_again(self) -> None:
-        if self.focused is None and self._focused_before is not None and not self.has_class("-too-small"):
-            self.set_focus(self._focused_before)
+        before = self._focused_before
+        if before is None or self.has_class("-too-small"):
+            return
+        if all(node.display for node in before.ancestors_with_self):  # a line that was closed meanwhile is hidden
+            self.set_focus(before)
 
     def focus_on(self, panel: str) -> None:
         """Focus a panel now, or as soon as the screen is on top."""

@@ -5,9 +5,12 @@ The faults are those of the selection on the screen below. What is impossible no
 
 from collections.abc import Callable, Iterator
 from functools import partial
-from typing import NamedTuple, TypeVar, cast
+from inspect import isawaitable
+from typing import Any, NamedTuple, TypeVar, cast
 
-from textual.command import DiscoveryHit, Hit, Hits, Provider
+from textual.command import CommandList, CommandPalette, DiscoveryHit, Hit, Hits, Provider
+from textual.css.query import NoMatches
+from textual.worker import Worker, WorkType
 
 from cluster.commands import COMMANDS, Form, Slot, is_built
 from console.actions import ACTIONS
@@ -36,6 +39,24 @@ def typed_prefix(form: Form) -> str:
             break
         words.append(part)
     return " ".join(words)
+
+
+class Palette(CommandPalette):
+    """Textual's palette, whose search may outlive its list: it may be taken off the screen, or the console may end."""
+
+    def run_worker(self, work: WorkType[Any], *options: Any, **named: Any) -> Worker[Any]:  # noqa: ANN401 - Textual's
+        """Run the search; that its list is gone ends it without an error."""
+
+        async def search() -> None:
+            try:
+                begun = work() if callable(work) else work
+                if isawaitable(begun):
+                    await begun
+            except NoMatches:
+                if self.query(CommandList):
+                    raise
+
+        return super().run_worker(search, *options, **named)
 
 
 class ConsoleProvider(Provider):

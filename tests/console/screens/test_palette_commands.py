@@ -1,9 +1,15 @@
 """Commands in the palette: each with its arguments; chosen, it is begun on the line, or given if it needs nothing."""
 
 from collections.abc import Callable
+from functools import partial
+
+import pytest
+from textual.command import CommandList
+from textual.css.query import NoMatches
+from textual.worker import WorkerFailed
 
 from cluster.commands import COMMANDS, is_built
-from console.screens.palette import ConsoleProvider, Entry
+from console.screens.palette import ConsoleProvider, Entry, Palette
 from tests.support.console.pilot import Seat, sit
 
 
@@ -88,5 +94,32 @@ def test_the_palette_asks_before_a_recording_in_progress_ends() -> None:
         assert "still recording to mine.flight" in line.feedback.plain_text()
         await seat.press("enter")
         await seat.wait_for(lambda: seat.app.flight.source is not source)
+
+    sit(script)
+
+
+def test_a_search_may_outlive_its_palette() -> None:
+    """A script, or a live flight that ends, takes the palette away while it searches; the console goes on."""
+
+    async def script(seat: Seat) -> None:
+        await seat.press("ctrl+p")
+        palette = seat.app.screen
+        assert isinstance(palette, Palette)
+        await palette.query_one(CommandList).remove()
+        await palette._gather_commands("go").wait()  # as a key does
+
+    sit(script)
+
+
+def test_a_search_whose_list_is_there_does_not_lose_its_error() -> None:
+    def unlike(_: object) -> None:
+        raise NoMatches("another node")
+
+    async def script(seat: Seat) -> None:
+        await seat.press("ctrl+p")
+        palette = seat.app.screen
+        assert isinstance(palette, Palette)
+        with pytest.raises(WorkerFailed):
+            await palette.run_worker(partial(unlike, palette), exit_on_error=False).wait()
 
     sit(script)
