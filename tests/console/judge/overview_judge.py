@@ -231,8 +231,8 @@ class OverviewJudge:
         name = "up" if book.up else "silent"
         name = "down" if book.fenced and not book.up else name
         if book.up:
-            begins = "fenced" if book.registered else "starting"
-            waits = "stopping" if book.stopping else begins if book.fenced or not book.serves else "up"
+            begins = "starting" if book.fenced or not book.serves else "up"
+            waits = "stopping" if book.stopping else "fenced" if book.fenced and book.registered else begins
             name = "frozen" if book.frozen else waits
         faulty = any(f"broker-{number}" in fault.text.split() for fault in cluster.faults.values())
         self.verdict.read(

@@ -76,7 +76,10 @@ class ScriptedPlayer:
             yield f"pause {name}"
         elif f"{name}'s heartbeat thread is paused" in text:
             yield f"pause heartbeats of {name}"
-        elif f"{name} starts" in text and f"controller fenced {name}: session expired" in text:
+        elif (
+            f"{name} runs, and the controller has fenced it" in text
+            and f"controller fenced {name}: session expired" in text
+        ):
             yield f"isolate {name}"
         stalled = re.search(rf"{re.escape(name)} has not polled for (\S+(?: s)?): stalled", text)
         if stalled is not None and seconds(stalled[1]) >= STALLED_S:
