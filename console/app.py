@@ -573,9 +573,9 @@ class FlightdeckApp(App[None]):
     def action_palette(self) -> None:
         """Open the command palette."""
         if not isinstance(self.screen, CommandPalette):
-            from console.screens.palette import Palette  # noqa: PLC0415 - not needed before it is opened
+            from console.screens.palette import ConsolePalette  # noqa: PLC0415 - not needed before it is opened
 
-            self.push_screen(Palette(id="--command-palette"))
+            self.push_screen(ConsolePalette(id="--command-palette"))
 
     action_command_palette = action_palette  # Textual's own binding
 

@@ -41,7 +41,7 @@ def typed_prefix(form: Form) -> str:
     return " ".join(words)
 
 
-class Palette(CommandPalette):
+class ConsolePalette(CommandPalette):
     """Textual's palette, whose search may outlive its list: it may be taken off the screen, or the console may end."""
 
     def run_worker(self, work: WorkType[Any], *options: Any, **named: Any) -> Worker[Any]:  # noqa: ANN401 - Textual's

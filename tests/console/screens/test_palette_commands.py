@@ -9,7 +9,7 @@ from textual.css.query import NoMatches
 from textual.worker import WorkerFailed
 
 from cluster.commands import COMMANDS, is_built
-from console.screens.palette import ConsoleProvider, Entry, Palette
+from console.screens.palette import ConsolePalette, ConsoleProvider, Entry
 from tests.support.console.pilot import Seat, sit
 
 
@@ -104,7 +104,7 @@ def test_a_search_may_outlive_its_palette() -> None:
     async def script(seat: Seat) -> None:
         await seat.press("ctrl+p")
         palette = seat.app.screen
-        assert isinstance(palette, Palette)
+        assert isinstance(palette, ConsolePalette)
         await palette.query_one(CommandList).remove()
         await palette._gather_commands("go").wait()  # as a key does
 
@@ -118,7 +118,7 @@ def test_a_search_whose_list_is_there_does_not_lose_its_error() -> None:
     async def script(seat: Seat) -> None:
         await seat.press("ctrl+p")
         palette = seat.app.screen
-        assert isinstance(palette, Palette)
+        assert isinstance(palette, ConsolePalette)
         with pytest.raises(WorkerFailed):
             await palette.run_worker(partial(unlike, palette), exit_on_error=False).wait()
 
