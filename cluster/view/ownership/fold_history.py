@@ -88,6 +88,7 @@ def member_assignment_changed(view: ClusterView, event: e.MemberAssignmentChange
     owned = group.owners
     _move(group, event.at_us, [name for name in event.pending_revocation if owned.get(name) == event.member])
     _stay(group, event.at_us, [name for name in event.assigned if owned.get(name) == event.member])
+    _enter(group, event.at_us)  # a lone member that has its next target at once ends the rebalance
 
 
 def _move(group: GroupView, at_us: int, partitions: Iterable[str]) -> None:
@@ -108,9 +109,13 @@ def _stay(group: GroupView, at_us: int, partitions: Iterable[str]) -> None:
 
 def _group_changed(view: ClusterView, event: e.Event) -> None:
     assert isinstance(event, GROUP_CHANGES)
-    group = view.groups[event.group]
-    group.history.enter(event.at_us, group.generation)
-    group.history.open_or_close(event.at_us, group.generation, is_open=group.under_way is not None)
+    _enter(view.groups[event.group], event.at_us)
+
+
+def _enter(group: GroupView, at_us: int) -> None:
+    """Note the group's generation, and whether a rebalance is under way."""
+    group.history.enter(at_us, group.generation)
+    group.history.open_or_close(at_us, group.generation, is_open=group.under_way is not None)
 
 
 GROUP_CHANGES: Final = (
