@@ -23,9 +23,10 @@ def transaction_state_changed(view: ClusterView, event: e.TransactionStateChange
     transaction = _transaction(view, event.transactional_id)
     before, now = transaction.state, event.state
     if now != before:
+        ended = not event.loaded or event.start_us == transaction.start_us  # else an earlier one, counted when it ended
         transaction.begun += now == "Ongoing"
-        transaction.committed += now == "CompleteCommit"
-        transaction.aborted += now == "CompleteAbort"
+        transaction.committed += ended and now == "CompleteCommit"
+        transaction.aborted += ended and now == "CompleteAbort"
     words = _words(transaction, event)
     if words and not event.loaded:
         note_of(view, event, "transaction", event.transactional_id, words)

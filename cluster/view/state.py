@@ -370,11 +370,11 @@ class ClusterView(msgspec.Struct):
     lives: Lives = msgspec.field(default_factory=Lives)
     next_sample_us: int = 0
     partitions_by_topic: dict[str, list[str]] = {}
-    topic_readers: dict[str, list[str]] = {}  # topic → groups that read it
+    topic_readers: dict[str, list[str]] = {}  # topic → groups that read it, in the order of `groups`
 
     def reads(self, group: GroupView, topics: tuple[str, ...]) -> None:
         """A group reads these topics, too; one subscribed to once keeps its offsets, and so stays."""
         for topic in topics:
             if topic not in group.topics:
                 group.topics = (*group.topics, topic)
-                self.topic_readers.setdefault(topic, []).append(group.group)
+                self.topic_readers[topic] = [name for name, one in self.groups.items() if topic in one.topics]

@@ -3,7 +3,6 @@
 from cluster import events as e
 from cluster.view.fold_table import FoldTable
 from cluster.view.lives.lives import (
-    KEPT,
     NEVER,
     FinishedTransaction,
     LastCommit,
@@ -183,6 +182,8 @@ def transaction_fenced(view: ClusterView, event: e.TransactionFenced) -> None:
 @FOLD.handles(e.TransactionStateChanged)
 def transaction_state_changed(view: ClusterView, event: e.TransactionStateChanged) -> None:
     life = _transaction(view, event.transactional_id)
+    if event.loaded and life.under_way is not None and _loses(life.under_way, event):
+        life.ends(event.at_us, lost=True)
     one = life.under_way
     if event.state in {"Empty", "Dead"}:
         life.under_way = None
@@ -198,7 +199,15 @@ def transaction_state_changed(view: ClusterView, event: e.TransactionStateChange
         if one.decided_us == NEVER:
             one.decided_us = event.at_us
     elif one is not None:
-        one.committed, one.ended_us = event.state == "CompleteCommit", event.at_us
-        life.finished.append(one)
-        del life.finished[:-KEPT]
-        life.under_way = None
+        one.committed = event.state == "CompleteCommit"
+        life.ends(event.at_us)
+
+
+def _loses(one: FinishedTransaction, loaded: e.TransactionStateChanged) -> bool:
+    """Whether the log that a coordinator loaded lacks the transaction under way: a crash or an election took its end.
+
+    A later start is no loss: it replaces one that the coordinator before gave up.
+    """
+    if loaded.state in {"Empty", "Dead"}:
+        return True
+    return loaded.start_us < one.start_us or (loaded.state != "Ongoing" and loaded.start_us != one.start_us)

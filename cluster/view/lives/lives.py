@@ -94,8 +94,8 @@ class ProducerLife(msgspec.Struct, gc=False):
 class FinishedTransaction(msgspec.Struct, gc=False):
     """A transaction; `decided_us`: its outcome is in the log of its coordinator, `ended_us`: its markers are written.
 
-    `start_us` is NEVER where no event tells it. `fenced_for`: `timeout` or `InitProducerId`, if its coordinator fenced
-    its producer to abort it.
+    `lost`: the log that a coordinator loaded at `ended_us` lacks it, so it never ends. `start_us` is NEVER where no
+    event tells it. `fenced_for`: `timeout` or `InitProducerId`, if its coordinator fenced its producer to abort it.
     """
 
     producer_id: int
@@ -106,6 +106,7 @@ class FinishedTransaction(msgspec.Struct, gc=False):
     decided_us: int = NEVER
     ended_us: int = NEVER
     fenced_for: str = ""
+    lost: bool = False
 
 
 class TransactionLife(msgspec.Struct, gc=False):
@@ -113,6 +114,15 @@ class TransactionLife(msgspec.Struct, gc=False):
 
     under_way: FinishedTransaction | None = None
     finished: list[FinishedTransaction] = []
+
+    def ends(self, at_us: int, *, lost: bool = False) -> None:
+        """Keep the transaction under way among the finished ones."""
+        one = self.under_way
+        assert one is not None
+        one.ended_us, one.lost = at_us, lost
+        self.finished.append(one)
+        del self.finished[:-KEPT]
+        self.under_way = None
 
 
 class Lives(msgspec.Struct, gc=False):

@@ -300,15 +300,16 @@ class LastTransactionsListing(Listing):
     def rows(self, key: str) -> tuple[Line]:
         """One transaction."""
         one = self.shown[key]
-        closed_us = one.decided_us if one.decided_us != NEVER else self.now_us
-        markers_us = (one.ended_us if one.ended_us != NEVER else self.now_us) - one.decided_us
+        ended_us = one.ended_us if one.ended_us != NEVER else self.now_us
+        closed_us = one.decided_us if one.decided_us != NEVER else ended_us
+        marked = one.decided_us != NEVER and not one.lost
         known = one.start_us != NEVER
         cells: list[Line | Span | str] = [
             moment(one.start_us) if known else ((UNKNOWN, FAINT),),
             str(one.epoch),
             _outcome(one),
             duration(closed_us - one.start_us) if known else ((UNKNOWN, FAINT),),
-            duration(markers_us) if one.decided_us != NEVER else ((UNKNOWN, FAINT),),
+            duration(ended_us - one.decided_us) if marked else ((UNKNOWN, FAINT),),
             line((ranges(list(one.partitions)) or UNKNOWN, MUTED)),
             line((FENCED.get(one.fenced_for, ""), WARN)),
         ]
@@ -316,7 +317,9 @@ class LastTransactionsListing(Listing):
 
 
 def _outcome(one: FinishedTransaction) -> Line:
-    if one.decided_us == NEVER:
+    if one.lost:
+        return line(("✖ lost", ERROR))
+    if one.decided_us == NEVER and one.ended_us == NEVER:
         return line(("▶ open", MOVING))
     if one.ended_us == NEVER:
         return line(("↻ commits" if one.committed else "↻ aborts", MOVING))

@@ -139,6 +139,15 @@ def false_claims(events: Sequence[e.Event], spec: ScenarioSpec, most: int = 30) 
     return [words for verdict in verdicts for words in verdict.false]
 
 
+def false_at_the_end(events: Sequence[e.Event], spec: ScenarioSpec) -> list[str]:
+    """The false claims of all screens after the last event, which costs one look."""
+    view, books = ClusterView(), Books()
+    for event in events:
+        fold(view, event)
+        books.note(event)
+    return judge(view, books, events[-1].at_us, spec, WIDTHS[0]).false
+
+
 def is_found_false(events: Sequence[e.Event], spec: ScenarioSpec, most: int = 30) -> bool:
     """Whether the judge finds a false claim, at the first instant that shows one."""
     return any(verdict.false for verdict in judged(events, spec, most))

@@ -103,6 +103,12 @@ def every_transaction_commits(patch: Patch) -> None:
     patch.setattr(producer_tables, "_outcome", outcome)
 
 
+def lost_transactions_are_open(patch: Patch) -> None:
+    """A transaction without a decision is shown as open, though its coordinator's log has it no more."""
+    true = producer_tables._outcome
+    patch.setattr(producer_tables, "_outcome", lambda one: line("▶ open") if one.lost else true(one))
+
+
 def no_transaction_was_fenced(patch: Patch) -> None:
     """Why a transaction was aborted is not told."""
     patch.setattr(producer_tables, "FENCED", {})

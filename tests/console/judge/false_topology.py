@@ -79,6 +79,18 @@ def commands_change_no_configuration(patch: Patch) -> None:
     patch.setattr(topic_configuration, "configuration", configuration)
 
 
+def readers_stand_in_the_order_of_subscription(patch: Patch) -> None:
+    """A group whose pattern matches the topic later stands behind those that named it."""
+
+    def reads(view: ClusterView, group: GroupView, names: tuple[str, ...]) -> None:
+        for topic in names:
+            if topic not in group.topics:
+                group.topics = (*group.topics, topic)
+                view.topic_readers.setdefault(topic, []).append(group.group)
+
+    patch.setattr(ClusterView, "reads", reads)
+
+
 def kafkas_defaults_are_in_force(patch: Patch) -> None:
     """No key of a topic differs from Kafka's default."""
     patch.setattr(topic_configuration, "configuration", lambda *_: {})

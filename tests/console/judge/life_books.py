@@ -11,8 +11,10 @@ TOLD = (
 )  # fmt: skip
 COMMITS = (e.OffsetsCommitted, e.OffsetCommitRefused, e.AutoCommitFailed)
 ENDS = {"Left", "Dead", "Fenced", "FENCED", "STALE", "PREPARE_LEAVING", "LEAVING", "FATAL", "Assigned"}
+WORKING = {"Ongoing", "PrepareCommit", "PrepareAbort"}
 BEGINS = {"Joining", "Revoking", "JOINING"}
 HOW = {"stop": "closed", "kill": "killed", "crash": "crashed"}
+Coordinated = e.TransactionStateChanged | e.TransactionFenced
 MemberTold = (
     e.MemberStarted
     | e.MemberStopped
@@ -90,7 +92,10 @@ def ends(event: MemberTold) -> bool:
 
 
 class TransactionTold(NamedTuple):
-    """A transaction by the events of its coordinator; -1: not yet, or not told."""
+    """A transaction by the events of its coordinator; -1: not yet, or not told.
+
+    Lost: a coordinator loaded a log that ends before it, at `ended_us`.
+    """
 
     start_us: int
     epoch: int
@@ -144,7 +149,7 @@ class LifeBooks:
     def __init__(self) -> None:
         self.stories: dict[str, list[MemberTold]] = {}
         self.producers: dict[str, ProducerStory] = {}
-        self.coordinators: dict[str, list[e.TransactionStateChanged | e.TransactionFenced]] = {}
+        self.coordinators: dict[str, list[Coordinated]] = {}
         self.commits: dict[str, e.OffsetsCommitted | e.OffsetCommitRefused | e.AutoCommitFailed] = {}
         self.polls: dict[str, e.PollReturned | None] = {}
         self.done: dict[str, list[e.RecordsProcessed]] = {}
@@ -196,9 +201,13 @@ class LifeBooks:
 
     def transactions_of(self, name: str) -> list[TransactionTold]:
         """The transactions of a transactional id, oldest first."""
-        pieces: list[list[e.TransactionStateChanged | e.TransactionFenced]] = [[]]
+        pieces: list[list[Coordinated]] = [[]]
         for event in self.coordinators.get(name, []):
             state = event.state if isinstance(event, e.TransactionStateChanged) else ""
+            if isinstance(event, e.TransactionStateChanged) and event.loaded and _is_cut_off(pieces[-1], event):
+                pieces[-1].append(event)
+                pieces.append([event] if state in WORKING else [])
+                continue
             if state in {"Empty", "Dead"}:
                 pieces[-1] = []
                 continue
@@ -275,11 +284,21 @@ def _number(event: MemberTold) -> int:
     return max(0, event.epoch) if isinstance(event, e.MemberEpochChanged) else 0
 
 
-def _told(piece: list[e.TransactionStateChanged | e.TransactionFenced]) -> TransactionTold | None:
-    """The transaction of the events up to its completion; None where they only complete one."""
+def _is_cut_off(piece: list[Coordinated], loaded: e.TransactionStateChanged) -> bool:
+    """Whether a loaded log lacks the transaction of these events: it tells of none, or of one that began before."""
+    starts = [one.start_us for one in piece if isinstance(one, e.TransactionStateChanged) and one.state in WORKING]
+    if not starts or loaded.state not in {*WORKING, "CompleteCommit", "CompleteAbort"}:
+        return bool(starts)
+    return loaded.start_us < starts[-1] if loaded.state == "Ongoing" else loaded.start_us != starts[-1]
+
+
+def _told(piece: list[Coordinated]) -> TransactionTold | None:
+    """The transaction of the events up to its completion, or its loss; None where they only complete one."""
     changes = [one for one in piece if isinstance(one, e.TransactionStateChanged)]
-    working = [one for one in changes if one.state == "Ongoing" or one.state.startswith("Prepare")]
-    if not working:
+    last = changes[-1] if changes else None
+    lost = last is not None and last.loaded and _is_cut_off(piece[:-1], last)
+    working = [one for one in (changes[:-1] if lost else changes) if one.state in WORKING]
+    if not working or last is None:
         return None
     starts = [one.start_us for one in working if one.state == "Ongoing"]
     start_us = starts[-1] if starts else working[0].start_us
@@ -287,8 +306,7 @@ def _told(piece: list[e.TransactionStateChanged | e.TransactionFenced]) -> Trans
     first = next(place for place, one in enumerate(piece) if one is mine[0])
     decided = next((one for one in mine if one.state != "Ongoing"), None)
     fenced = [one.reason for one in piece[first:] if isinstance(one, e.TransactionFenced)]
-    last = changes[-1]
-    ended = last.state.startswith("Complete")
+    ended = lost or last.state.startswith("Complete")
     outcomes = {"CompleteCommit": "● committed", "CompleteAbort": "✖ aborted", "PrepareCommit": "↻ commits",
                 "PrepareAbort": "↻ aborts", "Ongoing": "▶ open"}  # fmt: skip
     return TransactionTold(
@@ -297,6 +315,6 @@ def _told(piece: list[e.TransactionStateChanged | e.TransactionFenced]) -> Trans
         mine[-1].partitions,
         decided.at_us if decided is not None else -1,
         last.at_us if ended else -1,
-        outcomes[last.state],
+        "✖ lost" if lost else outcomes[last.state],
         fenced[-1] if fenced else "",
     )

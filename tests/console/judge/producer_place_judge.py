@@ -262,13 +262,14 @@ class ProducerPlaceJudge:
             self._claim(table.cell("epoch") in {None, str(known.epoch)}, f"epoch {table.cell('epoch')} of {known}")
             outcome = (table.cell("outcome") or "").strip()
             self._claim(outcome == known.outcome, f"{outcome}, not {known.outcome}: {known}")
-            closed_us = known.decided_us if known.decided_us >= 0 else self.now_us
+            ended_us = known.ended_us if known.ended_us >= 0 else self.now_us
+            closed_us = known.decided_us if known.decided_us >= 0 else ended_us
             lasted = table.cell("open for") or ""
             right = lasted == "–" if known.start_us < 0 else says(lasted, closed_us - known.start_us)
             self._claim(right, f"open for {lasted}: {known}")
             if (text := table.cell("markers took")) is not None:
-                ended_us = known.ended_us if known.ended_us >= 0 else self.now_us
-                right = text == "–" if known.decided_us < 0 else says(text, ended_us - known.decided_us)
+                unmarked = known.decided_us < 0 or known.outcome == "✖ lost"
+                right = text == "–" if unmarked else says(text, ended_us - known.decided_us)
                 self._claim(right, f"markers took {text}: {known}")
             if (text := table.cell("partitions")) is not None:
                 text = text.strip()

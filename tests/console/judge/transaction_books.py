@@ -113,8 +113,9 @@ class TransactionBooks:
         one = self._id(event.transactional_id)
         before = one.last.state if one.last is not None else ""
         one.begun += event.state == "Ongoing" != before
-        one.commits += event.state == "CompleteCommit" != before
-        one.aborts += event.state == "CompleteAbort" != before
+        if not event.loaded or (before in UNDER_WAY and one.last is not None and one.last.start_us == event.start_us):
+            one.commits += event.state == "CompleteCommit" != before
+            one.aborts += event.state == "CompleteAbort" != before
         one.last, one.raised = event, False
 
     def _raised(self, event: e.TransactionFenced) -> None:
