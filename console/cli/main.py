@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 import msgspec
 from cyclopts import App, Parameter
 
+from console.cli.alerting.alerts import alerts
 from console.cli.arguments import Invariants, Json, Record, Salvage, Strict
 from console.cli.bench import bench
 from console.cli.check import check
@@ -311,11 +312,12 @@ HELP = frozenset({"--help", "-h", "--version"})
 
 BUILT = (
     *("run", "play", "rerun", "summary", "export", "scenarios", "show", "report", "check", "impact"),
-    *("diff", "fork", "key", "plan", "prove", "raster", "bench", "game", "doctor"),
+    *("diff", "fork", "key", "plan", "prove", "raster", "bench", "game", "doctor", "alerts"),
 )
 COMMANDS = (*BUILT, *PLANNED)
 
 for _command in (
+    alerts,
     summary,
     export,
     check,

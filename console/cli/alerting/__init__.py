@@ -1,0 +1,1 @@
+"""The command `flightdeck alerts` and its readable output."""
