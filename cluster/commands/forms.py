@@ -132,7 +132,7 @@ COMMANDS: tuple[Form, ...] = (
          undo="heal {0} {1}", label="slow link",
          random=(RandomFault(12, "slow link", "slow {link} to {50|600}ms", lasts=True, nemesis=True),)),
     Form(LoseResponses, "lose next <count:count> responses of <api:api> from <broker:broker> [to <client:client>]",
-         "lose answers that were given", undo="heal", label="loses responses",
+         "lose answers that were given", undo="heal", label="response lost",
          random=(
              RandomFault(15, "lose responses", "lose next {1..3} responses of {api} from {broker}", nemesis=True),
          )),

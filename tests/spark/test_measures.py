@@ -162,6 +162,13 @@ def test_storms_are_rebalances_one_upon_the_other(spark: SparkSession) -> None:
     assert (storm["stopped_partition_us"], storm["reread"]) == (30, 3)
 
 
+class MadeTables(dict[str, DataFrame]):
+    """Tables that a test makes: all that is asked of `Tables` here."""
+
+    def has_rows(self, name: str) -> bool:
+        return not self[name].isEmpty()
+
+
 def test_what_a_truncation_took_is_not_read_again(spark: SparkSession) -> None:
     """Read up to 600, truncated to 300, read up to 350; a rebalance gives the partition, committed are 340."""
 
@@ -190,9 +197,10 @@ def test_what_a_truncation_took_is_not_read_again(spark: SparkSession) -> None:
         "position_truncated": rows("position_truncated", (4, "t-0")),
         "consumer_group_epoch_bumped": rows("consumer_group_epoch_bumped"),
     }  # fmt: skip
-    [again] = rereads(cast(Tables, tables)).collect()
+    [again] = rereads(cast(Tables, MadeTables(tables))).collect()
     assert (again["seq"], again["partition"], again["reread"]) == (9, "t-0", 10)
-    [overlooked] = rereads(cast(Tables, tables | {"position_truncated": rows("position_truncated")})).collect()
+    untold = MadeTables(tables | {"position_truncated": rows("position_truncated")})
+    [overlooked] = rereads(cast(Tables, untold)).collect()
     assert overlooked["reread"] == 600 - 340
 
 

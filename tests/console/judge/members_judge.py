@@ -45,6 +45,7 @@ FAULT_LABELS = {
     "slow disk": "slow",
     "pause()": "pause",
     "disk full": "fill",
+    "response lost": "lose",
 }
 
 

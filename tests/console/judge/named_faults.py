@@ -17,7 +17,7 @@ LABELS = {
     "isolate": "isolated",
     "slow_disk": "slow disk",
     "fill_disk": "disk full",
-    "lose_responses": "loses responses",
+    "lose_responses": "response lost",
 }
 SAID = re.compile(rf"▲ (?P<text>.+) \((?P<age>{DURATION}) ago(?:, ends in (?P<left>{DURATION}))?\)")
 
