@@ -329,11 +329,15 @@ class FlightScreen(Screen[None]):
             self._focused_before = self.focused or self._focused_before  # Textual moves it on, as panels are hidden
         self.set_class(small, "-too-small")
         if was_small and not small:
-            self.call_after_refresh(self._focus_again)  # until then the panel is hidden, and takes no focus
+            self.call_after_refresh(self._focus_as_before)  # until then the panel is hidden, and takes no focus
         self.set_class(size.height >= TALL, "-tall")
         self.call_after_refresh(self.paint)
 
     def _focus_again(self) -> None:
+        if self.focused is None:
+            self._focus_as_before()
+
+    def _focus_as_before(self) -> None:
         before = self._focused_before
         if before is None or self.has_class("-too-small"):
             return

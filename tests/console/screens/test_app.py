@@ -401,6 +401,13 @@ def test_the_focus_is_where_it_was_after_a_terminal_was_too_small() -> None:
         screen.set_focus(None)  # as Textual does for a panel that was hidden, late on a busy machine
         await seat.settle()
         assert seat.app.focused_panel() is before
+        await seat.press("colon")
+        line = seat.app.input_line()
+        assert line is not None
+        await seat.settle()  # a paint leaves the focus where it is
+        assert screen.focused is line.input
+        await seat.press("escape")
+        assert seat.app.focused_panel() is before
         await seat.press("j", "enter")
         assert seat.app.is_running
 
