@@ -50,6 +50,7 @@ def group_protocol_converted(view: ClusterView, event: e.GroupProtocolConverted)
     group.coordinated_by = event.broker
     group.consumer = ConsumerGroupView() if event.protocol == "consumer" else None
     group.open_rebalance = None
+    group.last_given = {}
     note_of(view, event, "member", event.group, f" is a {event.protocol} group from now on")
 
 

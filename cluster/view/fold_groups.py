@@ -153,7 +153,6 @@ def group_stabilized(view: ClusterView, event: e.GroupStabilized) -> None:
     group.state = "Stable"
     group.assignment = dict(event.assignment)
     group.session_deadlines_us.update(event.session_deadlines_us)
-    group.last_given = {}  # a deleted or converted group counts its generations anew, so numbers come again
     _close(group, event.at_us)
     note_of(view, event, "stable", event.group, f" is Stable in generation {event.generation}")
 

@@ -249,7 +249,6 @@ class GroupBooks:
     def _stable(self, event: e.GroupStabilized) -> None:
         group = self.groups[event.group]
         group.state, group.assignment = "Stable", dict(event.assignment)
-        group.taken = {}  # no member has had this assignment yet, whatever its number: a new group begins with 1 again
         group.sessions.update(event.session_deadlines_us)
         self._over(group, event.at_us)
 
