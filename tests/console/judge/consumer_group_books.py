@@ -91,6 +91,7 @@ class AllGroupBooks(GroupBooks):
         group = self.groups[event.group]
         group.holder, group.under_way = event.broker, None
         group.new = NewProtocolBook() if event.protocol == "consumer" else None
+        group.taken = {}  # generations begin again with 1: who had that number before is no static member coming back
 
     def _upgraded(self, event: e.ClassicGroupUpgraded) -> None:
         group = self.groups[event.group]

@@ -41,6 +41,12 @@ def test_nothing_false_is_said_of_a_random_flight(seed: int) -> None:
     assert false_report(random_flight(seed), seed, RANDOM_S, 12) == ""
 
 
+@pytest.mark.parametrize(("seed", "second"), [(377, 24), (475, 25)])
+def test_nothing_false_is_said_of_a_converted_group_whose_generations_begin_again(seed: int, second: int) -> None:
+    spec = random_flight(seed)
+    assert false_at_the_end(flown(spec, seed, second * SECOND_US), spec) == []
+
+
 def test_the_raster_ends_the_rebalance_of_a_lone_member_that_has_its_next_target_at_once() -> None:
     spec = random_flight(481)
     assert false_at_the_end(flown(spec, 481, 11 * SECOND_US), spec) == []
