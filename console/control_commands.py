@@ -8,7 +8,7 @@ from console.flight import Flight
 from console.forking.fork_line import Fork, ForkCancel, Undo
 from console.game.game_line import Diagnose, GiveUp
 
-NO_GAME = "no game is played here: flightdeck game"
+NO_GAME = "no game here: `flightdeck game` starts one"
 
 
 def execute(flight: Flight, command: object) -> str:

@@ -42,7 +42,7 @@ def note(  # noqa: PLR0917 - the fields of a log entry, in their order
     predicate: str = "",
     targets: tuple[str, ...] = (),
 ) -> None:
-    """Add a line to the log of events; a very long flight drops every second early line."""
+    """Add a line to the event log; a very long flight drops every second early line."""
     entries = view.log_entries
     entries.append(LogEntry(event.at_us, kind, subject, text, e.kind_of(event), predicate, targets))
     if len(entries) > LOG_ENTRIES_KEPT:

@@ -173,7 +173,7 @@ def member_assignment_changed(view: ClusterView, event: e.MemberAssignmentChange
     if event.pending_revocation and not member.pending_revocation:
         number = len(event.pending_revocation)
         what = "1 partition" if number == 1 else f"{number} partitions"
-        note_of(view, event, "member", event.member, f" must give up {what} before its member epoch rises")
+        note_of(view, event, "member", event.member, f" must revoke {what} before its member epoch rises")
     member.epoch, member.previous_epoch, member.state = event.epoch, event.previous_epoch, event.state
     member.assigned, member.pending_revocation = event.assigned, event.pending_revocation
     member.fenced_at_us = event.fenced_at_us
@@ -183,7 +183,7 @@ def member_assignment_changed(view: ClusterView, event: e.MemberAssignmentChange
 
 
 def _reconcile(reconciliation: MemberReconciliation, assignment_epoch: int, event: e.MemberAssignmentChanged) -> None:
-    """Note when a member must give up partitions, has given them up, and has its whole target."""
+    """Note when a member must revoke partitions, has given them up, and has its whole target."""
     known = reconciliation.revocations.get(event.member)
     if event.pending_revocation:
         if known is None:

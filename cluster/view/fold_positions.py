@@ -55,7 +55,7 @@ def rebalance_listener_called(view: ClusterView, event: e.RebalanceListenerCalle
 def rebalance_listener_returned(view: ClusterView, event: e.RebalanceListenerReturned) -> None:
     view.members[event.member].polling = True
     if event.commit == "failed":
-        words = f" cannot commit in onPartitionsRevoked, and gives up {_many(event.partitions)}"
+        words = f" cannot commit in onPartitionsRevoked, and revokes {_many(event.partitions)}"
         note_of(view, event, "fault", event.member, words)
 
 

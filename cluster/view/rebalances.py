@@ -10,9 +10,9 @@ NEVER: Final = -1
 
 
 class Revocation(msgspec.Struct, gc=False):
-    """What a member of the new protocol had to give up: from its first UNREVOKED_PARTITIONS until the coordinator knew.
+    """What a member of the new protocol had to revoke: from its first UNREVOKED_PARTITIONS until the coordinator knew.
 
-    `done_us`: NEVER while it has not. A member that was removed meanwhile has given up nothing: `removed_for` is the
+    `done_us`: NEVER while it has not. A member that was removed meanwhile has revoked nothing: `removed_for` is the
     reason.
     """
 
@@ -26,7 +26,7 @@ class MemberReconciliation(msgspec.Struct, gc=False):
     """The way of the members of the new protocol to their targets, in place of a barrier (KIP-848).
 
     `reached_us`: member → when it had its whole target, in this order; at most the last ones are kept. `revocations`:
-    member → the partitions that it had to give up.
+    member → the partitions that it had to revoke.
     """
 
     reached_us: dict[str, int] = {}
@@ -41,7 +41,7 @@ class MemberReconciliation(msgspec.Struct, gc=False):
 
     @property
     def slowest(self) -> str:
-        """The member that took longest to give up partitions; "" without one."""
+        """The member that took longest to revoke partitions; "" without one."""
         took = {name: one.done_us - one.asked_us for name, one in self.revocations.items() if one.done_us != NEVER}
         return max(took, key=lambda name: took[name], default="")
 
@@ -144,7 +144,7 @@ class RebalanceView(msgspec.Struct, gc=False):
 class ConsumerGroupMemberView(msgspec.Struct, gc=False):
     """A member at its coordinator. `epoch` is -2 while a static member is away.
 
-    `state`: STABLE, UNREVOKED_PARTITIONS (it must give up `pending_revocation` by `fenced_at_us`, -1: no such limit),
+    `state`: STABLE, UNREVOKED_PARTITIONS (it must revoke `pending_revocation` by `fenced_at_us`, -1: no such limit),
     UNRELEASED_PARTITIONS (partitions of its target belong to other members yet).
     `classic`: it speaks the classic protocol. `awaited_until_us`: the requests (JoinGroup, SyncGroup) that the
     coordinator then awaits from it, and until when.

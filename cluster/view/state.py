@@ -333,7 +333,7 @@ class FaultView(msgspec.Struct, gc=False):
 
 
 class LogEntry(msgspec.Struct, gc=False):
-    """A line of the log of events; `kind`: rebalance, stable, fault, recovery, offset, election, member or
+    """A line of the event log; `kind`: rebalance, stable, fault, recovery, offset, election, member or
     transaction.
 
     `event` is the kind of the event. `text` is shown and never parsed: `predicate` is the text after the subject, empty

@@ -138,7 +138,7 @@ def _divergence(found: "FlightDiff") -> list[str]:
 
 
 def _first_difference(found: "FlightDiff", difference: "Divergence | None") -> list[str]:
-    nothing = "Nothing that the log of events tells is different."
+    nothing = "Nothing that the event log tells is different."
     if difference is None:
         if found.compared_events:
             return ["No event differs by more than the settings that it names."]

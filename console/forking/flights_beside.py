@@ -61,7 +61,7 @@ class Forking:
         end_us = at_us + 1 if flight.clock.until_us is None else flight.clock.until_us
         until_us = None if fork.until is None else fork.until.from_cursor(at_us)
         if at_us < 0:
-            return "a flight begins at 0s: a fork cannot be before it"
+            return "a flight begins at 0s: fork at 0s or later"
         refusal = not_before(at_us, end_us)
         if refusal:
             return refusal
@@ -72,7 +72,7 @@ class Forking:
         if isinstance(origin, Path):
             return self._begin(words, lambda room: partial(fork_beside, origin, point, until_us, room / "fork.flight"))
         if at_us > flight.now_us:
-            return f"the live flight has come to {short_clock(flight.now_us, 3)}: a fork is there, or before it"
+            return f"the live flight is at {short_clock(flight.now_us, 3)}: fork at or before it"
         return self._begin(words, lambda room: partial(live_fork_beside, origin, point, until_us, room))
 
     def what_if(self, recording: Path, settings: tuple[Setting, ...], words: str) -> str:

@@ -1,4 +1,4 @@
-"""The log of events, newest on top: rebalances, faults, elections, members that start and leave."""
+"""The event log, newest on top: rebalances, faults, elections, members that start and leave."""
 
 import re
 from bisect import bisect_right

@@ -182,7 +182,7 @@ def failure_lines(failure: str, width: int, what: str = SIMULATION_FAILED, last:
     lines = [line((f"✖ The flight is over: {what}.", ERROR)), ()]
     for paragraph in failure.splitlines():
         lines += wrapped(line(paragraph), width - 4)
-    lines += [(), line(("The screens show the state after the last event. q leaves; no other data is lost.", MUTED))]
+    lines += [(), line(("The screens show the state after the last event. q quits; no other data is lost.", MUTED))]
     if last:
         lines += [(), line((f"the last {len(last)} events", ACCENT))]
         for event in last:

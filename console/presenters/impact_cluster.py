@@ -220,7 +220,7 @@ def slow_dependency(model: ImpactModel, command: c.SlowDependency) -> None:
     """Each record of a group takes longer; a poll() with too many of them outlasts `max.poll.interval.ms`."""
     members = [one for one in model.view.members.values() if one.group == command.group and one.alive]
     if not command.to_us:
-        model.note(f"the dependency of {command.group} adds no time any longer")
+        model.note(f"the dependency of {command.group} adds no delay")
         return
     per_second = len(members) * 1_000_000 / command.to_us
     model.note(f"at most {per_second:,.4g} records a second from {len(members)} members of {command.group}")
@@ -242,7 +242,7 @@ def restore_dependency(model: ImpactModel, command: c.RestoreDependency) -> None
     if not any(one.kind in kinds and command.group in one.targets for one in model.view.faults.values()):
         model.refuse(f"the dependency of {command.group} is neither slow nor failing")
     else:
-        model.note(f"members of {command.group} go on; one in a backoff waits until it is over")
+        model.note(f"members of {command.group} continue; a member in backoff waits until it ends")
 
 
 def seek(model: ImpactModel, command: c.Seek) -> None:

@@ -356,7 +356,7 @@ def unsubscribe(model: ImpactModel, command: c.Unsubscribe) -> None:
         model.refuse(f"{command.member} subscribes to no topic")
     else:
         model.group_rebalances(member.group)
-        model.note(f"{command.member} gives up its partitions and leaves until `subscribe` or a restart")
+        model.note(f"{command.member} revokes its partitions and leaves until `subscribe` or a restart")
 
 
 def abandon(model: ImpactModel, command: c.AbandonTransaction) -> None:

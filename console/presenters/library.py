@@ -194,7 +194,7 @@ def about_recording(one: "RecordingInfo", shelf: ShelfState, width: int) -> Abou
     elif not one.closed:
         facts.append("It has no end: its flight was killed, or continues. Playback stops at the last whole event.")
     elif not one.complete:
-        facts.append("Its flight was ended before the end that the scenario sets.")
+        facts.append("Its flight was stopped before its scheduled end.")
     path, room = str(one.path), max(1, width - 6)  # a path is one word, however long
     pieces = [path[start : start + room] for start in range(0, len(path), room)]
     return AboutListing(one.path.name, [" ".join(facts), " ".join(pieces)], width)

@@ -178,7 +178,7 @@ class GroupsListing(WorstFirstListing):
             missing = awaited_joins(self.view, group, self.now_us) or awaited_syncs(self.view, group, self.now_us)
             if group.open_rebalance.initial and group.open_rebalance.completed_us == NEVER:
                 left = countdown(group.open_rebalance.closes_at_us - self.now_us)
-                return line(("↻ ", MOVING), f"first members gather: {left}")
+                return line(("↻ ", MOVING), f"initial delay: {left}")
             if missing:
                 return self._awaits(group, group.open_rebalance, missing)
             return line(("↻ ", MOVING), group.open_rebalance.cause)

@@ -189,7 +189,7 @@ def _preparing(
     if barrier.initial:
         whole_us = max(1, barrier.closes_at_us - barrier.started_us)
         filled = gauge((now_us - barrier.started_us) / whole_us, MOVING)
-        second = line(*filled, ("first members gather: ", STRONG), f"barrier closes in {left}")
+        second = line(*filled, ("initial rebalance delay: ", STRONG), f"barrier closes in {left}")
         key = line((" (group.initial.rebalance.delay.ms)", MUTED))
         third = line((f"    {members_words(len(barrier.joined))} at the barrier", PLAIN))
         rest = line(("; another new member extends it by the same delay", MUTED))

@@ -43,11 +43,11 @@ MEMBER: dict[str, State] = {
 CONSUMER_MEMBER: dict[str, State] = {
     "UNSUBSCRIBED": State("○", MUTED, "not a member: it has not polled yet, or has left its group"),
     "JOINING": State("↻", MOVING, "sends a heartbeat with member epoch 0"),
-    "RECONCILING": State("↻", MOVING, "commits, gives up and takes partitions, inside poll()"),
-    "ACKNOWLEDGING": State("↻", MOVING, "tells the coordinator what it owns, with its next heartbeat"),
+    "RECONCILING": State("↻", MOVING, "commits, revokes and takes over partitions, inside poll()"),
+    "ACKNOWLEDGING": State("↻", MOVING, "reports what it owns in its next heartbeat"),
     "STABLE": State("●", OK, "owns its target assignment, polls and heartbeats"),
     "FENCED": State("✖", ERROR, "fenced: it drops its partitions, then joins with member epoch 0"),
-    "PREPARE_LEAVING": State("○", MUTED, "gives up its partitions before it leaves"),
+    "PREPARE_LEAVING": State("○", MUTED, "revokes its partitions before it leaves"),
     "LEAVING": State("○", MUTED, "leaves with its last heartbeat"),
     "STALE": State("○", WARN, "has left because poll() was too late; it joins at its next poll()"),
     "FATAL": State("✖", ERROR, "an error that it cannot recover from"),
@@ -55,7 +55,7 @@ CONSUMER_MEMBER: dict[str, State] = {
 """The client's states under the new protocol."""
 MEMBER_AT_COORDINATOR: dict[str, State] = {
     "STABLE": State("●", OK, "has every partition that the coordinator assigned to it"),
-    "UNREVOKED_PARTITIONS": State("↻", WARN, "must give up partitions before its member epoch rises"),
+    "UNREVOKED_PARTITIONS": State("↻", WARN, "must revoke partitions before its member epoch rises"),
     "UNRELEASED_PARTITIONS": State("↻", MOVING, "waits for partitions that other members still own"),
 }
 """A member's state as the coordinator of a group of the new protocol keeps it."""
@@ -68,7 +68,7 @@ PRODUCER: dict[str, State] = {
 }
 TRANSACTION: dict[str, State] = {
     "Empty": State("○", MUTED, "initialized, no transaction yet"),
-    "Ongoing": State("▶", ACCENT, "takes partitions and records"),
+    "Ongoing": State("▶", ACCENT, "accepts partitions and records"),
     "PrepareCommit": State("↻", MOVING, "committing: writes its markers"),
     "PrepareAbort": State("↻", MOVING, "aborting: writes its markers"),
     "CompleteCommit": State("●", OK, "committed: all markers written"),
@@ -78,7 +78,7 @@ TRANSACTION: dict[str, State] = {
 }
 BROKER: dict[str, State] = {
     "up": State("●", OK, "runs, registered with the controller"),
-    "starting": State("↻", MOVING, "loads its logs or registers with the controller: takes no connections yet"),
+    "starting": State("↻", MOVING, "loads its logs or registers with the controller: accepts no connections yet"),
     "stopping": State("↻", MOVING, "shuts down: leads nothing, and answers until other brokers know the new leaders"),
     "fenced": State("✖", ERROR, "runs, and the controller has fenced it: leads nothing until its heartbeats arrive"),
     "frozen": State("‖", WARN, "its process is frozen; the controller fences it when its session ends"),

@@ -44,7 +44,7 @@ class WhyScreen(Overlay):
 
 
 def show_instant(screen: FlightScreen, at_us: int) -> str:
-    """Seek to an instant in a recording; live, show the newest line of the log of events at or before it."""
+    """Seek to an instant in a recording; live, show the newest line of the event log at or before it."""
     seekable = screen.console_app.flight.seekable
     if seekable is not None:
         return seekable.seek(at_us)
@@ -52,7 +52,7 @@ def show_instant(screen: FlightScreen, at_us: int) -> str:
     if panel is not None and panel.reveal(at_us):
         panel.focus()
         return ""
-    return f"the log of events here has no line of {clock(at_us, 3)}"
+    return f"the event log here has no line at {clock(at_us, 3)}"
 
 
 def open_why(screen: FlightScreen | None, name: str, then: Callable[[ChosenCommand | None], None]) -> str:

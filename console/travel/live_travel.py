@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 FASTEST_BACK = -1_000.0
 NEAR_SECONDS = 0.2  # of play before the end of what the cursor knows, in which it reads on
 IS_LIVE = "this is the live instant"
-NO_MORE_PAST = "no past is left behind the cursor: L returns to live"
+NO_MORE_PAST = "no earlier instant is kept: L returns to live"
 LANDMARKS = ("rebalance", "fault")
 
 

@@ -241,7 +241,7 @@ class Panel(Canvas, can_focus=True):
         """Order the rows by the next column, and after the last one as the listing has them."""
         titles = list(self._listing.sortable()) if self._listing is not None else []
         if not titles:
-            self.notify("this list has one order", severity="warning", timeout=4)
+            self.notify("this list cannot be sorted", severity="warning", timeout=4)
             return
         following = titles.index(self.order) + 1 if self.order in titles else 0
         self.sort_by(titles[following] if following < len(titles) else "")

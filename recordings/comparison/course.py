@@ -1,4 +1,4 @@
-"""The course of a recorded flight up to an instant: its bill and the lines of its log of events, by one pass."""
+"""The course of a recorded flight up to an instant: its bill and the lines of its event log, by one pass."""
 
 import os
 from collections.abc import Callable, Iterator, Sequence

@@ -1,4 +1,4 @@
-"""The first divergence that matters: the first line of the log of events that only one of two flights has.
+"""The first divergence that matters: the first line of the event log that only one of two flights has.
 
 Lines are compared by their words; the same words within a second are the same line, because any change shifts latencies
 by some milliseconds. What an operator or the scenario gives to one flight only (commands, settings, and what a command

@@ -1,1 +1,1 @@
-"""Game day: a cluster with a hidden fault drawn from a seed, what can be accused, and the score of a played game."""
+"""Game day: a cluster with a hidden fault drawn from a seed, faults to diagnose, and the score of a played game."""

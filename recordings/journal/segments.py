@@ -62,7 +62,7 @@ class SegmentWriter:
         except OSError as error:
             self._drop_torn_line()
             raise RecordingError(
-                f"cannot go on recording to {self.directory}: {error.strerror or error}; what was recorded is kept"
+                f"cannot continue recording to {self.directory}: {error.strerror or error}; what was recorded is kept"
             ) from error
         self.offset += len(lines)
         if self.offset - (self._cuts[-1] if self._cuts else 0) >= FRAME_BYTES:
@@ -76,9 +76,11 @@ class SegmentWriter:
         except (FileNotFoundError, NotADirectoryError):
             there = False
         except OSError as error:  # the cause is unknown: report the error's own reason
-            raise RecordingError(f"cannot go on recording to {path}: {error.strerror or error}") from error
+            raise RecordingError(f"cannot continue recording to {path}: {error.strerror or error}") from error
         if not there:
-            raise RecordingError(f"cannot go on recording to {self.directory}: {path.name} was removed or moved away")
+            raise RecordingError(
+                f"cannot continue recording to {self.directory}: {path.name} was removed or moved away"
+            )
 
     def _put(self, lines: bytes) -> None:
         view = memoryview(lines)

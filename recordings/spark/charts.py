@@ -98,7 +98,7 @@ class HeatMap(NamedTuple):
 class Lane(NamedTuple):
     """A member in a rebalance's chart: its stop (`Band`, if it stopped), its join and sync (x, None: neither came).
 
-    Of the consumer protocol: the stretch in which it gave up partitions, and when it had its target assignment.
+    Of the consumer protocol: the stretch in which it revoked partitions, and when it had its target assignment.
     """
 
     member: str
@@ -279,7 +279,7 @@ def case_file(rebalance: Rebalance, virtual_us: int) -> CaseFile:
         gives_up = None
         if each.asked_us is not None:
             until_us = ended if each.gave_up_us is None else each.gave_up_us
-            gives_up = band(each.asked_us, until_us, "giving up partitions")
+            gives_up = band(each.asked_us, until_us, "revoking partitions")
         dots = [None if us is None else x(us) for us in (each.joined_us, each.synced_us, each.reached_us)]
         y = 30.0 + place * CASE_ROW
         return Lane(each.member, each.newcomer, y, stopped, dots[0], dots[1], gives_up, dots[2])

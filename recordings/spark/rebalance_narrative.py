@@ -46,7 +46,7 @@ def _barrier(rebalance: Rebalance) -> Iterator[str]:
 
 
 def _targets(rebalance: Rebalance) -> Iterator[str]:
-    """The way of the consumer protocol: epochs, the target assignment, members that give up partitions first."""
+    """The way of the consumer protocol: epochs, the target assignment, members that revoke partitions first."""
     yield f"Group epoch {rebalance.generation} has {many(rebalance.members or 0, 'member')}."
     if rebalance.barriers > 1:
         yield f"The group epoch rose {times(rebalance.barriers)} meanwhile."
@@ -54,7 +54,7 @@ def _targets(rebalance: Rebalance) -> Iterator[str]:
     if spent:
         yield f"States: {' · '.join(spent)}."
     if rebalance.waited_for:
-        yield f"{rebalance.waited_for} was the slowest to give up its partitions: {duration(rebalance.waited_us)}."
+        yield f"{rebalance.waited_for} was the slowest to revoke its partitions: {duration(rebalance.waited_us)}."
 
 
 def _costs(rebalance: Rebalance) -> Iterator[str]:

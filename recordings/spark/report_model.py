@@ -132,7 +132,7 @@ class Group(msgspec.Struct, frozen=True, kw_only=True):
 class Attendance(msgspec.Struct, frozen=True, kw_only=True):
     """A member in a rebalance: when it stopped, joined, synced and was Stable again; null where it did not.
 
-    Of the consumer protocol: the coordinator waited for it to give up partitions from `asked_us` to `gave_up_us`; at
+    Of the consumer protocol: the coordinator waited for it to revoke partitions from `asked_us` to `gave_up_us`; at
     `reached_us` it had its target assignment.
     """
 
@@ -153,7 +153,7 @@ class Rebalance(msgspec.Struct, frozen=True, kw_only=True):
     `closed_us`: the join barrier closed; `assigned_us`: the leader's assignment came; null: the rebalance did not get
     this far. `ends`: `Stable`, `Empty`, `coordinator moved`, `protocol changed` or `unfinished`; `barriers`: how often
     it began anew. Of the consumer `protocol` the `generation` is the group epoch, `closed_us` the instant of the last
-    target assignment, `barriers` counts group epochs, and `waited_for` took longest to give up partitions.
+    target assignment, `barriers` counts group epochs, and `waited_for` took longest to revoke partitions.
     `moved` counts partitions with another owner than before. The costs are as in a group; `after_partition_us` is a
     cost of its own: stretches without an owner that began after the rebalance and ended without another (a static
     member was away). `stopped_partitions`, `orphaned_partitions`, `after_partitions`: how many partitions. `attendance`

@@ -171,8 +171,8 @@ def test_members_of_the_consumer_protocol_give_up_partitions_and_reach_their_tar
     first, second = lanes["billing-1"].gives_up, lanes["billing-9"].gives_up
     assert first is not None
     assert second is not None
-    assert first.title == "giving up partitions: 1 s"  # it had not when the rebalance ended
-    assert second.title == "giving up partitions: 100 ms"
+    assert first.title == "revoking partitions: 1 s"  # it had not when the rebalance ended
+    assert second.title == "revoking partitions: 100 ms"
     assert lanes["billing-1"].reached is not None
     assert lanes["billing-1"].synced is None
 

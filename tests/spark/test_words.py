@@ -426,7 +426,7 @@ def test_the_story_of_a_rebalance_of_the_consumer_protocol() -> None:
     assert told.startswith("At 0:30.000 the session of billing-2 expired, and the group epoch rose.")
     assert "Group epoch 7 has 3 members." in told
     assert "States: Assigning 1 s · Reconciling 6 ms." in told
-    assert "billing-3 was the slowest to give up its partitions: 1 s." in told
+    assert "billing-3 was the slowest to revoke its partitions: 1 s." in told
     assert "had no owner; no member paused." in told
     assert "The group epoch rose 3 times" in narrative(replace(new, barriers=3))
     assert "computes its first target assignment at once" in narrative(replace(new, initial=True))
@@ -460,7 +460,7 @@ def test_a_group_of_the_consumer_protocol_has_its_epochs_and_instants() -> None:
         "billing rebalanced twice after its start, up to group epoch 5"
         " (member joined at 0:05; member left at 0:41 and 0:50): 12 partitions × 167 ms unowned in all."
     ) in said
-    assert "billing was Reconciling from 0:50 (group epoch 5): billing-3 gave up its partitions only after 9 s." in said
+    assert "billing was Reconciling from 0:50 (group epoch 5): billing-3 revoked its partitions only after 9 s." in said
     assert not any("barrier" in each for each in said)
 
 

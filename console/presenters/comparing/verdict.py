@@ -33,7 +33,7 @@ def parting_words(found: "FlightDiff") -> str:
     """`first divergence 5:00.123, only in fork: broker-2 is not available`."""
     parting = found.logs.divergence
     if parting is None:
-        return "no divergence beyond what was given to one flight only"
+        return "no divergence except the commands of one flight only"
     at = short_clock(parting.at_us, 3)
     for side, entries in ((found.a, parting.a), (found.b, parting.b)):
         if entries and entries[0].at_us == parting.at_us:

@@ -21,7 +21,7 @@ CAUSES: dict[str, str] = {
     ),
     RebalanceCause.POLL_INTERVAL_EXCEEDED: (
         "{who} does not call poll() for max.poll.interval.ms{interval}, so its background thread leaves with member "
-        "epoch -1; or it keeps partitions that it must give up for so long, and is fenced. Other members get its "
+        "epoch -1; or it keeps partitions that it must revoke for so long, and is fenced. Other members get its "
         "partitions while {who} still processes its records. The coordinator refuses its next commit."
     ),
     RebalanceCause.SUBSCRIPTION_CHANGED: (
@@ -57,7 +57,7 @@ def epoch_words(one: RebalanceView) -> str:
 
 
 def revocation_words(one: RebalanceView) -> str:
-    """`billing-1 12 s`: the member that took longest to give up partitions; "" without one."""
+    """`billing-1 12 s`: the member that took longest to revoke partitions; "" without one."""
     reconciliation = one.reconciliation
     if reconciliation is None or not reconciliation.slowest:
         return ""
@@ -67,17 +67,17 @@ def revocation_words(one: RebalanceView) -> str:
 
 
 def reconciliation_rows(one: RebalanceView, reconciliation: MemberReconciliation, width: int) -> list[Line]:
-    """What each member had to give up, in the order of the requests, and who reached its target when."""
+    """What each member had to revoke, in the order of the requests, and who reached its target when."""
     rows: list[Line] = []
     for name, given in reconciliation.revocations.items():
         what = ranges(list(given.partitions))
         took = duration(given.done_us - given.asked_us)
-        said = f" gave up {what} within {took}"
+        said = f" revoked {what} within {took}"
         if given.removed_for:
-            said = f" had to give up {what}, and was removed after {took}: {given.removed_for}"
+            said = f" had to revoke {what}, and was removed after {took}: {given.removed_for}"
         rows += wrapped(line("  ", (name, WARN), (said, PLAIN)), width, indent=4)
     if not rows:
-        rows.append(line(("  no member had to give up a partition", PLAIN)))
+        rows.append(line(("  no member had to revoke a partition", PLAIN)))
     if len(reconciliation.reached_us) > 1:
         came = [
             f"{name} +{duration(max(0, at_us - one.started_us))}" for name, at_us in reconciliation.reached_us.items()

@@ -30,7 +30,7 @@ AWAY = -2
 
 
 class ReconciliationListing(Listing):
-    """One line for each member id: its epoch, its state, its partitions, what it must give up and for which member."""
+    """One line for each member id: its epoch, its state, its partitions, what it must revoke and for which member."""
 
     title = "reconciliation"
     vacant = line(("no member is in the group", MUTED))
@@ -110,5 +110,5 @@ def protocol_of(member: ConsumerGroupMemberView) -> str:
 def _duty(one: AwaitedMember) -> Line:
     if not one.gives_up:
         return line((one.reason, MUTED))
-    words = f"gives up {ranges(list(one.gives_up))}{for_words(one.wanted_by)}"
+    words = f"revokes {ranges(list(one.gives_up))}{for_words(one.wanted_by)}"
     return line((words, WARN), (f": {one.reason}", MUTED))

@@ -30,7 +30,7 @@ def reconciled(consumer: ConsumerGroupView) -> str:
 
 
 def consumer_rebalance(view: ClusterView, group: GroupView, now_us: int, width: int) -> Line:
-    """The first awaited member, what it must give up for which member, and when it is fenced."""
+    """The first awaited member, what it must revoke for which member, and when it is fenced."""
     missing = awaited_members(view, group, now_us)
     if not missing:
         assert group.under_way is not None
@@ -44,7 +44,7 @@ def _awaited(missing: list[AwaitedMember], form: int, now_us: int) -> Line:
     first = missing[0]
     more = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
     left = f"fenced in {countdown(first.fenced_at_us - now_us)}" if first.fenced_at_us != NEVER else ""
-    duty = duty_words(first).removeprefix("to ").replace("give up", "gives up", 1)
+    duty = duty_words(first).removeprefix("to ").replace("revoke", "revokes", 1)
     words = (
         (duty, left, first.reason),
         (duty, left) if duty and left else (first.reason,),

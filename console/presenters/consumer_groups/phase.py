@@ -86,8 +86,8 @@ def _waits(group: GroupView) -> Line:
 
 
 def _unconcerned(view: ClusterView, group: GroupView) -> Line:
-    """The members that read partitions and have nothing to give up: this rebalance does not stop them."""
+    """The members that read partitions and have nothing to revoke: this rebalance does not stop them."""
     number = len(unconcerned_members(view, group))
     if not number:
         return ()
-    return line((f"{number} members go on reading" if number > 1 else "1 member goes on reading", MUTED))
+    return line((f"{number} members keep consuming" if number > 1 else "1 member keeps consuming", MUTED))

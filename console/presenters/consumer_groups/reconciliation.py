@@ -1,7 +1,7 @@
-"""Who must still give up what for which member, who waits for it, and what each unfinished member needs next.
+"""Who must still revoke what for which member, who waits for it, and what each unfinished member needs next.
 
 A member has reached its target when it is STABLE in the assignment epoch. Until then the group is Reconciling, and
-waits for members that must give up partitions, and for members whose next heartbeat takes them further. A member that
+waits for members that must revoke partitions, and for members whose next heartbeat takes them further. A member that
 only waits for partitions of another one is not awaited itself.
 """
 
@@ -26,7 +26,7 @@ UNDER_WAY = ("Assigning", "Reconciling")
 class AwaitedMember(NamedTuple):
     """An unfinished member that the group waits for.
 
-    `gives_up`: partitions that it must still give up, for the members `wanted_by`. `fenced_at_us`: when the coordinator
+    `gives_up`: partitions that it must still revoke, for the members `wanted_by`. `fenced_at_us`: when the coordinator
     removes it for that, NEVER without such a limit. `unable`: it sends no heartbeat, or its application does not poll.
     """
 
@@ -57,7 +57,7 @@ def reconciled_members(consumer: ConsumerGroupView) -> int:
 
 
 def still_to_give_up(consumer: ConsumerGroupView, member: ConsumerGroupMemberView) -> tuple[str, ...]:
-    """Partitions that a member must give up: asked for already, or asked for with its next heartbeat."""
+    """Partitions that a member must revoke: asked for already, or asked for with its next heartbeat."""
     if member.pending_revocation or is_reconciled(consumer, member) or member.epoch == consumer.assignment_epoch:
         return member.pending_revocation
     return tuple(name for name in member.assigned if name not in member.target)
@@ -122,7 +122,7 @@ def awaited_members(view: ClusterView, group: GroupView, now_us: int) -> list[Aw
 
 
 def unconcerned_members(view: ClusterView, group: GroupView) -> list[str]:
-    """The ids of members that own partitions, run, and have nothing to give up."""
+    """The ids of members that own partitions, run, and have nothing to revoke."""
     consumer = group.consumer
     if consumer is None:
         return []
@@ -188,7 +188,7 @@ def _why_not_revoked(member: MemberView, now_us: int) -> tuple[str, bool]:
     """Why a member with a coordinator has not given its partitions up; whether its application is the reason."""
     age_us = poll_age_us(member, now_us)
     if member.state == "ACKNOWLEDGING":
-        return "its next heartbeat says that it has", False
+        return "its next heartbeat reports the revocation", False
     if member.stalled_until_us is not None:
         return f"stalled, last poll {duration(age_us)} ago", True
     if age_us > SECOND_US:
@@ -206,10 +206,10 @@ def _why_behind(member: MemberView, now_us: int) -> str:
 
 
 def duty_words(one: AwaitedMember) -> str:
-    """`to give up orders 4-5 for billing-3`; "" for a member that has nothing to give up."""
+    """`to revoke orders 4-5 for billing-3`; "" for a member that has nothing to revoke."""
     if not one.gives_up:
         return ""
-    return f"to give up {ranges(list(one.gives_up))}{for_words(one.wanted_by)}"
+    return f"to revoke {ranges(list(one.gives_up))}{for_words(one.wanted_by)}"
 
 
 def for_words(names: tuple[str, ...]) -> str:

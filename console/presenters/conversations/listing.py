@@ -35,7 +35,7 @@ NAMED = 3  # targets of one message that are named
 MARGIN, TIME, LANE, WORDS = 2, 14, 10, 34  # cells of the cursor, an instant, the narrowest lane, the least words
 TONES = {REQUEST: PLAIN, NOTE: MUTED, REFUSED: ERROR, LOST: WARN}
 NOT_RECORDED = (
-    "Not in the log of events: Fetch, Metadata, requests that no event answers, the answer to a heartbeat on its way."
+    "Not in the event log: Fetch, Metadata, requests that no event answers, the answer to a heartbeat on its way."
     " Where an event names no broker, its column is a role: a coordinator, partition leaders, brokers."
 )
 
@@ -47,7 +47,7 @@ class ConversationListing(Listing):
         super().__init__(width)
         named = f"{', '.join(names[:NAMED])}{f' and {len(names) - NAMED} more' if len(names) > NAMED else ''}"
         self.title = f"conversation of {named}" if names else "conversation"
-        self.vacant = line((f"no event tells of a request of {named} yet" if names else "no request yet", MUTED))
+        self.vacant = line((f"no recorded request of {named} yet" if names else "no request yet", MUTED))
         self.messages = {str(message.event.seq): message for message in log.messages(frozenset(names))}
         cells = width - MARGIN - TIME - max(WORDS, width * 2 // 5)
         room = max(2, cells // LANE)
@@ -159,7 +159,7 @@ def _columns(
 
 
 class MessageListing(Listing):
-    """The event behind the selected message, and what the log of events does not have."""
+    """The event behind the selected message, and what the event log does not have."""
 
     title = "the event"
 

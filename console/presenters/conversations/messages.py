@@ -137,7 +137,7 @@ TABLE: dict[type[e.Event], Callable[[Any], Message | None]] = {
         x, ANSWER, BROKERS, (x.member,), f"FindCoordinator · {x.group} · broker-{x.broker}"
     ),
     e.CoordinatorLost: lambda x: Message(
-        x, LOST, x.member, (coordinator_of(x.group),), f"gives broker-{x.broker} up: {_cause(x)}"
+        x, LOST, x.member, (coordinator_of(x.group),), f"marks broker-{x.broker} unavailable: {_cause(x)}"
     ),
     e.MemberIdAssigned: lambda x: Message(
         x, REFUSED, coordinator_of(x.group), (x.member,), "JoinGroup · MEMBER_ID_REQUIRED"

@@ -190,7 +190,7 @@ def _producers(facts: ClusterFacts, state: str, words: str) -> ConditionWords | 
     if not found:
         return None
     are, send = ("is", "sends") if len(found) == 1 else ("are", "send")
-    return longest_first(f"{and_more(found)} {are} {words} and {send} no more")
+    return longest_first(f"{and_more(found)} {are} {words} and {send} nothing more")
 
 
 def fault_in_force(facts: ClusterFacts) -> ConditionWords | None:

@@ -98,7 +98,7 @@ def group_wait(facts: ClusterFacts, group: GroupView) -> GroupWait:
     opened = group.state == "PreparingRebalance"
     left = f"barrier closes within {countdown(barrier.closes_at_us - facts.now_us)}" if opened else ""
     if opened and barrier.initial:
-        return GroupWait(group, unowned, False, longest_first(f"{group.group}: first members gather", left, cost))
+        return GroupWait(group, unowned, False, longest_first(f"{group.group}: initial rebalance delay", left, cost))
     missing = awaited_joins(facts.view, group, facts.now_us) or awaited_syncs(facts.view, group, facts.now_us)
     if not missing:
         return GroupWait(group, unowned, False, longest_first(f"{group.group} rebalances: {barrier.cause}", left, cost))

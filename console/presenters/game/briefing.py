@@ -1,4 +1,4 @@
-"""The briefing of a game: its level, what can be accused, and what the player has said so far."""
+"""The briefing of a game: its level, faults to diagnose, and what the player has said so far."""
 
 from console.game.game import Game
 from console.presenters.formatting import clock, duration
@@ -7,7 +7,7 @@ from console.presenters.styled_text import ACCENT, ERROR, MUTED, OK, PLAIN, STRO
 from recordings.game.accusations import ACCUSABLE
 from recordings.game.levels import FULL, WRONG
 
-NO_GAME: Line = line(("no game is played here: flightdeck game", MUTED))
+NO_GAME: Line = line(("no game here: `flightdeck game` starts one", MUTED))
 
 
 class NoGameListing(Listing):
@@ -51,7 +51,7 @@ class BriefingListing(Listing):
 class AccusableListing(Listing):
     """Every fault that can be accused, with its targets."""
 
-    title = "what can be accused"
+    title = "faults to diagnose"
 
     def row_keys(self) -> list[str]:
         """The words of each fault."""

@@ -146,7 +146,7 @@ STAY_COLUMNS = (
     TableColumn("took", 7, right=True),
     TableColumn("it joined because", 18, rank=3, grow=2, most=46),
     TableColumn("got", 4, right=True, rank=1),
-    TableColumn("gave up", 7, right=True, rank=1),
+    TableColumn("revoked", 7, right=True, rank=1),
     TableColumn("stayed", 7, right=True),
     TableColumn("until", 14, grow=2, most=46),
 )

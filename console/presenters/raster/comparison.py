@@ -43,7 +43,7 @@ def difference_words(names: tuple[str, str], one: OwnershipHistory, other: Owner
     """`first difference 0:18.0: eager 3 unowned, cooperative 0 · so far 151 and 13 partition-seconds`."""
     found = first_difference(one, other)
     if found is None:
-        return line(("no difference: equally many partitions are unowned at every instant", MUTED))
+        return line(("no difference: the same number of partitions is unowned at every instant", MUTED))
     costs = [partition_seconds(history.unowned_us(now_us)) for history in (one, other)]
     return line(
         (f"first difference {short_clock(found.at_us)}: ", STRONG),

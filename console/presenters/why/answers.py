@@ -38,7 +38,7 @@ class WhyAnswer(NamedTuple):
 
 
 class WhyFacts(ClusterFacts):
-    """A view at an instant, with its log of events by subject."""
+    """A view at an instant, with its event log by subject."""
 
     def limits(self, producer: ProducerView) -> ProducerLimits | None:
         """The limits in force for a producer, if its configuration is known."""

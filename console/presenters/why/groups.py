@@ -54,7 +54,7 @@ def generation_not_complete(facts: WhyFacts, name: str) -> WhyAnswer | None:
     found = (*_cause(group, barrier), *_last_join(group, barrier))
     if opened and barrier.initial:
         return WhyAnswer(
-            f"{name} gathers its first members: no member is awaited",
+            f"{name} is in its initial rebalance delay: no member is awaited",
             MOVING,
             in_order(*found),
             f"the barrier closes within {left} (group.initial.rebalance.delay.ms)",

@@ -11,7 +11,7 @@ from console.presenters.why.answers import WhyAnswer, WhyFact, WhyFacts, in_orde
 from console.presenters.why.brokers import broker_lines
 from console.presenters.why.partitions import LIFE, below_minimum, leader_away
 
-AWAY = {"Dead": "is Dead", "Stopped": "is Stopped", "Paused": "is frozen", "Fenced": "is fenced and sends no more"}
+AWAY = {"Dead": "is Dead", "Stopped": "is Stopped", "Paused": "is frozen", "Fenced": "is fenced and sends nothing more"}
 
 
 def process_away(facts: WhyFacts, name: str) -> WhyAnswer | None:

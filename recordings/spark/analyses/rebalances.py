@@ -88,7 +88,7 @@ def _slowest(flight: FlightReport, group: Group) -> Iterator[str]:
     if worst is not None and worst.waited_us >= NOTICED_US:
         yield (
             f"{group.group} was Reconciling from {clock(worst.started_us)} (group epoch {worst.generation}):"
-            f" {worst.waited_for} gave up its partitions only after {duration(worst.waited_us)}."
+            f" {worst.waited_for} revoked its partitions only after {duration(worst.waited_us)}."
         )
 
 

@@ -1,4 +1,4 @@
-"""The members of groups of the consumer protocol at their coordinator: how many, what each has, what it gives up."""
+"""The members of groups of the consumer protocol at their coordinator: how many, what each has, what it revokes."""
 
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as sf
@@ -43,7 +43,7 @@ def holdings(tables: Tables) -> DataFrame:
 def steps(tables: Tables) -> DataFrame:
     """The members' steps towards their targets: `run_id`, `group`, `member`, `seq`, `at_us` and more.
 
-    `pending_revocation` (what it must still give up), `epoch` and `state` (null: the coordinator removed it).
+    `pending_revocation` (what it must still revoke), `epoch` and `state` (null: the coordinator removed it).
     """
     key = ("run_id", "group", "member", "seq", "at_us")
     changed = tables["member_assignment_changed"].select(*key, "pending_revocation", "epoch", "state")

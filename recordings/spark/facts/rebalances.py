@@ -38,7 +38,7 @@ def spans(tables: Tables) -> DataFrame:
       `ended_us`, `ends`: `Stable`, `Empty`, `coordinator moved`, `protocol changed`, `unfinished`; instants are null
       for phases that were not reached
     * `barriers` (how often it began anew, or how often the group epoch rose, before it was over), `members`,
-      `waited_for`, `waited_us` (the last to join; of the consumer protocol, the slowest to give up partitions)
+      `waited_for`, `waited_us` (the last to join; of the consumer protocol, the slowest to revoke partitions)
     * `started_seq`, `ended_seq`: of the events that began and ended it; `next_us`: when the next one begins, if any
     """
 
@@ -61,7 +61,7 @@ def spans(tables: Tables) -> DataFrame:
 
 
 def revocations(tables: Tables, found: DataFrame) -> DataFrame:
-    """What members of the consumer protocol had to give up: one row for each member of each rebalance.
+    """What members of the consumer protocol had to revoke: one row for each member of each rebalance.
 
     `REBALANCE`, `member`, `asked_us` (the coordinator waits for it from then on), `gave_up_us` (until then; null: the
     rebalance was over before), `given_up` (partitions).
@@ -99,7 +99,7 @@ def _steps(tables: Tables, found: DataFrame) -> DataFrame:
 
 
 def _slowest(found: DataFrame) -> DataFrame:
-    """The member of each rebalance that took longest to give up partitions: `REBALANCE`, `member`, `took_us`."""
+    """The member of each rebalance that took longest to revoke partitions: `REBALANCE`, `member`, `took_us`."""
     took = sf.col("gave_up_us") - sf.col("asked_us")
     order = Window.partitionBy(*REBALANCE).orderBy(sf.desc("took_us"), "asked_us")
     return (

@@ -341,7 +341,7 @@ def test_a_full_disk_is_told_and_what_was_recorded_is_kept(
     ended = flightdeck("run", small, "--record", path)
     assert ended.code == 2
     assert ended.err == (
-        f"flightdeck: cannot go on recording to {path}: No space left on device; what was recorded is kept\n"
+        f"flightdeck: cannot continue recording to {path}: No space left on device; what was recorded is kept\n"
     )
 
 

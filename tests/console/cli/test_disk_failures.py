@@ -57,7 +57,7 @@ def whole(path: Path) -> int:
 def test_a_file_that_cannot_grow_keeps_every_whole_event(small: str, tmp_path: Path, kibibytes: int) -> None:
     path = tmp_path / "a.flight"
     ended = limited(kibibytes, "run", small, "--until", "2m", "--record", path)
-    one_message(ended, f"cannot go on recording to {path}: File too large; what was recorded is kept")
+    one_message(ended, f"cannot continue recording to {path}: File too large; what was recorded is kept")
     written = (path / "segment-000001.jsonl.part").read_bytes()
     kept = written[: written.rfind(b"\n") + 1].count(b'{"kind"')
     assert len(written) <= 1024 * kibibytes

@@ -39,7 +39,7 @@ def test_a_recording_and_its_scenario_are_on_one_axis(flightdeck: Flightdeck) ->
     assert code == 0
     assert "first-flight: billing: 12 partitions" in out
     assert f"{SAMPLE}: billing: 12 partitions" in out
-    assert "no difference: equally many partitions are unowned at every instant" in out
+    assert "no difference: the same number of partitions is unowned at every instant" in out
 
 
 @pytest.mark.parametrize(

@@ -304,4 +304,4 @@ _COMMON = (
     e.ProducerCoordinatorFound,
     e.SequenceInDoubt,
 )
-"""Events without a line in the log of events."""
+"""Events without a line in the event log."""

@@ -199,7 +199,7 @@ class ClusterWhyJudge:
     # --- facts, ends ------------------------------------------------------------------------------------------------
 
     def facts(self, kind: str, name: str, at_us: int) -> Sentences:
-        """The sentences of facts that the log of events does not have."""
+        """The sentences of facts that the event log does not have."""
         del kind, name
         at_ms, groups = at_us // 1_000, self.books.groups.values()
         return (

@@ -41,7 +41,7 @@ class NewProtocolBook(msgspec.Struct):
         return one.state == "STABLE" and one.epoch == self.assigned_epoch
 
     def owed(self, member_id: str) -> set[str]:
-        """What a member has to give up, whether it knows so or not."""
+        """What a member has to revoke, whether it knows so or not."""
         one = self.members[member_id]
         if one.owes:
             return set(one.owes)
@@ -66,7 +66,7 @@ class NewProtocolBook(msgspec.Struct):
 
 
 class RevocationBook(msgspec.Struct):
-    """What a member of a name had to give up, from … to (-1: not yet)."""
+    """What a member of a name had to revoke, from … to (-1: not yet)."""
 
     from_us: int
     names: dict[str, None]

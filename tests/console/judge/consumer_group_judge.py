@@ -100,7 +100,7 @@ class ConsumerGroupJudge:
 
     def _awaited(self, words: str) -> bool:
         match = re.fullmatch(
-            r"(\S+)(?: to give up (.+?)(?: for (\S+)(?: and (\d+) more)?)?)? \(([^()]+(?:\(\))?[^()]*)\)"
+            r"(\S+)(?: to revoke (.+?)(?: for (\S+)(?: and (\d+) more)?)?)? \(([^()]+(?:\(\))?[^()]*)\)"
             r"(?:, and for (.+?)(?: and (\d+) more)?)?",
             words,
         )
@@ -153,7 +153,7 @@ class ConsumerGroupJudge:
             ("looks up the coordinator", lambda _: member.coordinator < 0),
             (f"stalled, last poll {D} ago", lambda m: able and owes and member.stalled and says(m[1], busy_us)),
             (f"processing, last poll {D} ago", lambda m: able and owes and not member.stalled and says(m[1], busy_us)),
-            ("its next heartbeat says that it has", lambda _: able and owes and member.state == "ACKNOWLEDGING"),
+            ("its next heartbeat reports the revocation", lambda _: able and owes and member.state == "ACKNOWLEDGING"),
             (r"inside poll\(\)", lambda _: able and owes and member.state == "RECONCILING"),
             ("the answer to its heartbeat is under way", lambda _: able and owes and member.state != "RECONCILING"),
             (f"next heartbeat in {D}", lambda m: able and not owes and says(m[1], due_us - self.now_us)),
@@ -233,7 +233,7 @@ class ConsumerGroupJudge:
         if match := re.fullmatch(r"waits for (.+?) of (\S+?)(?: and \d+ more)?", words):
             lacks = self.waiting.get(key, {})
             return named(match[1]) == {name for name, other in lacks.items() if self.name(other) == match[2]} != set()
-        if match := re.fullmatch(r"gives up (.+?)(?: for (\S+?)(?: and \d+ more)?)?: (.+)", words):
+        if match := re.fullmatch(r"revokes (.+?)(?: for (\S+?)(?: and \d+ more)?)?: (.+)", words):
             return self._duty(key, match[1], match[2]) and self.reason(key, match[3])
         return not self.new.owed(key) and self.reason(key, words)
 
@@ -253,7 +253,7 @@ class ConsumerGroupJudge:
 
         return (
             (
-                rf"{who}gives up (.+?)(?: for (\S+?)(?: and \d+ more)?)?(?:, fenced in {D})?(?:, (.+))?",
+                rf"{who}revokes (.+?)(?: for (\S+?)(?: and \d+ more)?)?(?:, fenced in {D})?(?:, (.+))?",
                 lambda m: any(
                     self._duty(one, m[3], m[4]) and limited(one, m[5]) and (m[6] is None or self.reason(one, m[6]))
                     for one in one_of(m)
@@ -285,12 +285,12 @@ def reconciliation_sentences(rebalance: RebalanceBook) -> Sentences:
         return [name for name, _ in told] == [name for name, _ in true] and times
 
     return (
-        (rf"(\S+) gave up ((?:(?! gave up | within ).)+) within {D}", lambda m: gave(m) and removed(m[1]) is None),
+        (rf"(\S+) revoked ((?:(?! revoked | within ).)+) within {D}", lambda m: gave(m) and removed(m[1]) is None),
         (
-            rf"(\S+) had to give up ((?:(?! give up ).)+), and was removed after {D}: ([a-z ]+)",
+            rf"(\S+) had to revoke ((?:(?! revoke ).)+), and was removed after {D}: ([a-z ]+)",
             lambda m: gave(m) and removed(m[1]) == m[4],
         ),
-        ("no member had to give up a partition", lambda _: not revoked),
+        ("no member had to revoke a partition", lambda _: not revoked),
         (rf"had their targets in this order: ((?:\S+ \+{DURATION}, )*\S+ \+{DURATION})", order),
         (
             r"the group epoch rose again (?:once|twice|(\d+) times): something changed before it was Stable",
@@ -300,7 +300,7 @@ def reconciliation_sentences(rebalance: RebalanceBook) -> Sentences:
 
 
 def slowest(rebalance: RebalanceBook) -> tuple[str, int]:
-    """The member that took longest to give up partitions, and how long; "" without one."""
+    """The member that took longest to revoke partitions, and how long; "" without one."""
     took = {name: one.to_us - one.from_us for name, one in (rebalance.revoked or {}).items() if one.to_us >= 0}
     name = max(took, key=lambda one: took[one], default="")
     return name, took.get(name, 0)

@@ -61,7 +61,10 @@ def _of_groups(event: e.Event) -> Told | None:
             words = ("FindCoordinator", event.group, f"broker-{event.broker}")
             return Told("▶", "brokers", (event.member,), words)
         case e.CoordinatorLost():
-            words = (f"gives broker-{event.broker} up", event.cause.replace("null", "a request was disconnected"))
+            words = (
+                f"marks broker-{event.broker} unavailable",
+                event.cause.replace("null", "a request was disconnected"),
+            )
             return Told("✖", event.member, (_coordinator(event.group),), words)
     return None
 

@@ -1,4 +1,4 @@
-"""Judges lines of the log of events: each line has an event of that instant with the same facts."""
+"""Judges lines of the event log: each line has an event of that instant with the same facts."""
 
 import re
 from collections.abc import Callable
@@ -83,7 +83,7 @@ SAYINGS: tuple[tuple[str, Callable[[Match, e.Event], bool]], ...] = (
         lambda m, one: isinstance(one, e.ConsumerGroupStateChanged) and (one.group, one.state) == (m[1], "Stable"),
     ),
     (
-        r"(\S+) must give up (\d+) partitions? before its member epoch rises",
+        r"(\S+) must revoke (\d+) partitions? before its member epoch rises",
         lambda m, one: (
             isinstance(one, e.MemberAssignmentChanged)
             and (one.member, len(one.pending_revocation)) == (m[1], int(m[2]))
@@ -282,7 +282,7 @@ SAYINGS: tuple[tuple[str, Callable[[Match, e.Event], bool]], ...] = (
         ),
     ),
     (
-        r"(\S+) cannot commit in onPartitionsRevoked, and gives up (\d+) partitions?",
+        r"(\S+) cannot commit in onPartitionsRevoked, and revokes (\d+) partitions?",
         lambda m, one: (
             isinstance(one, e.RebalanceListenerReturned)
             and (one.member, len(one.partitions), one.commit) == (m[1], int(m[2]), "failed")

@@ -28,7 +28,7 @@ def a_rebalance_began_later(patch: Patch) -> None:
 
 
 def a_line_of_the_log_is_older(patch: Patch) -> None:
-    """Lines of the log of events link to an instant late."""
+    """Lines of the event log link to an instant late."""
     original = WhyFacts.last
 
     def last(known: WhyFacts, subject: str, *events: str) -> tuple[WhyFact, ...]:

@@ -57,7 +57,7 @@ def a_rate_is_the_whole_flights(patch: Patch) -> None:
 
 
 def partitions_keep_their_former_owner(patch: Patch) -> None:
-    """A partition that was given up is still shown with its owner."""
+    """A partition that was revoked is still shown with its owner."""
 
     def owner_of(view: ClusterView, group: GroupView, name: str) -> tuple[str, int]:
         del view

@@ -12,7 +12,7 @@ from tests.console.judge.vote_judge import offers_of
 class RebalanceBook(msgspec.Struct):
     """A rebalance, from its first cause until every member with a share has taken it over.
 
-    `revoked`: of a group of the new protocol, member → what it had to give up; `reached`: when it had its target.
+    `revoked`: of a group of the new protocol, member → what it had to revoke; `reached`: when it had its target.
     `opened_us`: each time that its barrier was opened. `joins`: of the last opening, (instant, member id, name).
     `gone`: (instant, member id, name, reason). `unowned`: partitions that had no owner for some of its time.
     """
@@ -108,7 +108,7 @@ class GroupBook(msgspec.Struct):
         """Σ over partitions of the time without an owner that this rebalance alone causes.
 
         Of what was unowned when it was over: from its beginning until the assignment before the next one was over.
-        Besides, what members gave up later because of its assignment: until the round for which they did begins.
+        Besides, what members revoked later because of its assignment: until the round for which they did begins.
         """
         number = next(place for place, one in enumerate(self.rebalances, 1) if one is rebalance)
         mine = sum(

@@ -444,7 +444,7 @@ class HeadlineJudge:
         why = r"(?:(?:: |, (?=stalled|processing))(?P<why>[^·]+?))?"
         cost = r"(?: · (?P<gaps>\d+) of (?P<all>\d+) partitions unowned)?"
         return (
-            (rf"(?P<group>\S+): first members gather{closes}{cost}", gathers),
+            (rf"(?P<group>\S+): initial rebalance delay{closes}{cost}", gathers),
             (
                 rf"(?P<group>\S+) waits for (?P<who>\S+?){MORE}{why}{closes}{cost}",
                 awaits,

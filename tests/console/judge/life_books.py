@@ -72,7 +72,7 @@ class StayBook:
         return (given[0].at_us if given else -1), sum(len(one.partitions) for one in given)
 
     def revoked(self, until: int) -> int:
-        """The partitions given up, up to the next generation."""
+        """The partitions revoked, up to the next generation."""
         later = self.story[self.place : until]
         return sum(len(one.partitions) for one in later if isinstance(one, e.PartitionsRevoked))
 

@@ -21,7 +21,7 @@ DEFAULTS_US = {
 }
 OF_NEW_US = {"session.timeout.ms": 45_000_000, "heartbeat.interval.ms": 5_000_000, "max.poll.interval.ms": 300_000_000}
 OWNED = {"position": 9, "committed": 9, "lag": 6, "held back": 9, "time lag": 8, "owned for": 9}
-STAYS = {"gen": 5, "epoch": 5, "joined": 8, "took": 7, "got": 4, "gave up": 7, "stayed": 7}
+STAYS = {"gen": 5, "epoch": 5, "joined": 8, "took": 7, "got": 4, "revoked": 7, "stayed": 7}
 
 
 class MemberPlaceJudge:
@@ -294,7 +294,7 @@ class MemberPlaceJudge:
             took = text == "–" if assigned_us < 0 else says(text, assigned_us - asked_us)
             self._claim(took, f"took {text} for {stay.generation}: {assigned_us - asked_us}")
             self._because(table.cell("it joined because"), why, stay.joined_us)
-            for title, known in (("got", got), ("gave up", stay.revoked(upto))):
+            for title, known in (("got", got), ("revoked", stay.revoked(upto))):
                 text = (table.cell(title) or "0").removeprefix("+")
                 self._claim(text == str(known) or table.cell(title) is None, f"{title} {text}, not {known}")
             until_us = ended_us if ended_us >= 0 else self.now_us

@@ -183,7 +183,7 @@ class OverviewJudge:
             ),
             ("✖ no coordinator", lambda _: coordinator.state == "no leader"),
             (
-                rf"↻ first members gather: {D}",
+                rf"↻ initial delay: {D}",
                 lambda m: rebalance is not None and rebalance.initial and says(m[1], rebalance.closes_us - self.now_us),
             ),
             *(

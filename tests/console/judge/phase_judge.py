@@ -205,7 +205,7 @@ class PhaseJudge:
         return (
             (
                 (
-                    rf"first members gather: barrier closes in {D}(?: \(group.initial.rebalance.delay.ms\))? "
+                    rf"initial rebalance delay: barrier closes in {D}(?: \(group.initial.rebalance.delay.ms\))? "
                     r"(\d+) members? at the barrier; another new member extends it by the same delay"
                 ),
                 lambda m: (

@@ -11,7 +11,7 @@ from tests.console.judge.spoken import DURATION, says
 from tests.console.judge.transaction_books import UNDER_WAY
 
 D = f"({DURATION})"
-AWAY = {"is Dead": "Dead", "is Stopped": "Stopped", "is frozen": "Paused", "is fenced and sends no more": "Fenced"}
+AWAY = {"is Dead": "Dead", "is Stopped": "Stopped", "is frozen": "Paused", "is fenced and sends nothing more": "Fenced"}
 SIGNS = {"is down": "✖", "is frozen": "‖", "has not loaded it": "↻"}
 Match = re.Match[str]
 
@@ -103,7 +103,7 @@ class ProducerWhyJudge:
         )  # fmt: skip
 
     def facts(self, kind: str, name: str, at_us: int) -> Sentences:
-        """The sentences of facts that the log of events does not have."""
+        """The sentences of facts that the event log does not have."""
         at_ms = at_us // 1_000
         common = self.of_cluster.facts("partition", "", at_us)
         if kind == "transaction":

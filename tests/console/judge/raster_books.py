@@ -24,7 +24,7 @@ class RasterBook:
         self.barriers: list[list[int]] = []
         self.generations: list[tuple[int, int]] = []
         self._holders: dict[str, list[str]] = {}
-        self._asked: set[str] = set()  # partitions that their owner is to give up
+        self._asked: set[str] = set()  # partitions that their owner is to revoke
 
     def note(self, event: e.Event, group: GroupBook) -> None:
         """Record one event of the group; the group's own book has it already."""

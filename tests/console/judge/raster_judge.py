@@ -132,7 +132,7 @@ def judge_difference(one: RasterBook, other: RasterBook, now_us: int, text: str,
     first = next(((at_us, a, b) for at_us, a, b in numbers if a != b), None)
     match = DIFFERENCE.fullmatch(text)
     if match is None:
-        right = text == "no difference: equally many partitions are unowned at every instant" and first is None
+        right = text == "no difference: the same number of partitions is unowned at every instant" and first is None
         verdict.claim(right, "two rasters", f"{text!r}, not {first}")
         return
     said = (instant(match[1]), int(match[3]), int(match[5]))

@@ -71,12 +71,12 @@ def a_waiting_member_is_awaited(patch: Patch) -> None:
 
 
 def nothing_is_given_up_before_the_member_knows(patch: Patch) -> None:
-    """What a member must give up is what its coordinator has asked for already."""
+    """What a member must revoke is what its coordinator has asked for already."""
     patch.setattr(reconciliation, "still_to_give_up", lambda consumer, member: member.pending_revocation)
 
 
 def the_taker_is_the_next_member(patch: Patch) -> None:
-    """The partitions are given up for the first other member."""
+    """The partitions are revoked for the first other member."""
     everywhere(
         patch,
         "wanted_by",
@@ -107,7 +107,7 @@ def an_old_epoch_is_a_reached_target(patch: Patch) -> None:
 
 
 def all_members_go_on_reading(patch: Patch) -> None:
-    """Members that must give up partitions are counted with the others."""
+    """Members that must revoke partitions are counted with the others."""
     patch.setattr(phase, "unconcerned_members", lambda view, group: list(group.members))
 
 

@@ -225,7 +225,7 @@ class WhyJudge:
              lambda m: group.new is None and int(m[1]) == group.generation + preparing and waits(m)),
             (rf"epoch (\d+) is not reconciled: {name} waits for (?P<who>\S+?){MORE}",
              lambda m: group.new is not None and int(m[1]) == group.new.epoch and waits(m)),
-            (rf"{name} gathers its first members: no member is awaited", lambda _: first),
+            (rf"{name} is in its initial rebalance delay: no member is awaited", lambda _: first),
             (rf"{name} rebalances: no member is missing", lambda _: barrier is not None and not absent and not first),
             (rf"(?P<who>\S+?){MORE} (?:is|are) silent", quiet),
             (rf"(\d+) of (\d+) partitions? (?:has|have) no owner in {name}",
@@ -291,7 +291,7 @@ class WhyJudge:
             (r"(\S+)'s last poll\(\) returned", lambda m: members[m[1]].busy_since_us // 1_000 == at_ms),
             (r"(\S+)'s last heartbeat was answered: (\S+)",
              lambda m: (members[m[1]].heard_us // 1_000, members[m[1]].heard) == (at_ms, m[2])),
-            (rf"({names})(?: (to give up .+?))?: ((?!commit refused).+)", lambda m: self._awaited(group, at_ms, m)),
+            (rf"({names})(?: (to revoke .+?))?: ((?!commit refused).+)", lambda m: self._awaited(group, at_ms, m)),
         )  # fmt: skip
 
     def _awaited(self, group: GroupBook, at_ms: int, m: Match) -> bool:

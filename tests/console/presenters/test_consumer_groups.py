@@ -53,15 +53,15 @@ def test_the_phase_names_the_member_that_must_give_up_partitions_and_its_limit()
     said = phase(18.0)
     assert "consumer · uniform · group epoch 3 · assignment epoch 3 · coordinator broker-2" in said
     assert "↻ Reconciling  member joined (fulfilment-3) 6.0 s ago: each member moves to its target on its own" in said
-    assert "reconciled 1 of 3 · waiting for fulfilment-1 to give up orders 2 for fulfilment-3" in said
+    assert "reconciled 1 of 3 · waiting for fulfilment-1 to revoke orders 2 for fulfilment-3" in said
     assert "(stalled, last poll 7.0 s ago)" in said
     assert "fulfilment-1 is fenced in 4:54 (max.poll.interval.ms)" in said
-    assert "fulfilment-3 waits for orders 2 of fulfilment-1; 2 members go on reading" in said
+    assert "fulfilment-3 waits for orders 2 of fulfilment-1; 2 members keep consuming" in said
 
 
 def test_a_member_that_has_not_heard_of_its_target_is_awaited_until_its_heartbeat() -> None:
     said = phase(5.0)
-    assert "reconciled 0 of 2 · waiting for fulfilment-1 to give up orders 3-5 for fulfilment-2" in said
+    assert "reconciled 0 of 2 · waiting for fulfilment-1 to revoke orders 3-5 for fulfilment-2" in said
     assert "(next heartbeat in 2.1 s)" in said
     assert "is fenced in" not in said
 
@@ -106,7 +106,7 @@ def test_the_overview_says_who_is_awaited_and_until_when() -> None:
     said = text_of(GroupsListing(view, us(18.0), 200))
     assert "epoch" in said.splitlines()[1]
     assert "1/3" in said
-    assert "↻ fulfilment-1: gives up orders 2 for fulfilment-3, fenced in 4:54" in said
+    assert "↻ fulfilment-1: revokes orders 2 for fulfilment-3, fenced in 4:54" in said
     assert "↻ fulfilment-1: fenced in 4:54" in text_of(GroupsListing(view, us(18.0), 120))
 
 
@@ -114,7 +114,7 @@ def test_the_case_file_tells_who_gave_up_what() -> None:
     said = details(31.0, 2)
     assert said.startswith("member joined (fulfilment-3)  group epoch 3")
     assert "sends its first heartbeat, with member epoch 0" in said
-    assert "fulfilment-1 gave up orders 2 within 9.8 s" in said
+    assert "fulfilment-1 revoked orders 2 within 9.8 s" in said
     assert "had their targets in this order: fulfilment-2 +2.3 s, fulfilment-1 +10 s, fulfilment-3 +15 s" in said
     assert "2 partitions paused, 4 stayed owned (a member revokes only what moves)" in said
     assert "The coordinator computes a target assignment at" in details(31.0, 0)

@@ -51,7 +51,7 @@ def test_a_member_that_looks_for_its_group_is_named() -> None:
 
 def test_the_first_barrier_closes_by_time() -> None:
     said = phase(2.9)
-    assert "first members gather: barrier closes in 2.1 s (group.initial.rebalance.delay.ms)" in said
+    assert "initial rebalance delay: barrier closes in 2.1 s (group.initial.rebalance.delay.ms)" in said
     assert "2 members at the barrier" in said
 
 

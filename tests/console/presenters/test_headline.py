@@ -21,7 +21,7 @@ def said(seconds: float) -> str:
 @pytest.mark.parametrize(
     ("seconds", "words"),
     [
-        (2.9, "↻ billing: first members gather · barrier closes within 2.1 s"),
+        (2.9, "↻ billing: initial rebalance delay · barrier closes within 2.1 s"),
         (20.0, "▲ billing waits for billing-3, stalled 5.8 s · barrier closes within 4:54"),
         (90.0, "✖ payments-4 and 2 more have no live leader"),
     ],

@@ -128,7 +128,7 @@ SENTENCES: dict[str, tuple[str, ...]] = {
         "at most 60 records a second from 3 members of billing",
         "a member whose poll() returns more than 6,000 records exceeds max.poll.interval.ms",
     ),
-    "slow dependency of billing to 0ms": ("the dependency of billing adds no time any longer",),
+    "slow dependency of billing to 0ms": ("the dependency of billing adds no delay",),
     "fail dependency of billing for 30s": (
         "each record that 3 members of billing work on fails: its lag grows",
         "a member waits its backoffs in poll(), then it crashes, skips the record or sends a dead letter",

@@ -48,7 +48,7 @@ def test_groups_say_what_their_last_rebalance_was() -> None:
 
 
 def test_first_members_gather_by_time() -> None:
-    assert "first members gather: 2.1 s" in text_of(GroupsListing(synthetic.view_at(2.9), us(2.9), 120))
+    assert "initial delay: 2.1 s" in text_of(GroupsListing(synthetic.view_at(2.9), us(2.9), 120))
 
 
 def test_a_group_before_its_first_generation_has_none() -> None:

@@ -90,7 +90,7 @@ def stabilise(  # noqa: PLR0917
 
 
 def eager(cause: str = "member joined") -> Flight:
-    """billing-3 is the cause; all give up everything, and share out anew."""
+    """billing-3 is the cause; all revoke everything, and share out anew."""
     flight = declared()
     synthetic.start_rebalance(flight, 10.0, GROUP, 1, cause, "billing-3", 310.0)
     synthetic.join(flight, 10.0, GROUP, "billing-3", newcomer=True)

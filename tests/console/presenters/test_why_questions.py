@@ -38,7 +38,7 @@ ASKED = (
      "gateway-1's transaction is open for 54 s"),
     ("producer standing still", "below-min-isr", 62, "producer checkout-1",
      "checkout-1 makes no progress: no acknowledgement for 22 s"),
-    ("producer fenced", "zombie-producer", 60, "producer old-1", "old-1 is fenced and sends no more"),
+    ("producer fenced", "zombie-producer", 60, "producer old-1", "old-1 is fenced and sends nothing more"),
     ("produce refused", "below-min-isr", 62, "producer checkout-1",
      "batches of checkout-1 wait: orders-2 is below min.insync.replicas: 1 of 2 in sync, acks=all is refused"),
     ("partition below min ISR", "below-min-isr", 62, "topic orders",

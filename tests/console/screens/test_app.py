@@ -190,7 +190,7 @@ def test_after_the_end_time_is_not_steered_and_the_reason_is_said() -> None:
 
 
 def test_only_what_was_given_here_is_refused_aloud() -> None:
-    """A nemesis tries much in vain: that stands in the log of events, and covers no screen."""
+    """A nemesis tries much in vain: that stands in the event log, and covers no screen."""
     flight = Flight(StillFlight())
     assert execute(flight, Kill("billing-2")) == ""
     for text in ("kill billing-2", "kill billing-2", "fail over controller"):

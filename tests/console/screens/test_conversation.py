@@ -34,7 +34,7 @@ def test_it_opens_by_names_and_shows_the_newest_message() -> None:
         assert screen.names == ("billing-1", "billing-3")
         assert "conversation of billing-1, billing-3" in seat.text()
         assert screen.board.panels["messages"].selected == list(screen.shown.messages)[-1]
-        assert "Not in the log of events" in seat.text()
+        assert "Not in the event log" in seat.text()
         selected = screen.shown.messages[screen.board.panels["messages"].selected]
         assert f"event {selected.event.seq}" in seat.text()
 

@@ -1,4 +1,4 @@
-"""A trace shows what the log of events says, in a form that Perfetto's own parser reads."""
+"""A trace shows what the event log says, in a form that Perfetto's own parser reads."""
 
 import json
 import shutil
