@@ -87,7 +87,7 @@ class ConsumerGroupJudge:
                     r"reconciled (\d+) of (\d+) · (?:(no member is awaited)|waiting for (.+?))"
                     rf"(?: (\S+) is fenced in {D} \(max.poll.interval.ms\))?;?"
                     r"(?: (\S+) waits for (.+?) of (\S+?)(?: and of \d+ more)?(?: and (\d+) more wait)?)?;?"
-                    r"(?: (\d+) members? goe?s? on reading)?"
+                    r"(?: (\d+) members? keeps? consuming)?"
                 ),
                 self._progress,
             ),

@@ -106,7 +106,7 @@ def an_old_epoch_is_a_reached_target(patch: Patch) -> None:
     everywhere(patch, "is_reconciled", reconciled)
 
 
-def all_members_go_on_reading(patch: Patch) -> None:
+def all_members_keep_consuming(patch: Patch) -> None:
     """Members that must revoke partitions are counted with the others."""
     patch.setattr(phase, "unconcerned_members", lambda view, group: list(group.members))
 
@@ -181,7 +181,7 @@ FALSE = (
     the_taker_is_the_next_member,
     the_limit_is_the_session,
     an_old_epoch_is_a_reached_target,
-    all_members_go_on_reading,
+    all_members_keep_consuming,
     no_member_waits,
     epochs_are_the_same,
     the_awaited_member_is_last,
