@@ -19,6 +19,7 @@ from tests.console.judge.transaction_books import UNDER_WAY, IdBook
 D = f"({DURATION})"
 LEFT = f"(?P<left>{DURATION})"
 MORE = r"(?: and (?P<more>\d+) more(?: groups?)?)?"
+SILENT = "sends? nothing more"
 COUNTED = r"(?:(?P<count>\d+) partitions?(?: and (?P<internal>\d+) internal ones?)?|(?P<only>\d+) internal partitions?)"
 GLYPHS = "✖✖✖✖✖▲▲▲▲▲▲▲▲▲↻▲▲↻↻↻●"
 """The signs of the ranks, gravest first: the judge's own order, which the console's has to be."""
