@@ -44,6 +44,9 @@ PHRASES: Mapping[str, str] = {
     "what would have helped": "how to avoid it",
     "neither true nor false": "not a condition, not true or false",
     "cannot be injured": "is read-only",
+    "go(es)? on reading": "keeps consuming",
+    "first members gather": "initial rebalance delay",
+    "the log of events": "the event log",
 }
 
 # Where private words stand because they are a contract: path → (words, contract).

@@ -244,8 +244,8 @@ class HeadlineJudge:
               rf"(?: · removed {LEFT} ago)?"), self._is_outside),),
             ((rf"(\S+) of (\S+) has not polled for {D}(?: · (stalled|processing)(?: · max.poll.interval.ms {D})?)?",
               self._is_late),),
-            ((rf"(?P<who>\S+?){MORE} (?:is|are) fenced and sends? nothing more", lambda m: self._is_named(m, "Fenced")),),
-            ((rf"(?P<who>\S+?){MORE} (?:is|are) down and sends? nothing more", lambda m: self._is_named(m, "Dead")),),
+            ((rf"(?P<who>\S+?){MORE} (?:is|are) fenced and {SILENT}", lambda m: self._is_named(m, "Fenced")),),
+            ((rf"(?P<who>\S+?){MORE} (?:is|are) down and {SILENT}", lambda m: self._is_named(m, "Dead")),),
             self._brokers({"down": "is down", "frozen": "is frozen", "fenced": "is fenced"}),
             self._waits(still=False),
             (
