@@ -65,6 +65,7 @@ from console.cli.streams import (
     write_help,
     write_line,
 )
+from console.cli.sweep import sweep
 from console.web.command import Port, Web, port_of, serve, words_of
 from recordings.flights import interruption
 from recordings.version import VERSION, describe_build
@@ -312,7 +313,7 @@ HELP = frozenset({"--help", "-h", "--version"})
 
 BUILT = (
     *("run", "play", "rerun", "summary", "export", "scenarios", "show", "report", "check", "impact"),
-    *("diff", "fork", "key", "plan", "prove", "raster", "bench", "game", "doctor", "alerts"),
+    *("diff", "fork", "key", "plan", "prove", "raster", "bench", "game", "doctor", "alerts", "sweep"),
 )
 COMMANDS = (*BUILT, *PLANNED)
 
@@ -333,6 +334,7 @@ for _command in (
     doctor,
     scenarios,
     show,
+    sweep,
 ):
     app.command(_command)
 app.command(impact, name="blast", show=False)  # the name of earlier releases

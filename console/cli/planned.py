@@ -9,7 +9,6 @@ from recordings.version import VERSION
 
 PLANNED = {
     "compare": "Analyse two flights side by side with Spark.",
-    "sweep": "Fly a grid of settings and seeds with Spark.",
 }
 
 

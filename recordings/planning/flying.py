@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 import msgspec
 
@@ -68,13 +69,13 @@ class RowPilot:
             )
         return self._plans[row]
 
-    def __call__(self, order: RowSeed) -> RowFlight | None:
-        """Fly it; None if the user has ended it."""
+    def __call__(self, order: RowSeed, record: Path | None = None) -> RowFlight | None:
+        """Fly it, into a recording if one is named; None if the user has ended it."""
         plan = self.plan(order.row)
         plan = msgspec.structs.replace(plan, settings=msgspec.structs.replace(plan.settings, seed=order.seed))
         meter = BillMeter()
         try:
-            result = fly(plan, meter=meter)
+            result = fly(plan, record=record, meter=meter)
         except FlightError as error:
             return RowFlight(row=order.row, seed=order.seed, failed=str(error))
         if result.interrupted:

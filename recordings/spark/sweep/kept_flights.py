@@ -1,0 +1,116 @@
+"""The flights of a sweep that have ended, one file each below `OUT/flights`: what ended once is never flown again.
+
+A file is written under a hidden name, which Spark does not read, and renamed: it is there whole or not at all, also
+after `kill -9`. Its name is a hash of everything that its flight depends on, so a sweep that has grown finds what it
+has already, and two sweeps may share a directory.
+"""
+
+import posixpath
+from hashlib import sha256
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from recordings.bounded_files import RecordingError
+from recordings.comparison.bill import MEASURES
+from recordings.journal.format import FORMAT
+from recordings.planning.grid import RowSettings, texts_of
+from recordings.scenarios.loader import Scenario
+from recordings.version import VERSION
+
+FLIGHTS: Final = "flights"
+KEY_DIGITS: Final = 24
+COLUMNS: Final = ", ".join(
+    (
+        *("key string", "scenario string", "settings array<string>", "seed bigint", "journal_sha256 string"),
+        *("events bigint", "held boolean", "failure string"),
+        f"measures struct<{', '.join(f'{measure.field}: bigint' for measure in MEASURES)}>",
+    )
+)
+"""The columns of a kept flight, as Spark reads them."""
+
+
+class SweptFlight(msgspec.Struct, frozen=True, kw_only=True):
+    """A flight that has ended: what it cost (`measures`, by the field of the bill), or why it failed (`failure`).
+
+    `held`: no expectation of its scenario failed. `settings`: those of its point, as they are typed after `--set`.
+    """
+
+    key: str
+    scenario: str
+    settings: list[str]
+    seed: int
+    journal_sha256: str = ""
+    events: int = 0
+    held: bool = False
+    failure: str | None = None
+    measures: dict[str, int] | None = None
+
+
+def key_of(scenario: Scenario, settings: RowSettings, seed: int, until_us: int | None) -> str:
+    """The name of a flight: a hash of its scenario's text, its settings, its seed, its end and Flightdeck's version."""
+    depends_on = [VERSION, FORMAT, scenario.text, texts_of(settings), seed, until_us]
+    return sha256(msgspec.json.encode(depends_on)).hexdigest()[:KEY_DIGITS]
+
+
+class KeptFlights:
+    """The directory of a sweep's flights, on the pyarrow filesystem that its path or URI names.
+
+    Raises RecordingError when that refuses.
+    """
+
+    def __init__(self, out: str) -> None:
+        from pyarrow import fs  # noqa: PLC0415 - a Spark task needs it, the driver's other modules do not
+
+        self.out = out
+        try:
+            if "://" in out:
+                self.filesystem, root = fs.FileSystem.from_uri(out)
+            else:
+                self.filesystem, root = fs.LocalFileSystem(), Path(out).absolute().as_posix()
+        except (OSError, ValueError) as error:
+            raise self._refused(error) from error
+        self.root = posixpath.join(root, FLIGHTS)
+
+    def prepare(self) -> None:
+        """Make the directory, unless it is there; refuse one that is something else's."""
+        from pyarrow import fs  # noqa: PLC0415 - see above
+
+        try:
+            above = self.filesystem.get_file_info(fs.FileSelector(posixpath.dirname(self.root), allow_not_found=True))
+            if above and all(posixpath.basename(each.path) != FLIGHTS for each in above):
+                raise RecordingError(f"{self.out} exists already and is no sweep's directory; choose another name")
+            self.filesystem.create_dir(self.root, recursive=True)
+        except (OSError, ValueError) as error:
+            raise self._refused(error) from error
+
+    def keep(self, flight: SweptFlight) -> None:
+        """Write one flight, at once or not at all."""
+        part, path = (posixpath.join(self.root, f"{prefix}{flight.key}.json") for prefix in (".", ""))
+        try:
+            with self.filesystem.open_output_stream(part) as file:
+                file.write(msgspec.json.encode(flight) + b"\n")
+            self.filesystem.move(part, path)
+        except (OSError, ValueError) as error:
+            raise self._refused(error) from error
+
+    def has(self, key: str) -> bool:
+        """Whether this flight has ended already."""
+        from pyarrow import fs  # noqa: PLC0415 - see above
+
+        return bool(self.filesystem.get_file_info(posixpath.join(self.root, f"{key}.json")).type == fs.FileType.File)
+
+    def keys(self) -> set[str]:
+        """The names of all flights that have ended."""
+        from pyarrow import fs  # noqa: PLC0415 - see above
+
+        try:
+            found = self.filesystem.get_file_info(fs.FileSelector(self.root, allow_not_found=True))
+        except (OSError, ValueError) as error:
+            raise self._refused(error) from error
+        names = (posixpath.basename(each.path) for each in found)
+        return {name.removesuffix(".json") for name in names if name.endswith(".json") and not name.startswith(".")}
+
+    def _refused(self, error: Exception) -> RecordingError:
+        return RecordingError(f"cannot keep flights in {self.out}: {error}")

@@ -1,0 +1,161 @@
+"""`sweep.html`: a sweep's frontier as a picture and a table, on one page that needs neither network nor script."""
+
+import shlex
+from collections.abc import Sequence
+from math import ceil, log10
+from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
+
+from recordings.comparison.amounts import amount, spoken
+from recordings.comparison.bill import MEASURES, Measure
+from recordings.spark.charts import Tick
+from recordings.spark.formatting import many
+from recordings.spark.sweep.frontier import Frontier, SweptPoint
+
+TEMPLATES = Path(__file__).parent.parent / "templates"
+WIDTH, HEIGHT = 1160, 460
+LEFT, RIGHT, TOP, BOTTOM = 96, 24, 16, 52
+TICKS = 6
+SHOWN = 500
+BY_FIELD = {measure.field: measure for measure in MEASURES}
+
+
+class Swept(msgspec.Struct, frozen=True, kw_only=True):
+    """A sweep as far as it was flown. `flown_now`: the flights of this run; the others were kept by earlier ones."""
+
+    title: str
+    scenarios: list[str]
+    seeds: list[int]
+    fixed: list[str]
+    until_us: int | None
+    rounds: int
+    flown_now: int
+    seconds: float
+    frontier: Frontier
+
+
+class Dot(NamedTuple):
+    """A point of the picture."""
+
+    x: float
+    y: float
+    title: str
+    best: bool
+
+
+class Scatter(NamedTuple):
+    """The picture: every judged point by two measures, and the frontier as a line."""
+
+    dots: list[Dot]
+    line: str
+    x_ticks: list[Tick]
+    y_ticks: list[Tick]
+    x_name: str
+    y_name: str
+
+
+def replay(swept: Swept, point: SweptPoint) -> str:
+    """The command that flies a point's median flight again, and records it."""
+    if point.seed is None:
+        return ""
+    words = ["flightdeck", "run", point.scenario, "--seed", str(point.seed)]
+    words += [word for text in (*swept.fixed, *point.settings) for word in ("--set", text)]
+    if swept.until_us is not None:
+        words += ["--until", f"{swept.until_us}us"]
+    return shlex.join([*words, "--record", f"{point.scenario}-seed-{point.seed}.flight"])
+
+
+def sentences(swept: Swept) -> list[str]:
+    """What the sweep found, in words: how many points are on the frontier, and between which ends."""
+    frontier = swept.frontier
+    judged = [each for each in frontier.points if each.measures]
+    failed = len(frontier.points) - len(judged)
+    x, y = (BY_FIELD[axis] for axis in frontier.axes)
+    if not judged:
+        return ["No point is judged: in each of them a flight failed."]
+    best = frontier.best
+    on = f"{many(len(best), 'point')} of {len(judged)} {'is' if len(best) == 1 else 'are'} on the frontier"
+    found = [f"{on} of {x.name} ({x.unit}) and {y.name} ({y.unit})."]
+    if _costs(best[0], x, y) == _costs(best[-1], x, y):
+        least = "No other point costs less in either" if len(best) == 1 else "They cost the same"
+        found.append(f"{least}: {_costs(best[0], x, y)}.")
+    else:
+        found.append(f"Least {x.name}: {_costs(best[0], x, y)}. Least {y.name}: {_costs(best[-1], x, y)}.")
+    if failed:
+        found.append(f"{many(failed, 'point')} {'is' if failed == 1 else 'are'} not judged: flights of them failed.")
+    return found
+
+
+def estimate(point: SweptPoint, field: str) -> str:
+    """The median of a measure, and its interval if it is one."""
+    one, measure = point.measures[field], BY_FIELD[field]
+    middle, low, high = (amount(measure, round(value)) for value in (one.median, one.low, one.high))
+    return middle if low == high else f"{middle} ({low} to {high})"
+
+
+def scatter(frontier: Frontier) -> Scatter:
+    """The picture's geometry."""
+    x, y = (BY_FIELD[axis] for axis in frontier.axes)
+    judged = [each for each in frontier.points if each.measures]
+    most_x, most_y = (max((one.measures[axis].median for one in judged), default=0) or 1 for axis in frontier.axes)
+    wide, high = WIDTH - LEFT - RIGHT, HEIGHT - TOP - BOTTOM
+
+    def place(one: SweptPoint) -> tuple[float, float]:
+        across, up = (one.measures[axis].median for axis in frontier.axes)
+        return round(LEFT + wide * across / most_x, 1), round(TOP + high * (1 - up / most_y), 1)
+
+    dots = [Dot(*place(one), f"{', '.join(one.settings)}: {_costs(one, x, y)}", one.on_frontier) for one in judged]
+    line = " ".join(f"{across},{up}" for across, up in map(place, frontier.best))
+    return Scatter(
+        dots=sorted(dots, key=lambda one: one.best),
+        line=line,
+        x_ticks=[Tick(round(LEFT + wide * at / most_x, 1), amount(x, round(at))) for at in _steps(most_x, x)],
+        y_ticks=[Tick(round(TOP + high * (1 - at / most_y), 1), amount(y, round(at))) for at in _steps(most_y, y)],
+        x_name=f"{x.name}, {x.unit}",
+        y_name=f"{y.name}, {y.unit}",
+    )
+
+
+def page(swept: Swept) -> str:
+    """The whole page. Every text of a scenario is escaped."""
+    environment = Environment(
+        loader=FileSystemLoader(TEMPLATES), autoescape=True, trim_blocks=True, lstrip_blocks=True,
+        undefined=StrictUndefined,
+    )  # fmt: skip
+    frontier = swept.frontier
+    ranked = sorted(
+        (each for each in frontier.points if each.measures),
+        key=lambda each: (not each.on_frontier, *(each.measures[axis].median for axis in frontier.axes)),
+    )
+    return environment.get_template("sweep.html.j2").render(
+        swept=swept,
+        sentences=sentences(swept),
+        picture=scatter(frontier),
+        fields=[BY_FIELD[field] for field in frontier.differing],
+        ranked=ranked[:SHOWN],
+        left_out=max(0, len(ranked) - SHOWN),
+        failed=[each for each in frontier.points if each.failed],
+        estimate=estimate,
+        replay=lambda point: replay(swept, point),
+        many=many,
+        box=(WIDTH, HEIGHT, LEFT, TOP, WIDTH - RIGHT, HEIGHT - BOTTOM),
+        css=Markup((TEMPLATES / "report.css").read_text(encoding="utf-8")),
+    )
+
+
+def _costs(one: SweptPoint, x: Measure, y: Measure) -> str:
+    return " and ".join(spoken(measure, round(one.measures[measure.field].median)) for measure in (x, y))
+
+
+def _steps(most: float, measure: Measure) -> Sequence[float]:
+    """Round values from 0 up to the largest: of a duration in seconds, else in whole numbers."""
+    unit = 1e6 if measure.field.endswith("_us") else 1
+    rough = most / unit / TICKS
+    power = 10 ** ceil(log10(rough)) / 10 if rough > 0 else 1
+    step = next(power * each for each in (1, 2, 5, 10) if power * each >= rough)
+    step = step if unit > 1 else max(1, step)
+    return [number * step * unit for number in range(int(most / unit / step) + 1)]
