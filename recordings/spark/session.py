@@ -250,7 +250,11 @@ def _environment(changes: dict[str, str]) -> Iterator[None]:
 
 
 def _first_line(error: Exception) -> str:
-    return next((line.strip() for line in str(error).splitlines() if line.strip()), type(error).__name__)
+    try:
+        text = str(error)
+    except ConnectionError:  # Py4J asks Java for the words of its error, and Java has ended
+        text = "its Java has ended"
+    return next((line.strip() for line in text.splitlines() if line.strip()), type(error).__name__)
 
 
 def _log_tail(log: Path) -> str:

@@ -79,7 +79,7 @@ def sentences(swept: Swept) -> list[str]:
         return ["No point is judged: in each of them a flight failed."]
     best = frontier.best
     on = f"{many(len(best), 'point')} of {len(judged)} {'is' if len(best) == 1 else 'are'} on the frontier"
-    found = [f"{on} of {x.name} ({x.unit}) and {y.name} ({y.unit})."]
+    found = [f"{on} of {_named(x)} and {_named(y)}."]
     if _costs(best[0], x, y) == _costs(best[-1], x, y):
         least = "No other point costs less in either" if len(best) == 1 else "They cost the same"
         found.append(f"{least}: {_costs(best[0], x, y)}.")
@@ -113,10 +113,10 @@ def scatter(frontier: Frontier) -> Scatter:
     return Scatter(
         dots=sorted(dots, key=lambda one: one.best),
         line=line,
-        x_ticks=[Tick(round(LEFT + wide * at / most_x, 1), amount(x, round(at))) for at in _steps(most_x, x)],
-        y_ticks=[Tick(round(TOP + high * (1 - at / most_y), 1), amount(y, round(at))) for at in _steps(most_y, y)],
-        x_name=f"{x.name}, {x.unit}",
-        y_name=f"{y.name}, {y.unit}",
+        x_ticks=[Tick(round(LEFT + wide * at / most_x, 1), label) for at, label in _steps(most_x, x)],
+        y_ticks=[Tick(round(TOP + high * (1 - at / most_y), 1), label) for at, label in _steps(most_y, y)],
+        x_name=_named(x),
+        y_name=_named(y),
     )
 
 
@@ -147,15 +147,19 @@ def page(swept: Swept) -> str:
     )
 
 
+def _named(measure: Measure) -> str:
+    return measure.name if measure.unit == measure.name else f"{measure.name} ({measure.unit})"
+
+
 def _costs(one: SweptPoint, x: Measure, y: Measure) -> str:
     return " and ".join(spoken(measure, round(one.measures[measure.field].median)) for measure in (x, y))
 
 
-def _steps(most: float, measure: Measure) -> Sequence[float]:
-    """Round values from 0 up to the largest: of a duration in seconds, else in whole numbers."""
+def _steps(most: float, measure: Measure) -> Sequence[tuple[float, str]]:
+    """Round values from 0 up to the largest, and their labels: of a duration in seconds, else in whole numbers."""
     unit = 1e6 if measure.field.endswith("_us") else 1
     rough = most / unit / TICKS
     power = 10 ** ceil(log10(rough)) / 10 if rough > 0 else 1
     step = next(power * each for each in (1, 2, 5, 10) if power * each >= rough)
     step = step if unit > 1 else max(1, step)
-    return [number * step * unit for number in range(int(most / unit / step) + 1)]
+    return [(number * step * unit, f"{number * step:,g}") for number in range(int(most / unit / step) + 1)]

@@ -282,7 +282,7 @@ MISTAKES: list[tuple[tuple[str, ...], str]] = [
     (("show", "firs-flight"), "did you mean first-flight?"),
     (("play", "a.flight", "--headless"), "a.flight does not exist, so it is no recording"),
     (("compare", "a.flight", "b.flight"), "`flightdeck compare` comes with a later release"),
-    (("sweep", "file", "--out", "dir", "--master", "local[2]"), "`flightdeck sweep` comes with a later release"),
+    (("sweep", "file", "--out", "dir", "--master", "local[2]"), "file: it cannot be read: No such file or directory"),
     ((), "the console needs a terminal; `flightdeck run SCENARIO` flies without one"),
     (("--web", "--plain"), "--web shows screens"),
 ]
