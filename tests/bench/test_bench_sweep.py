@@ -37,5 +37,7 @@ def test_a_sweep_scales_with_the_cores(tmp_path: Path) -> None:
             taken[cores] = time.perf_counter() - began
             assert swept.frontier.missing == 0
     ratio = taken[1] / taken[2]
-    sys.stderr.write(f"\n{swept.flown_now} flights: {taken[1]:.1f} s with one core, {taken[2]:.1f} s with two: {ratio:.2f} ×\n")
+    sys.stderr.write(
+        f"\n{swept.flown_now} flights: {taken[1]:.1f} s with one core, {taken[2]:.1f} s with two: {ratio:.2f} ×\n"
+    )
     assert ratio > 1
