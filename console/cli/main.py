@@ -49,8 +49,10 @@ from console.cli.options import (
     theme_of,
 )
 from console.cli.pictures.raster import raster
-from console.cli.plan import plan
 from console.cli.planned import PLANNED, add_planned_commands
+from console.cli.planning.plan import plan
+from console.cli.planning.standalone import standalone
+from console.cli.planning.sweep import sweep
 from console.cli.proving.prove import prove
 from console.cli.recorded import diff, export, fork, summary
 from console.cli.streams import (
@@ -65,7 +67,6 @@ from console.cli.streams import (
     write_help,
     write_line,
 )
-from console.cli.sweep import sweep
 from console.web.command import Port, Web, port_of, serve, words_of
 from recordings.flights import interruption
 from recordings.version import VERSION, describe_build
@@ -313,7 +314,7 @@ HELP = frozenset({"--help", "-h", "--version"})
 
 BUILT = (
     *("run", "play", "rerun", "summary", "export", "scenarios", "show", "report", "check", "impact"),
-    *("diff", "fork", "key", "plan", "prove", "raster", "bench", "game", "doctor", "alerts", "sweep"),
+    *("diff", "fork", "key", "plan", "prove", "raster", "bench", "game", "doctor", "alerts", "sweep", "standalone"),
 )
 COMMANDS = (*BUILT, *PLANNED)
 
@@ -335,6 +336,7 @@ for _command in (
     scenarios,
     show,
     sweep,
+    standalone,
 ):
     app.command(_command)
 app.command(impact, name="blast", show=False)  # the name of earlier releases

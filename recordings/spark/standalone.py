@@ -1,17 +1,13 @@
 """A Spark standalone cluster on this machine: a master and workers, to try what a real cluster does to a report.
 
-    python -m recordings.spark.standalone --workers 2
-
-prints the master's URL (for `--master`), and runs until Ctrl-C. Each worker is a process of its own, which may be
-killed: that is how a lost executor is tried.
+`flightdeck standalone` runs one until Ctrl-C. Each worker is a process of its own, which may be killed: that is how a
+lost executor is tried.
 """
 
-import argparse
 import os
 import re
 import signal
 import subprocess
-import sys
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
@@ -112,21 +108,3 @@ def _stop(process: subprocess.Popen[bytes]) -> None:
         with suppress(subprocess.TimeoutExpired):
             process.wait(STOP_S)
             return
-
-
-def main() -> None:
-    """Run a cluster until Ctrl-C."""
-    parser = argparse.ArgumentParser(prog="python -m recordings.spark.standalone", description=__doc__.split("\n")[0])
-    parser.add_argument("--workers", type=int, default=2)
-    parser.add_argument("--cores", type=int, default=1, help="of each worker")
-    parser.add_argument("--memory", default="1g", help="of each worker")
-    given = parser.parse_args()
-    with standalone_cluster(given.workers, cores=given.cores, memory=given.memory) as cluster:
-        sys.stdout.write(f"{cluster.url}\n")
-        sys.stdout.flush()
-        with suppress(KeyboardInterrupt):
-            signal.pause()
-
-
-if __name__ == "__main__":
-    main()

@@ -1,7 +1,9 @@
 """The readable output of `flightdeck sweep`: the sentences, the frontier as a table, and where the page is."""
 
+# ruff: noqa: PLC0415 - Spark's modules are imported when a sweep is asked for
+
 from io import StringIO
-from typing import TextIO
+from typing import TYPE_CHECKING, TextIO
 
 from rich.console import Console
 from rich.table import Table
@@ -10,8 +12,9 @@ from rich.text import Text
 from console.cli.output import StageProgress
 from console.cli.outputs.plan import WIDEST
 from console.visible import visible_line
-from recordings.spark.formatting import duration, many
-from recordings.spark.sweep.sweep_page import BY_FIELD, Swept, estimate, replay, sentences
+
+if TYPE_CHECKING:
+    from recordings.spark.sweep.sweep_page import Swept
 
 SHOWN = 20
 SECOND_US = 1_000_000
@@ -26,6 +29,8 @@ class SweepProgress(StageProgress):
 
     def flown(self, ended: int, of: int, left_s: float | None) -> None:
         """Show how many flights have ended."""
+        from recordings.spark.formatting import duration
+
         if self._shown:
             left = "" if left_s is None else f", {duration(left_s * SECOND_US)} left"
             self(f"{ended} of {of} flights{left}", ended / max(of, 1))
@@ -36,8 +41,11 @@ def progress_on(stream: TextIO) -> SweepProgress:
     return SweepProgress(stream)
 
 
-def of_sweep(swept: Swept, out: str, *, coloured: bool) -> str:
+def of_sweep(swept: "Swept", out: str, *, coloured: bool) -> str:
     """The sentences, the frontier, the flights that failed, and where the results are."""
+    from recordings.spark.formatting import many
+    from recordings.spark.sweep.sweep_page import replay, sentences
+
     frontier = swept.frontier
     flights = sum(each.flights for each in frontier.points)
     flown = f"{many(swept.flown_now, 'flight')} in {swept.seconds:.1f} s"
@@ -59,7 +67,9 @@ def of_sweep(swept: Swept, out: str, *, coloured: bool) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _table(swept: Swept, *, coloured: bool) -> str:
+def _table(swept: "Swept", *, coloured: bool) -> str:
+    from recordings.spark.sweep.sweep_page import BY_FIELD, estimate
+
     frontier = swept.frontier
     several = len(swept.scenarios) > 1
     table = Table(box=None, pad_edge=False, header_style="bold", show_edge=False)
