@@ -5,16 +5,11 @@ from typing import Any, Final
 
 import msgspec
 
-from cluster.config import brief
 from recordings.alerts.burrow import STATUSES
-from recordings.scenarios.defaults import line_of
-from recordings.scenarios.loader import ScenarioError, ScenarioErrors
-from recordings.scenarios.toml_lines import Place, locate
+from recordings.scenarios.loader import parse_tables, text_of
 from recordings.scenarios.toml_tables import (
-    Problem,
     ReadError,
     TomlTable,
-    TooManyProblemsError,
     duration,
     filled_text,
     filled_words,
@@ -23,7 +18,6 @@ from recordings.scenarios.toml_tables import (
     positive_duration,
     whole,
 )
-from recordings.scenarios.toml_text import TomlError, read_text, read_toml
 
 CLASSIC: Final = Path(__file__).parent / "classic.toml"
 """The rule file that is shipped."""
@@ -65,28 +59,12 @@ class RuleSet(msgspec.Struct, frozen=True, kw_only=True):
 
 def load_rules(path: Path = CLASSIC) -> RuleSet:
     """Read a rule file. Raises ScenarioErrors: each error with its line and a suggestion."""
-    try:
-        return parse_rules(read_text(path), str(path))
-    except TomlError as error:
-        raise ScenarioErrors([ScenarioError(str(path), error.line, str(error))]) from None
+    return parse_rules(text_of(path), str(path))
 
 
 def parse_rules(text: str, file: str) -> RuleSet:
     """Read the text of a rule file; `file` is its name in errors. Raises ScenarioErrors."""
-    problems: list[Problem] = []
-    lines: dict[Place, int] = {(): 1}
-    try:
-        data = read_toml(text)
-        lines = locate(text)
-        found = _rule_set(TomlTable(data, (), problems))
-    except TomlError as error:
-        raise ScenarioErrors([ScenarioError(file, error.line, str(error))]) from None
-    except TooManyProblemsError:
-        found = RuleSet(rules=())
-    if problems:
-        errors = [ScenarioError(file, line_of(lines, one.place), brief(one.reason), one.suggestion) for one in problems]
-        raise ScenarioErrors(sorted(dict.fromkeys(errors), key=lambda error: error.line))
-    return found
+    return parse_tables(text, file, _rule_set)
 
 
 def _rule_set(table: TomlTable) -> RuleSet:

@@ -1,6 +1,6 @@
 """The rows of a plan: every combination of the values of the varied keys, in the order in which they are given."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import product
 
 import msgspec
@@ -65,6 +65,18 @@ def rows_of(variations: Sequence[Variation], fixed: Sequence[tuple[str | None, s
         tuple((each.scope, each.key, value) for each, value in zip(variations, values, strict=True))
         for values in product(*(each.values for each in variations))
     ]
+
+
+def refuse_hopeless(rows: Sequence[RowSettings], impossible: Mapping[int, str]) -> None:
+    """Refuse all rows for a value that no row can have, which is a slip; a combination may be impossible.
+
+    `impossible`: row → why its settings cannot be made. Raises SettingError.
+    """
+    hopeful = {setting for row, settings in enumerate(rows) if row not in impossible for setting in settings}
+    reasons = dict.fromkeys(why for row, why in impossible.items() if not hopeful.issuperset(rows[row]))
+    if reasons:
+        more = f" (and {len(reasons) - 1} more)" if len(reasons) > 1 else ""
+        raise SettingError(f"nothing was flown: {next(iter(reasons))}{more}")
 
 
 def texts_of(settings: Sequence[tuple[str | None, str, str]]) -> list[str]:

@@ -2,7 +2,7 @@
 
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
 from hashlib import sha256
 from pathlib import Path
@@ -12,7 +12,7 @@ import msgspec
 from recordings.flights import interruption
 from recordings.journal.format import FORMAT
 from recordings.planning.flying import RowFlight, RowPilot, RowSeed, flown
-from recordings.planning.grid import RowSettings, texts_of
+from recordings.planning.grid import RowSettings, refuse_hopeless, texts_of
 from recordings.planning.ranking import Judgement, judge
 from recordings.planning.storage import PlanDirectory, PlanHeader
 from recordings.scenarios.custom_code import Leave
@@ -154,16 +154,5 @@ def _impossible(pilot: RowPilot, leave: Leave | None, seed: int) -> dict[int, Ro
             if len(found) == len(pilot.rows) - 1:
                 raise
             found[row] = RowFlight(row=row, seed=seed, failed=str(error))
-    _refuse_hopeless(pilot.rows, found)
+    refuse_hopeless(pilot.rows, {row: each.failed for row, each in found.items() if each.failed})
     return found
-
-
-def _refuse_hopeless(rows: Sequence[RowSettings], impossible: Mapping[int, RowFlight]) -> None:
-    """Refuse the plan for a value that no row can have, which is a slip; a combination may be. Raises SettingError."""
-    hopeful = {setting for row, settings in enumerate(rows) if row not in impossible for setting in settings}
-    reasons = dict.fromkeys(
-        flight.failed for row, flight in impossible.items() if flight.failed and not hopeful.issuperset(rows[row])
-    )
-    if reasons:
-        more = f" (and {len(reasons) - 1} more)" if len(reasons) > 1 else ""
-        raise SettingError(f"nothing was flown: {next(iter(reasons))}{more}")

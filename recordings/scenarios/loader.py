@@ -4,9 +4,10 @@ The format is the contract `scenario-format.md`. `parser` reads its structure, `
 fit together; this module adds the lines of the file to their errors. The library is the folder `recordings/library`.
 """
 
+from collections.abc import Callable
 from itertools import chain, islice
 from pathlib import Path
-from typing import TypedDict
+from typing import TypedDict, TypeVar
 
 import msgspec
 
@@ -17,14 +18,16 @@ from recordings.scenarios.defaults import line_of, put_defaults
 from recordings.scenarios.overrides import SettingError, apply_settings, parse_setting
 from recordings.scenarios.parser import check_defaults, read_scenario
 from recordings.scenarios.toml_lines import Place, locate
-from recordings.scenarios.toml_tables import MOST_PROBLEMS, Problem, TooManyProblemsError
+from recordings.scenarios.toml_tables import MOST_PROBLEMS, Problem, TomlTable, TooManyProblemsError
 from recordings.scenarios.toml_text import TomlError, read_text, read_toml
 from recordings.scenarios.validation import check_deadlines, check_scenario, notes_on
 
 __all__ = [
     "LIBRARY", "Scenario", "ScenarioError", "ScenarioErrors", "SettingError", "apply_settings", "library",
-    "list_scenarios", "load", "parse_scenario", "parse_setting",
+    "list_scenarios", "load", "parse_scenario", "parse_setting", "parse_tables", "text_of",
 ]  # fmt: skip
+
+T = TypeVar("T")
 
 LIBRARY = SHIPPED
 """The packaged scenarios, one TOML file each."""
@@ -91,11 +94,34 @@ def load(path_or_name: str | Path) -> Scenario:
         names = library()
         suggestion = nearest(str(path_or_name), names)
         raise ScenarioErrors([ScenarioError(str(path_or_name), 0, "no scenario has this name", suggestion)])
+    return parse_scenario(text_of(path), str(path), path.parent)
+
+
+def text_of(path: Path) -> str:
+    """The text of a file that the user named. Raises ScenarioErrors."""
     try:
-        text = read_text(path)
+        return read_text(path)
     except TomlError as error:
         raise ScenarioErrors([ScenarioError(str(path), error.line, str(error))]) from None
-    return parse_scenario(text, str(path), path.parent)
+
+
+def parse_tables(text: str, file: str, read: Callable[[TomlTable], T]) -> T:
+    """Read a text of another kind (alert rules, a sweep) by `read`, which notes errors in its table; `file` names it.
+
+    Raises ScenarioErrors: every error with its line and a suggestion.
+    """
+    problems: list[Problem] = []
+    lines: dict[Place, int] = {}
+    try:
+        data, lines = read_toml(text), locate(text)
+        found = read(TomlTable(data, (), problems))
+    except TomlError as error:
+        raise ScenarioErrors([ScenarioError(file, error.line, str(error))]) from None
+    except TooManyProblemsError:
+        raise _errors_of(problems, lines, file) from None
+    if problems:
+        raise _errors_of(problems, lines, file)
+    return found
 
 
 def parse_scenario(text: str, file: str, folder: Path | None = None, *, recorded: bool = False) -> Scenario:

@@ -25,6 +25,7 @@ START_S: Final = 60.0
 STOP_S: Final = 10.0
 LOOK_EVERY_S: Final = 0.1
 MASTER = re.compile(r"Starting Spark master at (spark://\S+)")
+MEMORY = re.compile(r"[1-9]\d{0,8}[kmg]", re.ASCII | re.IGNORECASE)
 REGISTERED = re.compile(r"Registering worker")
 
 
@@ -39,8 +40,10 @@ class Standalone(NamedTuple):
 def standalone_cluster(workers: int = 2, *, cores: int = 1, memory: str = "1g") -> Iterator[Standalone]:
     """Start a master and workers of this many cores and this much memory each; all are stopped at the end.
 
-    Raises NoJavaError, and SparkStartError when one of them does not start.
+    `memory`: as Spark writes it, `512m` or `2g`. Raises NoJavaError, and SparkStartError if one does not start.
     """
+    if MEMORY.fullmatch(memory) is None:
+        raise SparkStartError(f"{memory!r} is no memory of a worker: write it like 512m or 2g")
     with temporary_directory("flightdeck-standalone-") as name, ExitStack() as running:
         place = Path(name)
         write_wrapper(find_java(), place / "java", place / "java.log")

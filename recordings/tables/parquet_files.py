@@ -17,6 +17,7 @@ from recordings.tables.schema import Column, ColumnType, Table
 
 if TYPE_CHECKING:
     import pyarrow as pa
+    from pyarrow import fs
 
 BATCH_ROWS = 512  # few enough to become columns while a processor's cache still holds them
 GROUP_ROWS = 500_000
@@ -26,6 +27,16 @@ UNIQUE = ("seq", "at_us", "at")  # columns whose values hardly repeat: a diction
 SCHEMA_FILE = "schema.parquet"
 
 
+def opened_place(uri: str) -> "tuple[fs.FileSystem, str]":
+    """The pyarrow filesystem of a directory or URI, and the path there. Raises OSError or ValueError: it has none."""
+    from pyarrow import fs  # noqa: PLC0415 - see the module
+
+    if "://" in uri:
+        filesystem, path = fs.FileSystem.from_uri(uri)
+        return filesystem, path
+    return fs.LocalFileSystem(), Path(uri).absolute().as_posix()
+
+
 class Target:
     """The target of an export: a directory or a URI, on the pyarrow filesystem that it names.
 
@@ -33,14 +44,9 @@ class Target:
     """
 
     def __init__(self, uri: str) -> None:
-        from pyarrow import fs  # noqa: PLC0415 - see the module
-
         self.uri = uri
         try:
-            if "://" in uri:
-                self.filesystem, root = fs.FileSystem.from_uri(uri)
-            else:
-                self.filesystem, root = fs.LocalFileSystem(), Path(uri).absolute().as_posix()
+            self.filesystem, root = opened_place(uri)
         except (OSError, ValueError) as error:  # of which pyarrow's errors are
             raise self.refused(error) from error
         self.root = posixpath.join(root, "tables")

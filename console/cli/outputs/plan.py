@@ -87,13 +87,12 @@ def of_plan(planned: Planned, again: Sequence[str], *, coloured: bool) -> str:
 def _table(planned: Planned, *, coloured: bool) -> str:
     rows = planned.judgement.rows
     measures = [_BY_FIELD[field] for field in planned.judgement.differing]
-    table = Table(box=None, pad_edge=False, header_style="bold", show_edge=False)
+    table = plain_table()
     table.add_column("row", justify="right")
     for text in rows[0].settings:
         table.add_column(Text(visible_line(text.partition("=")[0])))
     for measure in measures:
-        unit = "" if measure.unit == measure.name else measure.unit
-        table.add_column(f"{measure.name}\n{unit}", justify="right")
+        add_measure(table, measure)
     table.add_column("")
     for row in rows:
         words = [str(row.row), *(visible_line(text.partition("=")[2]) for text in row.settings)]
@@ -108,10 +107,26 @@ def _table(planned: Planned, *, coloured: bool) -> str:
             else "dim"
         )
         table.add_row(*(Text(word, style=style) for word in words), Text(_verdict(row)))
-    drawn = StringIO()
-    console = Console(file=drawn, force_terminal=coloured, width=None if coloured else WIDEST)
+    return drawn(table, coloured=coloured)
+
+
+def plain_table() -> Table:
+    """A table without lines, as the command line prints them."""
+    return Table(box=None, pad_edge=False, header_style="bold", show_edge=False)
+
+
+def drawn(table: Table, *, coloured: bool) -> str:
+    """A table as text: as wide as the terminal if `coloured`, else as wide as it needs."""
+    text = StringIO()
+    console = Console(file=text, force_terminal=coloured, width=None if coloured else WIDEST)
     console.print(table)
-    return "\n".join(line.rstrip() for line in drawn.getvalue().splitlines()) + "\n"
+    return "\n".join(line.rstrip() for line in text.getvalue().splitlines()) + "\n"
+
+
+def add_measure(table: Table, measure: Measure) -> None:
+    """Add the column of a measure: its name, and below it the unit that is another word."""
+    unit = "" if measure.unit == measure.name else measure.unit
+    table.add_column(f"{measure.name}\n{unit}", justify="right")
 
 
 def _verdict(row: PlanRow) -> str:

@@ -2,15 +2,12 @@
 
 # ruff: noqa: PLC0415 - Spark's modules are imported when a sweep is asked for
 
-from io import StringIO
 from typing import TYPE_CHECKING, TextIO
 
-from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
 from console.cli.output import StageProgress
-from console.cli.outputs.plan import WIDEST
+from console.cli.outputs.plan import add_measure, drawn, plain_table
 from console.visible import visible_line
 
 if TYPE_CHECKING:
@@ -26,6 +23,11 @@ class SweepProgress(StageProgress):
     def __init__(self, stream: TextIO) -> None:
         super().__init__(stream)
         self._shown = stream.isatty()
+
+    def starting(self) -> None:
+        """Say why nothing is flown yet: Spark takes some seconds."""
+        if self._shown:
+            self("starting Spark", 0)
 
     def flown(self, ended: int, of: int, left_s: float | None) -> None:
         """Show how many flights have ended."""
@@ -72,19 +74,14 @@ def _table(swept: "Swept", *, coloured: bool) -> str:
 
     frontier = swept.frontier
     several = len(swept.scenarios) > 1
-    table = Table(box=None, pad_edge=False, header_style="bold", show_edge=False)
+    table = plain_table()
     if several:
         table.add_column("scenario")
     table.add_column("on the frontier")
     for axis in frontier.axes:
-        measure = BY_FIELD[axis]
-        unit = "" if measure.unit == measure.name else measure.unit
-        table.add_column(f"{measure.name}\n{unit}", justify="right")
+        add_measure(table, BY_FIELD[axis])
     for point in frontier.best[:SHOWN]:
         words = [point.scenario] if several else []
         words += [", ".join(point.settings), *(estimate(point, axis) for axis in frontier.axes)]
         table.add_row(*(Text(visible_line(word)) for word in words))
-    drawn = StringIO()
-    console = Console(file=drawn, force_terminal=coloured, width=None if coloured else WIDEST)
-    console.print(table)
-    return "\n".join(line.rstrip() for line in drawn.getvalue().splitlines()) + "\n"
+    return drawn(table, coloured=coloured)

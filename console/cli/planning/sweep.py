@@ -43,12 +43,13 @@ def sweep(
             record.mkdir(parents=True, exist_ok=True)
         progress = sweep_output.progress_on(sys.stderr)
         try:
+            progress.starting()
             swept = run_sweep(
                 ordered,
                 out,
                 master=master,
                 recordings=None if record is None else record.absolute(),
-                allow_code=leave is not None,
+                leave=leave,
                 progress=progress.flown,
             )
         finally:

@@ -3,7 +3,7 @@
 A point is on the frontier (the Pareto set) if no other one costs at most as much in both measures and less in one.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import msgspec
 
@@ -108,8 +108,3 @@ def _undominated(costs: Mapping[Point, tuple[float, float]]) -> set[Point]:
             best.add(point)
             least, at = cost[1], cost
     return best
-
-
-def by_key(flights: Iterable[SweptFlight]) -> dict[str, SweptFlight]:
-    """Flights by their names."""
-    return {each.key: each for each in flights}

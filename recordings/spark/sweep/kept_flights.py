@@ -6,8 +6,8 @@ has already, and two sweeps may share a directory.
 """
 
 import posixpath
+from collections.abc import Iterable
 from hashlib import sha256
-from pathlib import Path
 from typing import Final
 
 import msgspec
@@ -17,6 +17,7 @@ from recordings.comparison.bill import MEASURES
 from recordings.journal.format import FORMAT
 from recordings.planning.grid import RowSettings, texts_of
 from recordings.scenarios.loader import Scenario
+from recordings.tables.parquet_files import opened_place
 from recordings.version import VERSION
 
 FLIGHTS: Final = "flights"
@@ -24,7 +25,7 @@ KEY_DIGITS: Final = 24
 COLUMNS: Final = ", ".join(
     (
         *("key string", "scenario string", "settings array<string>", "seed bigint", "journal_sha256 string"),
-        *("events bigint", "held boolean", "failure string"),
+        *("events bigint", "held boolean", "failure string", "repeatable boolean"),
         f"measures struct<{', '.join(f'{measure.field}: bigint' for measure in MEASURES)}>",
     )
 )
@@ -35,6 +36,7 @@ class SweptFlight(msgspec.Struct, frozen=True, kw_only=True):
     """A flight that has ended: what it cost (`measures`, by the field of the bill), or why it failed (`failure`).
 
     `held`: no expectation of its scenario failed. `settings`: those of its point, as they are typed after `--set`.
+    `repeatable`: another attempt would end in the same way; else a sweep that is resumed flies it again.
     """
 
     key: str
@@ -45,6 +47,7 @@ class SweptFlight(msgspec.Struct, frozen=True, kw_only=True):
     events: int = 0
     held: bool = False
     failure: str | None = None
+    repeatable: bool = True
     measures: dict[str, int] | None = None
 
 
@@ -61,33 +64,39 @@ class KeptFlights:
     """
 
     def __init__(self, out: str) -> None:
-        from pyarrow import fs  # noqa: PLC0415 - a Spark task needs it, the driver's other modules do not
-
-        self.out = out
+        self.out = out.rstrip("/") or "/"
         try:
-            if "://" in out:
-                self.filesystem, root = fs.FileSystem.from_uri(out)
-            else:
-                self.filesystem, root = fs.LocalFileSystem(), Path(out).absolute().as_posix()
+            self.filesystem, self.root = opened_place(out)
         except (OSError, ValueError) as error:
             raise self._refused(error) from error
-        self.root = posixpath.join(root, FLIGHTS)
+
+    def uri(self, name: str) -> str:
+        """A file or directory of the sweep, as Spark calls it."""
+        return posixpath.join(self.out if "://" in self.out else f"file://{self.root}", name)
+
+    def write(self, name: str, content: bytes) -> None:
+        """Write a file beside the flights."""
+        try:
+            with self.filesystem.open_output_stream(posixpath.join(self.root, name)) as file:
+                file.write(content)
+        except (OSError, ValueError) as error:
+            raise RecordingError(f"cannot write {self.out}/{name}: {error}") from error
 
     def prepare(self) -> None:
         """Make the directory, unless it is there; refuse one that is something else's."""
-        from pyarrow import fs  # noqa: PLC0415 - see above
+        from pyarrow import fs  # noqa: PLC0415 - a Spark task needs it, the driver's other modules do not
 
         try:
-            above = self.filesystem.get_file_info(fs.FileSelector(posixpath.dirname(self.root), allow_not_found=True))
+            above = self.filesystem.get_file_info(fs.FileSelector(self.root, allow_not_found=True))
             if above and all(posixpath.basename(each.path) != FLIGHTS for each in above):
                 raise RecordingError(f"{self.out} exists already and is no sweep's directory; choose another name")
-            self.filesystem.create_dir(self.root, recursive=True)
+            self.filesystem.create_dir(posixpath.join(self.root, FLIGHTS), recursive=True)
         except (OSError, ValueError) as error:
             raise self._refused(error) from error
 
     def keep(self, flight: SweptFlight) -> None:
         """Write one flight, at once or not at all."""
-        part, path = (posixpath.join(self.root, f"{prefix}{flight.key}.json") for prefix in (".", ""))
+        part, path = self._path(f".{flight.key}"), self._path(flight.key)
         try:
             with self.filesystem.open_output_stream(part) as file:
                 file.write(msgspec.json.encode(flight) + b"\n")
@@ -95,22 +104,34 @@ class KeptFlights:
         except (OSError, ValueError) as error:
             raise self._refused(error) from error
 
+    def forget(self, keys: Iterable[str]) -> None:
+        """Remove flights, to fly them again."""
+        try:
+            for key in keys:
+                self.filesystem.delete_file(self._path(key))
+        except (OSError, ValueError) as error:
+            raise self._refused(error) from error
+
     def has(self, key: str) -> bool:
         """Whether this flight has ended already."""
         from pyarrow import fs  # noqa: PLC0415 - see above
 
-        return bool(self.filesystem.get_file_info(posixpath.join(self.root, f"{key}.json")).type == fs.FileType.File)
+        return bool(self.filesystem.get_file_info(self._path(key)).type == fs.FileType.File)
 
     def keys(self) -> set[str]:
         """The names of all flights that have ended."""
         from pyarrow import fs  # noqa: PLC0415 - see above
 
         try:
-            found = self.filesystem.get_file_info(fs.FileSelector(self.root, allow_not_found=True))
+            place = fs.FileSelector(posixpath.join(self.root, FLIGHTS), allow_not_found=True)
+            found = self.filesystem.get_file_info(place)
         except (OSError, ValueError) as error:
             raise self._refused(error) from error
         names = (posixpath.basename(each.path) for each in found)
         return {name.removesuffix(".json") for name in names if name.endswith(".json") and not name.startswith(".")}
+
+    def _path(self, key: str) -> str:
+        return posixpath.join(self.root, FLIGHTS, f"{key}.json")
 
     def _refused(self, error: Exception) -> RecordingError:
         return RecordingError(f"cannot keep flights in {self.out}: {error}")

@@ -4,14 +4,14 @@
     OUT/results.parquet       the same as one table, for notebooks and SQL
     OUT/sweep.json, .html     the points, and the frontier of two measures
 
-One task flies one flight (`mapInArrow`: one row in, one row out). The driver plans with an anti-join of all orders and
-what has ended, so the same command continues a sweep that was interrupted, in whatever way.
+One task flies one flight (`mapInArrow`: one order in, its name out). The driver plans with an anti-join of all orders
+and what has ended, so the same command continues a sweep that was interrupted, in whatever way.
 """
 
-import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor, wait
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Final
 
@@ -22,11 +22,14 @@ from pyspark.sql import DataFrame, SparkSession
 
 from recordings.bounded_files import RecordingError
 from recordings.flights.processes import cores
-from recordings.planning.grid import texts_of
+from recordings.planning.flying import RowPilot
+from recordings.planning.grid import RowSettings, refuse_hopeless, texts_of
+from recordings.scenarios.custom_code import Leave
+from recordings.scenarios.loader import ScenarioErrors, SettingError
 from recordings.spark.errors import ReportError, ReportInterruptedError, cause_of
 from recordings.spark.session import spark_session
-from recordings.spark.sweep.frontier import Frontier, by_key, judge
-from recordings.spark.sweep.kept_flights import COLUMNS, KeptFlights, SweptFlight, key_of
+from recordings.spark.sweep.frontier import Frontier, judge
+from recordings.spark.sweep.kept_flights import COLUMNS, FLIGHTS, KeptFlights, SweptFlight, key_of
 from recordings.spark.sweep.sampling import Point, between, first_points
 from recordings.spark.sweep.sweep_file import NAMES, Sweep
 from recordings.spark.sweep.sweep_page import Swept, page
@@ -34,6 +37,7 @@ from recordings.spark.sweep.tasks import ATTEMPTS, ENDED, ORDER, FlightOrder, Sw
 
 JSON, HTML, TABLE = "sweep.json", "sweep.html", "results.parquet"
 LOOK_EVERY_S: Final = 1.0
+NUMBER: Final = "number"
 
 Progress = Callable[[int, int, float | None], object]
 """(flights that have ended, flights in all, seconds that the rest is estimated to take; None: unknown)."""
@@ -45,41 +49,47 @@ def run_sweep(
     *,
     master: str | None = None,
     recordings: Path | None = None,
-    allow_code: bool = False,
+    leave: Leave | None = None,
     progress: Progress | None = None,
     spark: SparkSession | None = None,
 ) -> Swept:
     """Fly what is missing of a sweep, and write its results to `out`, a directory or URI that all workers see.
 
     `master`: a Spark master or Spark Connect URL, this machine if None; `recordings`: a directory for the recording of
-    each flight; `spark`: a session to use. Raises RecordingError (`out` cannot be used) and ReportError (Spark failed,
-    interrupted); what has ended is kept in both cases.
+    each flight; `leave`: the permission to run the scenarios' code; `spark`: a session to use. Raises SettingError (a
+    value that no point can have), RecordingError (`out` cannot be used) and ReportError (Spark failed, interrupted);
+    what has ended is kept in all cases.
     """
     began = time.perf_counter()
+    points = first_points(sweep)
+    _refuse_slips(sweep, points, leave)
     kept = KeptFlights(out)
     kept.prepare()
-    task = SweepTask(sweep, out, recordings=recordings, allow_code=allow_code)
+    task = SweepTask(sweep, out, recordings=recordings, allow_code=leave is not None)
     try:
         with nullcontext(spark) if spark is not None else spark_session(_patient(master), name="sweep") as session:
-            driver = _Driver(session, sweep, kept, task, progress or (lambda *_: None))
-            frontier = driver.fly()
-            swept = Swept(
-                title=sweep.title,
-                scenarios=[one.name for one in sweep.scenarios],
-                seeds=list(sweep.seeds),
-                fixed=texts_of(sweep.fixed),
-                until_us=sweep.until_us,
-                rounds=driver.rounds,
-                flown_now=driver.flown_now,
-                seconds=round(time.perf_counter() - began, 3),
-                frontier=frontier,
-            )
-            _write(kept, session, swept)
+            driver = _Driver(session, sweep, kept, task)
+            return _attended(lambda: driver.run(points, began), lambda: driver.look(progress or (lambda *_: None)))
     except KeyboardInterrupt:
         raise ReportInterruptedError(f"interrupted: the same command continues; {out} keeps what has ended") from None
     except (PySparkException, Py4JError, ConnectionError) as error:
         raise ReportError(f"the sweep failed ({cause_of(error)}); {out} keeps the flights that have ended") from error
-    return swept
+
+
+def _attended(work: Callable[[], Swept], look: Callable[[], object]) -> Swept:
+    """Do the work in a thread, and look at it now and then.
+
+    Ctrl-C comes to this thread, which waits: in the middle of a call of Py4J's it would break the connection by which
+    PySpark cancels its jobs. After it this does not wait for the work, which ends with the session.
+    """
+    thread = ThreadPoolExecutor(1, thread_name_prefix="sweep")
+    future = thread.submit(work)
+    try:
+        while not wait([future], LOOK_EVERY_S).done:
+            look()
+        return future.result()
+    finally:
+        thread.shutdown(wait=future.done())
 
 
 def _patient(master: str | None) -> str:
@@ -90,117 +100,132 @@ def _patient(master: str | None) -> str:
     return f"local[{number},{ATTEMPTS + 1}]"
 
 
+def _refuse_slips(sweep: Sweep, points: Sequence[Point], leave: Leave | None) -> None:
+    """Refuse the sweep for a key, or a listed value, that no point of a scenario can have; names the code that runs.
+
+    A drawn value is one of a kind: only its key can be a slip. Raises SettingError.
+    """
+    for number, scenario in enumerate(sweep.scenarios):
+        rows: list[RowSettings] = []
+        impossible: dict[int, str] = {}
+        for point in points:
+            if point.scenario != number:
+                continue
+            pilot = RowPilot(
+                scenario,
+                [point.settings],
+                fixed=sweep.fixed,
+                until_us=sweep.until_us,
+                allow_code=leave is not None,
+            )
+            try:
+                pilot.plan(0, None if leave is None else leave.notify)
+            except (SettingError, ScenarioErrors) as error:
+                impossible[len(rows)] = str(error)
+            listed = point.settings[: len(sweep.lists)]
+            rows.append((*listed, *((each.scope, each.key, "") for each in sweep.ranges)))
+        refuse_hopeless(rows, impossible)
+
+
 class _Driver:
-    """Flies a sweep round by round. `rounds`: those flown; `flown_now`: the flights that this process added."""
+    """Flies a sweep round by round, judges it, and writes the results."""
 
-    def __init__(
-        self, session: SparkSession, sweep: Sweep, kept: KeptFlights, task: SweepTask, progress: Progress
-    ) -> None:
-        self._session, self._sweep, self._kept, self._task, self._progress = session, sweep, kept, task, progress
-        self.rounds = self.flown_now = 0
+    def __init__(self, session: SparkSession, sweep: Sweep, kept: KeptFlights, task: SweepTask) -> None:
+        self._session, self._sweep, self._kept, self._task = session, sweep, kept, task
+        self._flown_now = 0
+        self._watched: tuple[set[str], int, float] | None = None
 
-    def fly(self) -> Frontier:
-        """Fly every round, and judge all points."""
-        points = first_points(self._sweep)
-        while True:
-            frontier = self._round(points)
-            self.rounds += 1
-            if self.rounds == self._sweep.rounds:
-                return frontier
-            added = between(self._sweep, [each.point for each in frontier.best], points)
-            if not added:
-                return frontier
-            points += added
+    def run(self, points: list[Point], began: float) -> Swept:
+        """Fly these points, and those of further rounds. `began`: when the sweep did, by the performance counter."""
+        sweep = self._sweep
+        self._kept.forget([each.key for each in self._ended() if not each.repeatable])
+        rounds, frontier = 1, self._round(points)
+        while rounds < sweep.rounds and (added := between(sweep, [each.point for each in frontier.best], points)):
+            points = [*points, *added]
+            rounds, frontier = rounds + 1, self._round(points)
+        swept = Swept(
+            title=sweep.title,
+            scenarios=[one.name for one in sweep.scenarios],
+            seeds=list(sweep.seeds),
+            fixed=texts_of(sweep.fixed),
+            until_us=sweep.until_us,
+            rounds=rounds,
+            flown_now=self._flown_now,
+            seconds=round(time.perf_counter() - began, 3),
+            frontier=frontier,
+        )
+        self._write(swept)
+        return swept
+
+    def look(self, progress: Progress) -> None:
+        """Report how many flights have ended, from the directory itself: that works under any master."""
+        if self._watched is None:
+            return
+        wanted, before, began = self._watched
+        ended, passed = len(self._kept.keys() & wanted), time.monotonic() - began
+        new = ended - before
+        progress(ended, len(wanted), passed / new * (len(wanted) - ended) if new else None)
+
+    def _write(self, swept: Swept) -> None:
+        """Write the table of all flights in the directory, then both files of the judgement."""
+        flat = self._frame().select("*", "measures.*").drop("measures", "file").coalesce(1)
+        flat.write.mode("overwrite").parquet(self._kept.uri(TABLE))
+        self._kept.write(JSON, msgspec.json.encode(swept) + b"\n")
+        self._kept.write(HTML, page(swept).encode())
 
     def _round(self, points: Sequence[Point]) -> Frontier:
         sweep = self._sweep
-        orders = [FlightOrder(self._key(each, seed), *_parts(each), seed) for seed in sweep.seeds for each in points]
-        before = self._kept.keys()
-        self._fly(orders)
-        self.flown_now += sum(1 for each in orders if each.key not in before)
-        names: dict[Point, list[str]] = {}
-        for order in orders:
-            names.setdefault(Point(order.scenario, order.settings), []).append(order.key)
+        names = {point: [self._key(point, seed) for seed in sweep.seeds] for point in points}
+        self._fly(
+            FlightOrder(keys[place], point.scenario, point.settings, seed)
+            for place, seed in enumerate(sweep.seeds)
+            for point, keys in names.items()
+        )
         described = [
-            (each, sweep.scenarios[each.scenario].name, texts_of(each.settings), names[each]) for each in points
+            (point, sweep.scenarios[point.scenario].name, texts_of(point.settings), keys)
+            for point, keys in names.items()
         ]
-        wanted = {order.key for order in orders}
-        flights = by_key(each for each in self._ended() if each.key in wanted)
-        axes = tuple(NAMES[name].field for name in sweep.frontier)
-        return judge(described, flights, (axes[0], axes[1]))
+        first, second = (NAMES[name].field for name in sweep.frontier)
+        return judge(described, {each.key: each for each in self._ended()}, (first, second))
 
     def _key(self, point: Point, seed: int) -> str:
         sweep = self._sweep
         return key_of(sweep.scenarios[point.scenario], (*sweep.fixed, *point.settings), seed, sweep.until_us)
 
-    def _fly(self, orders: Sequence[FlightOrder]) -> None:
-        """One task for each order that has not ended, all points of a seed before the next seed."""
-        frame = self._session.createDataFrame([order.row() for order in orders], ORDER)
-        missing = frame.join(self._frame().select("key"), "key", "left_anti").collect()
-        rest = {row["key"] for row in missing}
-        if not rest:
+    def _fly(self, orders: Iterable[FlightOrder]) -> None:
+        """Fly the orders that have not ended, in their order."""
+        rows = [(number, *order.row()) for number, order in enumerate(orders)]
+        ordered = self._session.createDataFrame(rows, f"{NUMBER} bigint, {ORDER}")
+        missing = ordered.join(self._frame().select("key"), "key", "left_anti").collect()
+        if not missing:
             return
-        wanted = [order.row() for order in orders if order.key in rest]
-        tasks = self._session.createDataFrame(wanted, ORDER).repartition(len(wanted), "key")
-        with _watched(self._kept, {order.key for order in orders}, self._progress):
-            tasks.mapInArrow(self._task, ENDED).collect()
+        tasks = one_a_task(self._session.createDataFrame(missing), len(missing))
+        wanted = {key for _, key, *_ in rows}
+        self._watched = wanted, len(wanted) - len(missing), time.monotonic()
+        self._flown_now += len(tasks.mapInArrow(self._task, ENDED).collect())
+        self._watched = None
 
     def _frame(self) -> DataFrame:
         """The flights that have ended, as a DataFrame."""
-        return self._session.read.schema(COLUMNS).json(f"{self._place()}/*.json") if self._kept.keys() else self._none()
-
-    def _none(self) -> DataFrame:
-        return self._session.createDataFrame([], COLUMNS)
-
-    def _place(self) -> str:
-        return f"{self._kept.out}/flights" if "://" in self._kept.out else f"file://{self._kept.root}"
+        if not self._kept.keys():
+            return self._session.createDataFrame([], f"{COLUMNS}, file string")
+        return (
+            self._session.read.schema(COLUMNS)
+            .json(self._kept.uri(FLIGHTS))
+            .select("*", "_metadata.file_name")
+            .withColumnRenamed("file_name", "file")
+        )
 
     def _ended(self) -> Iterator[SweptFlight]:
         for row in self._frame().collect():
             found = row.asDict(recursive=True)
-            yield msgspec.convert(found, SweptFlight)
-
-
-def _parts(point: Point) -> tuple[int, tuple[tuple[str | None, str, str], ...]]:
-    return point.scenario, point.settings
-
-
-@contextmanager
-def _watched(kept: KeptFlights, wanted: set[str], progress: Progress) -> Iterator[None]:
-    """Report how many flights have ended, from the directory itself: that works under any master."""
-    before, began = len(kept.keys() & wanted), time.monotonic()
-    over = threading.Event()
-
-    def look() -> None:
-        while not over.wait(LOOK_EVERY_S):
             try:
-                ended = len(kept.keys() & wanted)
-            except RecordingError:  # the task that writes there says so, too, and ends the sweep
-                return
-            new, passed = ended - before, time.monotonic() - began
-            progress(ended, len(wanted), passed / new * (len(wanted) - ended) if new else None)
-
-    progress(before, len(wanted), None)
-    watching = threading.Thread(target=look, name="sweep progress", daemon=True)
-    watching.start()
-    try:
-        yield
-    finally:
-        over.set()
-        watching.join()
+                yield msgspec.convert(found, SweptFlight)
+            except msgspec.ValidationError as error:
+                name = self._kept.uri(f"{FLIGHTS}/{found['file']}")
+                raise RecordingError(f"{name} is damaged: remove it, and its flight is flown again ({error})") from None
 
 
-def _write(kept: KeptFlights, session: SparkSession, swept: Swept) -> None:
-    """Write the table of all flights in the directory, then both files of the judgement."""
-    frame = session.read.schema(COLUMNS).json(
-        f"{kept.out}/flights/*.json" if "://" in kept.out else f"file://{kept.root}/*.json"
-    )
-    flat = frame.select("*", "measures.*").drop("measures").coalesce(1)
-    above = kept.root.rpartition("/")[0]
-    flat.write.mode("overwrite").parquet(f"{kept.out}/{TABLE}" if "://" in kept.out else f"file://{above}/{TABLE}")
-    for name, content in ((JSON, msgspec.json.encode(swept) + b"\n"), (HTML, page(swept).encode())):
-        try:
-            with kept.filesystem.open_output_stream(f"{above}/{name}") as file:
-                file.write(content)
-        except (OSError, ValueError) as error:
-            raise RecordingError(f"cannot write {kept.out}/{name}: {error}") from error
+def one_a_task(rows: DataFrame, number: int) -> DataFrame:
+    """Rows with a `number` each, one in each of as many partitions, in order: dealt by a hash, some would share one."""
+    return rows.repartitionByRange(number, NUMBER)

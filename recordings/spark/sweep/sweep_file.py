@@ -4,23 +4,26 @@ docs/sweep.md has the format.
 """
 
 from collections.abc import Mapping
-from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
 
 import msgspec
 
-from cluster.config import brief
 from recordings.comparison.bill import MEASURES
 from recordings.planning.grid import MOST_SEEDS, RowSettings
-from recordings.scenarios.defaults import line_of
-from recordings.scenarios.loader import Scenario, ScenarioError, ScenarioErrors, SettingError, load, parse_setting
-from recordings.scenarios.toml_lines import Place, locate
+from recordings.scenarios.loader import (
+    Scenario,
+    ScenarioErrors,
+    SettingError,
+    load,
+    parse_setting,
+    parse_tables,
+    text_of,
+)
 from recordings.scenarios.toml_tables import (
     Problem,
     ReadError,
     TomlTable,
-    TooManyProblemsError,
     filled_text,
     filled_words,
     flat_config,
@@ -32,7 +35,6 @@ from recordings.scenarios.toml_tables import (
     text,
     whole,
 )
-from recordings.scenarios.toml_text import TomlError, read_text, read_toml
 
 MOST_SCENARIOS: Final = 20
 MOST_VALUES: Final = 200
@@ -88,25 +90,7 @@ class Sweep(msgspec.Struct, frozen=True, kw_only=True):
 
 def load_sweep(path: Path) -> Sweep:
     """Read a sweep file and its scenarios. Raises ScenarioErrors: each error with its line and a suggestion."""
-    try:
-        content = read_text(path)
-        data, lines = read_toml(content), locate(content)
-    except TomlError as error:
-        raise ScenarioErrors([ScenarioError(str(path), error.line, str(error))]) from None
-    problems: list[Problem] = []
-    sweep: Sweep | None = None
-    with suppress(TooManyProblemsError):  # they are reported below
-        sweep = _sweep(TomlTable(data, (), problems), path.parent)
-    if problems or sweep is None:
-        raise _errors(path, lines, problems)
-    return sweep
-
-
-def _errors(path: Path, lines: dict[Place, int], problems: list[Problem]) -> ScenarioErrors:
-    errors = [
-        ScenarioError(str(path), line_of(lines, one.place), brief(one.reason), one.suggestion) for one in problems
-    ]
-    return ScenarioErrors(sorted(dict.fromkeys(errors), key=lambda error: error.line))
+    return parse_tables(text_of(path), str(path), lambda table: _sweep(table, path.parent))
 
 
 def _sweep(table: TomlTable, folder: Path) -> Sweep:
@@ -125,8 +109,7 @@ def _sweep(table: TomlTable, folder: Path) -> Sweep:
     rounds = sample.take("rounds", whole(1, MOST_ROUNDS), 1)
     sample.close()
     table.close()
-    _check_whole(table, fixed, lists, ranges, rounds, samples)
-    return Sweep(
+    sweep = Sweep(
         title=title or (scenarios[0].spec.title if scenarios else ""),
         scenarios=scenarios,
         seeds=tuple(range(first, first + count)),
@@ -139,6 +122,8 @@ def _sweep(table: TomlTable, folder: Path) -> Sweep:
         rounds=rounds,
         frontier=frontier,
     )
+    _check_whole(table, sweep)
+    return sweep
 
 
 def _scenarios(table: TomlTable, folder: Path) -> tuple[Scenario, ...]:
@@ -204,7 +189,7 @@ def _ranged(table: TomlTable) -> RangedKey:
     high = table.take("to", number(0, LARGEST), 1.0, required=True)
     logarithmic = table.take("scale", one_of("linear", "log"), "linear") == "log"
     unit = table.take("unit", text, "")
-    if low >= high:
+    if low >= high and table.has("from") and table.has("to"):
         table.wrong("to", "to: it must be above from")
     elif logarithmic and low <= 0:
         table.wrong("from", "from: a logarithmic scale begins above 0")
@@ -230,25 +215,18 @@ def _two_measures(value: object) -> tuple[str, str]:
     return names[0], names[1]
 
 
-def _check_whole(
-    table: TomlTable,
-    fixed: RowSettings,
-    lists: tuple[ListedKey, ...],
-    ranges: tuple[RangedKey, ...],
-    rounds: int,
-    samples: int,
-) -> None:
+def _check_whole(table: TomlTable, sweep: Sweep) -> None:
     """What must fit together: keys are given once, ranges have samples, the number of points is bounded."""
-    keys = [(scope, key) for scope, key, _ in fixed]
-    keys += [(one.scope, one.key) for one in lists] + [(one.scope, one.key) for one in ranges]
+    keys = [(scope, key) for scope, key, _ in sweep.fixed]
+    keys += [(one.scope, one.key) for one in sweep.lists] + [(one.scope, one.key) for one in sweep.ranges]
     for scope, key in dict.fromkeys(one for one in keys if keys.count(one) > 1):
         table.wrong("vary", f"{scope + ':' if scope else ''}{key} is given twice")
-    if not lists and not ranges:
+    if not sweep.lists and not sweep.ranges:
         table.wrong("vary", "nothing is varied: give [vary] or [[range]]")
-    if not ranges and (rounds > 1 or samples > 1):
+    if not sweep.ranges and (sweep.rounds > 1 or sweep.samples > 1):
         table.wrong("sample", "sample: points are drawn from ranges, and the file has no [[range]]")
-    points = samples
-    for each in lists:
-        points *= max(1, len(each.values))
+    points = sweep.samples * len(sweep.scenarios)
+    for each in sweep.lists:
+        points *= len(each.values)
     if points > MOST_POINTS:
         table.wrong("vary", f"{points:,} points are too many: a sweep has at most {MOST_POINTS:,}")

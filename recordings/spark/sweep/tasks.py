@@ -1,9 +1,11 @@
-"""The Spark tasks of a sweep: one row of orders in, its flight flown and kept, one row of measures out.
+"""The Spark tasks of a sweep: one order in, its flight flown and kept, its name out.
 
 A task runs in a Python process of a worker. What happens to its flight is its row: an impossible setting, a bug of
-Flightdeck, a process that the machine ends. Only a directory that cannot be written ends the sweep.
+Flightdeck, a process that the machine ends. Only a directory that cannot be written ends the sweep: that of results, or
+that of recordings.
 """
 
+import shutil
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Final
@@ -12,6 +14,7 @@ import msgspec
 import pyarrow as pa
 from pyspark import TaskContext
 
+from recordings.bounded_files import RecordingError
 from recordings.planning.flying import RowPilot, RowSeed
 from recordings.planning.grid import RowSettings, texts_of
 from recordings.planning.ranking import totals
@@ -68,7 +71,7 @@ class SweepTask:
         swept = SweptFlight(key=order.key, scenario=scenario.name, settings=texts_of(order.settings), seed=order.seed)
         if attempt >= ATTEMPTS:
             reason = f"its process ended {attempt} times: the machine may be out of memory"
-            return msgspec.structs.replace(swept, failure=reason)
+            return msgspec.structs.replace(swept, failure=reason, repeatable=False)
         pilot = RowPilot(
             scenario,
             [order.settings],
@@ -76,8 +79,19 @@ class SweepTask:
             until_us=self.sweep.until_us,
             allow_code=self.allow_code,
         )
-        record = None if self.recordings is None else self.recordings / f"{order.key}.flight"
-        return self._flown(pilot, swept, record)
+        return self._flown(pilot, swept, self._record_of(order.key))
+
+    def _record_of(self, key: str) -> Path | None:
+        """Where a flight is recorded; what an attempt left there that did not end is removed."""
+        if self.recordings is None:
+            return None
+        path = self.recordings / f"{key}.flight"
+        try:
+            if path.exists():
+                shutil.rmtree(path)
+        except OSError as error:
+            raise RecordingError(f"cannot record in {path}: {error.strerror or error}") from error
+        return path
 
     @staticmethod
     def _flown(pilot: RowPilot, swept: SweptFlight, record: Path | None) -> SweptFlight:
@@ -86,8 +100,11 @@ class SweepTask:
             flight = pilot(RowSeed(0, swept.seed), record)
         except (SettingError, ScenarioErrors) as error:
             return put(swept, failure=str(error))
+        except RecordingError:
+            raise
         except Exception as error:  # noqa: BLE001 - a bug costs one flight, and its row names it
-            return put(swept, failure=f"{type(error).__name__}: {error}")
+            reason = f"{type(error).__name__}: {error}"
+            return put(swept, failure=reason, repeatable=not isinstance(error, MemoryError))
         if flight is None:
             raise InterruptedError("the flight was interrupted")
         if flight.failed is not None or flight.bill is None:

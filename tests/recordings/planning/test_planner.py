@@ -123,11 +123,11 @@ def test_a_flight_that_fails_is_a_row_with_its_seed(monkeypatch: pytest.MonkeyPa
     """One flight hits a bug of ours: the others are flown, and the failure is not flown again."""
     real, flown = fly, Counter[tuple[str, int]]()
 
-    def fly_badly(plan: Plan, *, meter: BillMeter) -> object:
+    def fly_badly(plan: Plan, *, record: Path | None, meter: BillMeter) -> object:
         flown[plan.settings.set[0][2], plan.settings.seed] += 1
         if plan.settings.seed == 2 and plan.settings.set[0][2] == "6000":
             raise FlightError(ZeroDivisionError("a bug"), plan, 7, 3, [])
-        return real(plan, meter=meter)
+        return real(plan, record=record, meter=meter)
 
     monkeypatch.setattr(flying, "fly", fly_badly)
     order_ = msgspec.structs.replace(order(), until_us=12_000_000)

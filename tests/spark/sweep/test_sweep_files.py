@@ -1,6 +1,7 @@
 """Sweep files, their points, and the frontier: without Spark."""
 
 import json
+import re
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -8,12 +9,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from recordings.bounded_files import RecordingError
 from recordings.comparison.bill import MEASURES
 from recordings.scenarios.loader import ScenarioErrors
 from recordings.spark.sweep.frontier import judge
 from recordings.spark.sweep.kept_flights import KeptFlights, SweptFlight, key_of
 from recordings.spark.sweep.sampling import Point, between, first_points
 from recordings.spark.sweep.sweep_file import Sweep, load_sweep
+from recordings.spark.sweep.tasks import ATTEMPTS, FlightOrder, SweepTask
+from tests.support.repository import ROOT
 
 WHOLE = """
 title = "How long may a member be silent?"
@@ -158,6 +162,34 @@ def test_a_point_with_a_failed_or_a_missing_flight_is_not_judged() -> None:
     assert found.points[0].measures[AXES[0]].median == 7
     assert found.points[0].seed == 1
     assert [(each.seed, each.reason) for each in found.points[1].failed] == [(2, "a bug")]
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "examples/sweeps").glob("*.toml")), ids=lambda path: path.stem)
+def test_the_examples_are_sweeps(path: Path) -> None:
+    assert first_points(load_sweep(path))
+
+
+def test_the_page_of_the_format_shows_a_sweep(tmp_path: Path) -> None:
+    (block,) = re.findall(r"```toml\n(.*?)```", (ROOT / "docs/sweep.md").read_text(), re.DOTALL)
+    sweep = written(tmp_path, block)
+    assert (len(first_points(sweep)), sweep.rounds) == (32, 2)
+
+
+def test_a_process_that_ended_with_each_attempt_is_the_failure_of_its_flight(tmp_path: Path) -> None:
+    """It is not for good: a sweep that is resumed tries again."""
+    order = FlightOrder("abc", 0, ((None, "session.timeout.ms", "6000"),), 7)
+    failed = SweepTask(written(tmp_path), str(tmp_path / "out"), recordings=None, allow_code=False).fly(order, ATTEMPTS)
+    assert (failed.seed, failed.repeatable) == (7, False)
+    assert failed.failure is not None
+    assert "its process ended 3 times" in failed.failure
+
+
+def test_a_directory_for_recordings_that_cannot_be_written_ends_the_sweep(tmp_path: Path) -> None:
+    """It is no failure of its flight, which would be kept as one."""
+    (tmp_path / "file").write_text("")
+    task = SweepTask(written(tmp_path), str(tmp_path / "out"), recordings=tmp_path / "file", allow_code=False)
+    with pytest.raises(RecordingError, match="file"):
+        task.fly(FlightOrder("abc", 0, (), 7))
 
 
 def test_a_kept_flight_is_whole_or_not_there(tmp_path: Path) -> None:

@@ -12,12 +12,16 @@ import duckdb
 import msgspec
 import pytest
 from pyspark.sql import SparkSession
+from pyspark.sql import functions as sf
 
 from recordings.bounded_files import RecordingError
 from recordings.comparison.bill import MEASURES
 from recordings.journal.reader import Recording
+from recordings.scenarios.loader import SettingError
 from recordings.spark.standalone import standalone_cluster
-from recordings.spark.sweep.sweep import run_sweep
+from recordings.spark.sweep.kept_flights import key_of
+from recordings.spark.sweep.sampling import first_points
+from recordings.spark.sweep.sweep import one_a_task, run_sweep
 from recordings.spark.sweep.sweep_file import Sweep, load_sweep
 from recordings.spark.sweep.sweep_page import page, replay, sentences
 from tests.support.independent_bill import IndependentBill
@@ -47,6 +51,9 @@ def test_a_sweep_says_what_its_journals_say_and_resumes(spark: SparkSession, tmp
     """An impossible combination (a heartbeat above the session) is a row with its seed; the others are judged."""
     sweep, out, records = small(tmp_path), tmp_path / "out", tmp_path / "records"
     records.mkdir()
+    killed = key_of(sweep.scenarios[0], first_points(sweep)[0].settings, sweep.seeds[0], sweep.until_us)
+    (records / f"{killed}.flight").mkdir()  # what an attempt leaves that was killed on its way
+    (records / f"{killed}.flight" / "header.json").write_text("{}")
     swept = run_sweep(sweep, str(out), recordings=records, spark=spark)
     assert (swept.flown_now, swept.frontier.missing) == (8, 0)
     refused = [each for each in swept.frontier.points if each.failed]
@@ -68,8 +75,10 @@ def test_a_sweep_says_what_its_journals_say_and_resumes(spark: SparkSession, tmp
     assert again.flown_now == 0
     assert again.frontier == swept.frontier
     assert times(out) == before
-    missing = min(before)
-    (out / "flights" / missing).unlink()
+    missing = f"{killed}.json"
+    (out / "flights" / missing).write_bytes(
+        msgspec.json.encode(kept[killed] | {"measures": None, "failure": "its process ended", "repeatable": False})
+    )
     assert run_sweep(sweep, str(out), spark=spark).flown_now == 1
     assert {name: at for name, at in times(out).items() if name != missing} == {
         name: at for name, at in before.items() if name != missing
@@ -95,6 +104,37 @@ def _assert_same(path: Path, kept: dict[str, object]) -> None:
     for field in COUNTED:
         groups = [group[field] for group in told["groups"].values()]
         assert kept["measures"][field] == (max(groups) if field.startswith("peak") else sum(groups)), field  # type: ignore[index]
+
+
+def test_each_flight_is_a_task_of_its_own(spark: SparkSession) -> None:
+    """Else one that kills its process would take others with it; dealt by hash, some share a task."""
+    number = 40
+    rows = spark.createDataFrame([(each, f"{each:x}") for each in range(number)], "number bigint, key string")
+    for dealt, alone in ((one_a_task(rows, number), True), (rows.repartition(number, "key"), False)):
+        tasks = {row[0] for row in dealt.select(sf.spark_partition_id()).collect()}
+        assert (len(tasks) == number) == alone
+
+
+def test_a_damaged_result_is_named(spark: SparkSession, tmp_path: Path) -> None:
+    (tmp_path / "out/flights").mkdir(parents=True)
+    (tmp_path / "out/flights/abc.json").write_text('{"key": "abc", "seed": ')
+    with pytest.raises(RecordingError, match=r"flights/abc.json is damaged: remove it"):
+        run_sweep(small(tmp_path), str(tmp_path / "out"), spark=spark)
+
+
+@pytest.mark.parametrize(
+    ("text", "error"),
+    [
+        ('[vary]\n"sesion.timeout.ms" = [6000, 7000]', "sesion.timeout.ms"),
+        ('[vary]\n"session.timeout.ms" = [6000, "soon"]', "session.timeout.ms=soon"),
+        ('[[range]]\nkey = "sesion.timeout.ms"\nfrom = 1\nto = 9', "sesion.timeout.ms"),
+    ],
+)
+def test_a_value_that_no_point_can_have_is_a_slip_and_nothing_is_flown(tmp_path: Path, text: str, error: str) -> None:
+    sweep = small(tmp_path, f'scenario = "dynamic-restart"\n{text}')
+    with pytest.raises(SettingError, match=f"nothing was flown: .*{error}"):
+        run_sweep(sweep, str(tmp_path / "out"))
+    assert not (tmp_path / "out").exists()
 
 
 def test_a_foreign_directory_is_refused(spark: SparkSession, tmp_path: Path) -> None:
@@ -128,23 +168,53 @@ rounds = 2
 @pytest.mark.slow
 @pytest.mark.timeout(300)
 def test_a_killed_sweep_is_continued_without_flying_a_flight_twice(tmp_path: Path) -> None:
-    text = SMALL.replace("seeds = 2", "seeds = 6")
-    (tmp_path / "small.toml").write_text(text)
-    command = [sys.executable, "-c", START, "sweep", str(tmp_path / "small.toml"), "--out"]
-    command.append(str(tmp_path / "out"))
-    first = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
-    while first.poll() is None and len(times(tmp_path / "out")) < 5:
-        time.sleep(0.1)
-    assert first.poll() is None, "it was to be killed on its way"
-    os.killpg(first.pid, signal.SIGKILL)
-    first.wait()
-    before = times(tmp_path / "out")
-    assert 5 <= len(before) < 24
+    """Ctrl-C, then kill -9: the one says how to continue and nothing else, after both the same command does."""
+    (tmp_path / "small.toml").write_text(SMALL.replace("seeds = 2", "seeds = 6"))
+    out = tmp_path / "out"
+    command = [sys.executable, "-c", START, "sweep", str(tmp_path / "small.toml"), "--out", str(out)]
+    assert _ended_by(signal.SIGINT, command, out, 3) == (
+        f"flightdeck: interrupted: the same command continues; {out} keeps what has ended\n"
+    )
+    assert not _ended_by(signal.SIGKILL, command, out, 8)
+    before = times(out)
+    assert 8 <= len(before) < 24
     done = subprocess.run([*command, "--json"], capture_output=True, text=True, check=False)
     assert done.returncode == 1, done.stderr  # one combination is impossible
     report = json.loads(done.stdout)
     assert report["flown_now"] == 24 - len(before)
-    assert {name: at for name, at in times(tmp_path / "out").items() if name in before} == before
+    assert {name: at for name, at in times(out).items() if name in before} == before
+
+
+def _ended_by(number: signal.Signals, command: list[str], out: Path, after: int) -> str:
+    """Start a sweep, end it when so many flights have ended, and wait for its Java; returns what it writes to stderr."""
+    mark = f"SWEEP_OF_A_TEST={out}-{number}"
+    process = subprocess.Popen(
+        command,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+        env=os.environ | dict([mark.split("=")]),
+    )
+    while process.poll() is None and len(times(out)) < after:
+        time.sleep(0.1)
+    assert process.poll() is None, "it was to be ended on its way"
+    os.killpg(process.pid, number)
+    said = process.communicate()[1]
+    while _runs(mark.encode()):  # Java and its workers notice, and until then a flight may end
+        time.sleep(0.1)
+    return said
+
+
+def _runs(mark: bytes) -> bool:
+    """Whether a process has this in its environment."""
+    for place in Path("/proc").glob("[0-9]*/environ"):
+        try:
+            if mark in place.read_bytes().split(b"\0"):
+                return True
+        except OSError:  # it has just ended, or is another user's
+            continue
+    return False
 
 
 @pytest.mark.slow
