@@ -186,7 +186,7 @@ def test_a_killed_sweep_is_continued_without_flying_a_flight_twice(tmp_path: Pat
 
 
 def _ended_by(number: signal.Signals, command: list[str], out: Path, after: int) -> str:
-    """Start a sweep, end it when so many flights have ended, and wait for its Java; returns what it writes to stderr."""
+    """Start a sweep, end it when so many flights have ended, and wait for its Java; returns its stderr."""
     mark = f"SWEEP_OF_A_TEST={out}-{number}"
     process = subprocess.Popen(
         command,
