@@ -49,7 +49,7 @@ from console.cli.options import (
     theme_of,
 )
 from console.cli.pictures.raster import raster
-from console.cli.planned import PLANNED, add_planned_commands
+from console.cli.planning.compare import compare
 from console.cli.planning.plan import plan
 from console.cli.planning.standalone import standalone
 from console.cli.planning.sweep import sweep
@@ -312,17 +312,18 @@ def report(
 
 HELP = frozenset({"--help", "-h", "--version"})
 
-BUILT = (
+COMMANDS = (
     *("run", "play", "rerun", "summary", "export", "scenarios", "show", "report", "check", "impact"),
-    *("diff", "fork", "key", "plan", "prove", "raster", "bench", "game", "doctor", "alerts", "sweep", "standalone"),
+    *("diff", "fork", "key", "plan", "prove", "raster", "bench", "game", "doctor", "alerts", "compare", "sweep"),
+    "standalone",
 )
-COMMANDS = (*BUILT, *PLANNED)
 
 for _command in (
     alerts,
     summary,
     export,
     check,
+    compare,
     diff,
     fork,
     impact,
@@ -340,7 +341,6 @@ for _command in (
 ):
     app.command(_command)
 app.command(impact, name="blast", show=False)  # the name of earlier releases
-add_planned_commands(app)
 
 
 def main(tokens: Sequence[str] | None = None) -> NoReturn:

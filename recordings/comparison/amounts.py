@@ -45,5 +45,10 @@ def amount(measure: Measure, value: int) -> str:
 def spoken(measure: Measure, value: int) -> str:
     """A value with its noun: `1 rebalance`, `52 unread partition-seconds`, `0 lost records`."""
     number = amount(measure, value)
+    return f"{number} {noun(measure, number)}"
+
+
+def noun(measure: Measure, number: str) -> str:
+    """The noun of a number as it is shown: `rebalance`, `unread partition-seconds`."""
     one, several = _NOUNS[measure.field]
-    return f"{number} {one if number == '1' else several}"
+    return one if number == "1" else several

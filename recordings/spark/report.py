@@ -10,23 +10,22 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
-from tempfile import TemporaryFile
 
 import msgspec
 from py4j.protocol import Py4JError  # type: ignore[import-untyped]  # published without types
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from recordings.journal.format import HEADER
 from recordings.spark.errors import ReportError, ReportInterruptedError, cause_of
 from recordings.spark.html_page import page
-from recordings.spark.interrupts import temporary_directory, uninterrupted
+from recordings.spark.interrupts import temporary_directory
+from recordings.spark.output_files import reason_of, refuse_output, write_output
 from recordings.spark.queries import run_queries
 from recordings.spark.report_builder import assemble
 from recordings.spark.report_document import FORMAT, Report
 from recordings.spark.session import spark_session
 from recordings.spark.tables import Tables
-from recordings.tables.export import export
+from recordings.tables.export import export, is_exported
 from recordings.version import VERSION
 
 JSON, HTML = "report.json", "report.html"
@@ -68,7 +67,7 @@ def report(
     """
     began = time.perf_counter()
     report_progress = progress or (lambda *_: None)
-    _refuse(out)
+    refuse_output(out, (JSON, HTML))
     try:
         with readable_tables(recordings, master, tables, salvage, report_progress) as (places, warnings):
             report_progress("starting Spark", EXPORTED)
@@ -77,16 +76,16 @@ def report(
             ):
                 made = _analyse(session, places, report_progress)
         report_progress("writing", ASKED)
-        _write(out, {JSON: msgspec.json.encode(made) + b"\n", HTML: page(made).encode()})
+        write_output(out, {JSON: msgspec.json.encode(made) + b"\n", HTML: page(made).encode()})
     except KeyboardInterrupt:
         raise ReportInterruptedError(f"the report was interrupted; nothing was written to {out}") from None
     except ConnectionError as error:  # Spark's Java has ended, for instance after its context was stopped
         where = master or "this machine"
         raise ReportError(
-            f"Spark stopped while it worked on {where} ({_reason(error)}); nothing was written to {out}"
+            f"Spark stopped while it worked on {where} ({reason_of(error)}); nothing was written to {out}"
         ) from error
     except OSError as error:  # a full disk, or no directory for temporary files
-        raise ReportError(f"cannot make a report: {_reason(error)}; nothing was written to {out}") from error
+        raise ReportError(f"cannot make a report: {reason_of(error)}; nothing was written to {out}") from error
     return Reported(
         json=out / JSON,
         html=out / HTML,
@@ -101,8 +100,8 @@ def readable_tables(
     recordings: Sequence[str | Path], master: str | None, tables: str | None, salvage: bool, report_progress: Progress
 ) -> Iterator[tuple[list[str], list[str]]]:
     """The places of all flights' tables, exported now if necessary, and the reader's warnings."""
-    exported = [str(place) for place in recordings if _is_exported(place)]
-    flights = [Path(place) for place in recordings if not _is_exported(place)]
+    exported = [str(place) for place in recordings if is_exported(place)]
+    flights = [Path(place) for place in recordings if not is_exported(place)]
     if not flights:
         yield exported, []
         return
@@ -115,12 +114,6 @@ def readable_tables(
     with temporary_directory("flightdeck-tables-") if tables is None else nullcontext(tables) as place:
         warnings = [warning for each in export(flights, place, salvage=salvage) for warning in each.warnings]
         yield [*exported, place], warnings
-
-
-def _is_exported(place: str | Path) -> bool:
-    if "://" in str(place):
-        return True
-    return (Path(place) / "tables" / "flights").is_dir() and not (Path(place) / HEADER).exists()
 
 
 def _analyse(spark: SparkSession, places: Sequence[str], report_progress: Progress) -> Report:
@@ -136,49 +129,3 @@ def _analyse(spark: SparkSession, places: Sequence[str], report_progress: Progre
     finally:
         tables.release()
     return Report(format=FORMAT, flightdeck=VERSION, spark=spark.version, flights=assemble(results))
-
-
-def _refuse(out: Path) -> None:
-    """Raise at once if the report cannot be written, not after half a minute."""
-    parent = next((place for place in (out, *out.absolute().parents) if place.exists()), out)
-    if not parent.is_dir():
-        raise ReportError(f"cannot write a report to {out}: {parent} is not a directory")
-    for path in (out / JSON, out / HTML):
-        if path.is_dir():
-            raise ReportError(f"cannot write a report to {out}: {path} is a directory")
-    try:
-        with TemporaryFile(dir=parent) as probe:  # permissions show neither a full disk nor, to root, a read-only one
-            probe.write(b"\0")
-    except OSError as error:
-        raise ReportError(f"cannot write a report to {out}: {parent} may not be written ({error.strerror})") from error
-
-
-def _reason(error: OSError) -> str:
-    """The operating system's message, with its file."""
-    return ": ".join(str(part) for part in (error.filename, error.strerror or error) if part is not None)
-
-
-def _write(out: Path, files: dict[str, bytes]) -> None:
-    """Write all files under temporary names, then rename them; removes them if anything fails.
-
-    An interrupt takes effect before the files get their names; after that the report is complete.
-    """
-    missing = [place for place in (out, *out.absolute().parents) if not place.exists()]
-    parts = {out / f".{name}.part": out / name for name in files}
-    fresh = [*parts, *(path for path in parts.values() if not path.exists())]
-    try:
-        out.mkdir(parents=True, exist_ok=True)
-        for part, content in zip(parts, files.values(), strict=True):
-            part.write_bytes(content)
-        with uninterrupted():
-            for part, path in parts.items():
-                part.replace(path)
-    except BaseException as error:
-        for path in fresh:
-            path.unlink(missing_ok=True)
-        for place in missing:
-            if place.exists():
-                place.rmdir()
-        if isinstance(error, OSError):
-            raise ReportError(f"cannot write a report to {out}: {_reason(error)}") from error
-        raise

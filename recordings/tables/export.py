@@ -17,7 +17,7 @@ import msgspec
 
 from cluster.events import Event, kind_of
 from recordings.bounded_files import RecordingError
-from recordings.journal.format import JournaledCommand
+from recordings.journal.format import HEADER, JournaledCommand
 from recordings.journal.reader import Recording
 from recordings.tables.parquet_files import BATCH_ROWS, FlightTables, Target
 from recordings.tables.schema import COMMANDS, EVENT_TABLES, FLIGHTS, TABLES, FlightRow
@@ -55,6 +55,13 @@ def export(
     target = Target(str(to))
     target.prepare(TABLES.values())
     return [_export(recording, target, progress) for recording in opened]
+
+
+def is_exported(place: str | Path) -> bool:
+    """Whether a place holds exported tables: any URI is taken to, and a directory of tables that is no recording."""
+    if "://" in str(place):
+        return True
+    return (Path(place) / "tables" / FLIGHTS).is_dir() and not (Path(place) / HEADER).exists()
 
 
 def _refuse_twins(recordings: Iterable[Recording]) -> None:

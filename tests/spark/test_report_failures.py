@@ -15,6 +15,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from console.cli.main import main
+from recordings.spark import output_files
 from recordings.spark import report as reporting
 from recordings.spark.errors import ReportError
 from recordings.spark.interrupts import temporary_directory
@@ -88,7 +89,7 @@ def test_a_directory_that_may_only_be_read_is_refused_at_once(tmp_path: Path, mo
     def refuse(**_: object) -> None:
         raise OSError(30, "Read-only file system")  # to root no mode of a directory says that
 
-    monkeypatch.setattr(reporting, "TemporaryFile", refuse)
+    monkeypatch.setattr(output_files, "TemporaryFile", refuse)
     with pytest.raises(ReportError, match=r"may not be written \(Read-only file system\)"):
         report([tmp_path / "not looked at"], tmp_path / "out")
     assert list(tmp_path.iterdir()) == []
@@ -132,7 +133,7 @@ def test_a_disk_that_fills_at_the_end_leaves_what_was_there(
 
     monkeypatch.setattr(Path, fails, until_full)
     with pytest.raises(ReportError, match="No space left"):
-        reporting._write(out, {JSON: b"new", HTML: b"new"})
+        output_files.write_output(out, {JSON: b"new", HTML: b"new"})
     monkeypatch.undo()
     assert {path: path.read_text() for path in tmp_path.rglob("*.*")} == before
     assert out.exists() == older
@@ -147,7 +148,7 @@ def test_an_interrupt_between_the_two_names_comes_too_late(tmp_path: Path, monke
 
     monkeypatch.setattr(Path, "replace", interrupt)
     before = signal.getsignal(signal.SIGINT)
-    reporting._write(tmp_path, {JSON: b"new", HTML: b"new"})
+    output_files.write_output(tmp_path, {JSON: b"new", HTML: b"new"})
     assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == {JSON: b"new", HTML: b"new"}
     assert signal.getsignal(signal.SIGINT) is before
 

@@ -10,10 +10,8 @@ and what has ended, so the same command continues a sweep that was interrupted, 
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import nullcontext
 from pathlib import Path
-from typing import Final
 
 import msgspec
 from py4j.protocol import Py4JError  # type: ignore[import-untyped]  # published without types
@@ -21,7 +19,6 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
 from recordings.bounded_files import RecordingError
-from recordings.flights.processes import cores
 from recordings.planning.flying import RowPilot
 from recordings.planning.grid import RowSettings, refuse_hopeless, texts_of
 from recordings.scenarios.custom_code import Leave
@@ -33,11 +30,10 @@ from recordings.spark.sweep.kept_flights import COLUMNS, FLIGHTS, KeptFlights, S
 from recordings.spark.sweep.sampling import Point, between, first_points
 from recordings.spark.sweep.sweep_file import NAMES, Sweep
 from recordings.spark.sweep.sweep_page import Swept, page
-from recordings.spark.sweep.tasks import ATTEMPTS, ENDED, ORDER, FlightOrder, SweepTask
+from recordings.spark.sweep.tasks import ENDED, ORDER, FlightOrder, SweepTask
+from recordings.spark.worker_tasks import NUMBER, attended, one_a_task, patient
 
 JSON, HTML, TABLE = "sweep.json", "sweep.html", "results.parquet"
-LOOK_EVERY_S: Final = 1.0
-NUMBER: Final = "number"
 
 Progress = Callable[[int, int, float | None], object]
 """(flights that have ended, flights in all, seconds that the rest is estimated to take; None: unknown)."""
@@ -67,37 +63,13 @@ def run_sweep(
     kept.prepare()
     task = SweepTask(sweep, out, recordings=recordings, allow_code=leave is not None)
     try:
-        with nullcontext(spark) if spark is not None else spark_session(_patient(master), name="sweep") as session:
+        with nullcontext(spark) if spark is not None else spark_session(patient(master), name="sweep") as session:
             driver = _Driver(session, sweep, kept, task)
-            return _attended(lambda: driver.run(points, began), lambda: driver.look(progress or (lambda *_: None)))
+            return attended(lambda: driver.run(points, began), lambda: driver.look(progress or (lambda *_: None)))
     except KeyboardInterrupt:
         raise ReportInterruptedError(f"interrupted: the same command continues; {out} keeps what has ended") from None
     except (PySparkException, Py4JError, ConnectionError) as error:
         raise ReportError(f"the sweep failed ({cause_of(error)}); {out} keeps the flights that have ended") from error
-
-
-def _attended(work: Callable[[], Swept], look: Callable[[], object]) -> Swept:
-    """Do the work in a thread, and look at it now and then.
-
-    Ctrl-C comes to this thread, which waits: in the middle of a call of Py4J's it would break the connection by which
-    PySpark cancels its jobs. After it this does not wait for the work, which ends with the session.
-    """
-    thread = ThreadPoolExecutor(1, thread_name_prefix="sweep")
-    future = thread.submit(work)
-    try:
-        while not wait([future], LOOK_EVERY_S).done:
-            look()
-        return future.result()
-    finally:
-        thread.shutdown(wait=future.done())
-
-
-def _patient(master: str | None) -> str:
-    """A local master tries a task again whose process ended; others do so by themselves."""
-    if master is not None and not (master.startswith("local") and "," not in master):
-        return master
-    number = str(cores()) if master in {None, "local[*]"} else (master or "").partition("[")[2].rstrip("]") or "1"
-    return f"local[{number},{ATTEMPTS + 1}]"
 
 
 def _refuse_slips(sweep: Sweep, points: Sequence[Point], leave: Leave | None) -> None:
@@ -224,8 +196,3 @@ class _Driver:
             except msgspec.ValidationError as error:
                 name = self._kept.uri(f"{FLIGHTS}/{found['file']}")
                 raise RecordingError(f"{name} is damaged: remove it, and its flight is flown again ({error})") from None
-
-
-def one_a_task(rows: DataFrame, number: int) -> DataFrame:
-    """Rows with a `number` each, one in each of as many partitions, in order: dealt by a hash, some would share one."""
-    return rows.repartitionByRange(number, NUMBER)

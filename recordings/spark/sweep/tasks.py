@@ -21,9 +21,8 @@ from recordings.planning.ranking import totals
 from recordings.scenarios.loader import ScenarioErrors, SettingError
 from recordings.spark.sweep.kept_flights import KeptFlights, SweptFlight
 from recordings.spark.sweep.sweep_file import Sweep
+from recordings.spark.worker_tasks import ATTEMPTS
 
-ATTEMPTS: Final = 3
-"""How often a flight is tried whose process ends with it, before its row says so."""
 ORDER: Final = "key string, scenario bigint, settings string, seed bigint"
 ENDED: Final = "key string"
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from console.cli.main import BUILT
+from console.cli.main import COMMANDS
 from recordings.journal.script import load_script
 from recordings.scenarios.loader import library
 from tests.support.console.command_processes import Flightdeck
@@ -25,7 +25,7 @@ def test_each_of_the_eighteen_questions_has_a_command_a_lesson_and_a_playback() 
     assert [int(number) for number, *_ in rows()] == list(range(1, 19))
     for number, _, command, lessons, playback in rows():
         word = command.split()[0]
-        assert word in BUILT or word == "--scenario", number
+        assert word in COMMANDS or word == "--scenario", number
         names = re.findall(r"`([^`]+)`", lessons)
         assert names, number
         assert set(names) <= set(library()), number
