@@ -126,7 +126,7 @@ def _packages() -> Iterator[Finding]:
 
 def _java() -> Finding:
     from recordings.spark.errors import NoJavaError  # noqa: PLC0415 - imports nothing of Spark until the check runs
-    from recordings.spark.java import find_java  # noqa: PLC0415
+    from recordings.spark.runtime.java import find_java  # noqa: PLC0415
 
     try:
         java = find_java()

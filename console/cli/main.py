@@ -293,7 +293,7 @@ def report(
         raise UsageError("--follow comes with a later release; report on the recording when it is finished")
     try:
         from console.cli import output
-        from recordings.spark.java import find_java
+        from recordings.spark.runtime.java import find_java
 
         find_java()  # before the slow imports
         from recordings.spark.report import report as report_on

@@ -25,7 +25,7 @@ from recordings.spark.facts.time_windows import last_second
 from recordings.spark.facts.totals import group_totals, partition_totals, reader_totals
 from recordings.spark.facts.transactions import transactions
 from recordings.spark.report import readable_tables
-from recordings.spark.session import spark_session
+from recordings.spark.runtime.session import spark_session
 from recordings.spark.tables import Tables
 from recordings.tables.schema import TABLES
 

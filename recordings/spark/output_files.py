@@ -5,7 +5,7 @@ from pathlib import Path
 from tempfile import TemporaryFile
 
 from recordings.spark.errors import ReportError
-from recordings.spark.interrupts import uninterrupted
+from recordings.spark.runtime.interrupts import uninterrupted
 
 
 def refuse_output(out: Path, names: Iterable[str], what: str = "a report") -> None:

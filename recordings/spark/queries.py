@@ -12,7 +12,7 @@ from pyspark.sql import DataFrame, Row
 
 from recordings.spark.analyses.analysis import Analysis
 from recordings.spark.analyses.table import ANALYSES
-from recordings.spark.session import suited_to
+from recordings.spark.runtime.session import suited_to
 from recordings.spark.tables import Tables
 
 AT_ONCE = 3

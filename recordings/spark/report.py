@@ -18,12 +18,12 @@ from pyspark.sql import SparkSession
 
 from recordings.spark.errors import ReportError, ReportInterruptedError, cause_of
 from recordings.spark.html_page import page
-from recordings.spark.interrupts import temporary_directory
 from recordings.spark.output_files import reason_of, refuse_output, write_output
 from recordings.spark.queries import run_queries
 from recordings.spark.report_builder import assemble
 from recordings.spark.report_document import FORMAT, Report
-from recordings.spark.session import spark_session
+from recordings.spark.runtime.interrupts import temporary_directory
+from recordings.spark.runtime.session import spark_session
 from recordings.spark.tables import Tables
 from recordings.tables.export import export, is_exported
 from recordings.version import VERSION

@@ -286,7 +286,7 @@ HARMLESS: tuple[tuple[str, str], ...] = (
         "recordings/flights/runner.py",
         "import trio\nfrom cluster.simulation import Simulation\nfrom cluster import events",
     ),
-    ("recordings/spark/session.py", "import pyspark\nfrom recordings.spark import tables"),
+    ("recordings/spark/runtime/session.py", "import pyspark\nfrom recordings.spark import tables"),
     ("console/cli/play.py", "def report():\n    from recordings.spark import report"),
     (
         "cluster/broker/broker.py",

@@ -9,7 +9,7 @@ import sys
 import time
 from pathlib import Path
 
-from recordings.spark.session import spark_session
+from recordings.spark.runtime.session import spark_session
 from recordings.spark.sweep.sweep import run_sweep
 from recordings.spark.sweep.sweep_file import load_sweep
 

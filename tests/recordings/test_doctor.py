@@ -9,9 +9,9 @@ import pytest
 
 from recordings import doctor
 from recordings.doctor import MISSING, NOTE, OK, Diagnosis, Finding, diagnose, render
-from recordings.spark import java
 from recordings.spark.errors import NoJavaError
-from recordings.spark.java import Java
+from recordings.spark.runtime import java
+from recordings.spark.runtime.java import Java
 
 
 def finding(diagnosis: Diagnosis, name: str, state: str = "") -> Finding:

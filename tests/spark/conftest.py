@@ -11,7 +11,7 @@ from recordings.flights.runner import Plan, fly, make_plan
 from recordings.journal.format import Settings
 from recordings.scenarios.loader import parse_scenario
 from recordings.spark.report import report
-from recordings.spark.session import spark_session
+from recordings.spark.runtime.session import spark_session
 from recordings.spark.tables import Tables
 from recordings.tables.export import export
 from tests.support.random_flights import random_spec

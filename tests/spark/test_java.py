@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from recordings.spark import java
 from recordings.spark.errors import NoJavaError
-from recordings.spark.java import Java, find_java, java_version, major, stop_java, write_wrapper
+from recordings.spark.runtime import java
+from recordings.spark.runtime.java import Java, find_java, java_version, major, stop_java, write_wrapper
 from tests.support.repository import ROOT
 from tests.support.spark.java_homes import without_java
 
@@ -119,7 +119,7 @@ def test_spark_runs_on_pip_s_java_alone_and_says_nothing(tmp_path: Path) -> None
 
 PROGRAM = """
 import signal
-from recordings.spark.session import spark_session
+from recordings.spark.runtime.session import spark_session
 with spark_session("local[1]") as spark:
     print(spark.range(4).count(), spark.conf.get("spark.sql.session.timeZone"))
 print(signal.getsignal(signal.SIGINT) is signal.default_int_handler)
@@ -130,7 +130,7 @@ print(signal.getsignal(signal.SIGINT) is signal.default_int_handler)
 def test_a_java_that_cannot_run_spark_is_one_clear_error(make_java: MakeJava, tmp_path: Path) -> None:
     program = """
 from recordings.spark.errors import SparkStartError
-from recordings.spark.session import spark_session
+from recordings.spark.runtime.session import spark_session
 try:
     with spark_session():
         pass

@@ -18,15 +18,15 @@ from console.cli.main import main
 from recordings.spark import output_files
 from recordings.spark import report as reporting
 from recordings.spark.errors import ReportError
-from recordings.spark.interrupts import temporary_directory
 from recordings.spark.report import HTML, JSON, report
+from recordings.spark.runtime.interrupts import temporary_directory
 from recordings.tables.export import export
 from tests.support.repository import ROOT
 from tests.support.spark.java_homes import FLIGHTDECK, left_over, without_java
 
 pytestmark = pytest.mark.timeout(300)  # a machine that may be busy
 
-NO_JAVA_AT_ALL = "from recordings.spark import java; java.PIP_JAVA = 'no_such_java'"
+NO_JAVA_AT_ALL = "from recordings.spark.runtime import java; java.PIP_JAVA = 'no_such_java'"
 # Bytecode that is cut at the limit would break every later process.
 FULL_DISK = (
     "import resource, sys; sys.dont_write_bytecode = True; resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))"

@@ -26,7 +26,7 @@ def compare(
 ) -> int:
     """Compare two sets of flights seed by seed with Spark: what differs, by how much, and how sure that is."""
     from console.cli.outputs import compare as compare_output
-    from recordings.spark.java import find_java
+    from recordings.spark.runtime.java import find_java
 
     try:
         find_java()  # before the slow imports

@@ -25,7 +25,7 @@ def standalone(
     for name, number in (("--workers", workers), ("--cores", cores)):
         if not 1 <= number <= MOST:
             raise UsageError(f"{name}: from 1 to {MOST}")
-    from recordings.spark.standalone import standalone_cluster
+    from recordings.spark.runtime.standalone import standalone_cluster
 
     with suppress(KeyboardInterrupt), standalone_cluster(workers, cores=cores, memory=memory) as cluster:
         write_help(f"{cluster.url}\n")

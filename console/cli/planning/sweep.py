@@ -34,7 +34,7 @@ def sweep(
         ordered = load_sweep(file)
         leave = leave_of(allow_code)
         from console.cli.outputs import sweep as sweep_output
-        from recordings.spark.java import find_java
+        from recordings.spark.runtime.java import find_java
 
         find_java()  # before the slow imports
         from recordings.spark.sweep.sweep import run_sweep

@@ -26,8 +26,8 @@ from recordings.spark.compare.differences import judge
 from recordings.spark.compare.flight_sets import FlightPair, find_sets, pair_sets
 from recordings.spark.errors import ReportError, ReportInterruptedError, cause_of
 from recordings.spark.output_files import refuse_output, write_output
-from recordings.spark.session import spark_session
-from recordings.spark.worker_tasks import NUMBER, attended, one_a_task, patient
+from recordings.spark.runtime.session import spark_session
+from recordings.spark.runtime.worker_tasks import NUMBER, attended, one_a_task, patient
 from recordings.version import VERSION
 
 JSON, HTML = "compare.json", "compare.html"

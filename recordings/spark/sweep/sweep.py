@@ -24,14 +24,14 @@ from recordings.planning.grid import RowSettings, refuse_hopeless, texts_of
 from recordings.scenarios.custom_code import Leave
 from recordings.scenarios.loader import ScenarioErrors, SettingError
 from recordings.spark.errors import ReportError, ReportInterruptedError, cause_of
-from recordings.spark.session import spark_session
+from recordings.spark.runtime.session import spark_session
+from recordings.spark.runtime.worker_tasks import NUMBER, attended, one_a_task, patient
 from recordings.spark.sweep.frontier import Frontier, judge
 from recordings.spark.sweep.kept_flights import COLUMNS, FLIGHTS, KeptFlights, SweptFlight, key_of
 from recordings.spark.sweep.sampling import Point, between, first_points
 from recordings.spark.sweep.sweep_file import NAMES, Sweep
 from recordings.spark.sweep.sweep_page import Swept, page
 from recordings.spark.sweep.tasks import ENDED, ORDER, FlightOrder, SweepTask
-from recordings.spark.worker_tasks import NUMBER, attended, one_a_task, patient
 
 JSON, HTML, TABLE = "sweep.json", "sweep.html", "results.parquet"
 

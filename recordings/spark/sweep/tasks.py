@@ -19,9 +19,9 @@ from recordings.planning.flying import RowPilot, RowSeed
 from recordings.planning.grid import RowSettings, texts_of
 from recordings.planning.ranking import totals
 from recordings.scenarios.loader import ScenarioErrors, SettingError
+from recordings.spark.runtime.worker_tasks import ATTEMPTS
 from recordings.spark.sweep.kept_flights import KeptFlights, SweptFlight
 from recordings.spark.sweep.sweep_file import Sweep
-from recordings.spark.worker_tasks import ATTEMPTS
 
 ORDER: Final = "key string, scenario bigint, settings string, seed bigint"
 ENDED: Final = "key string"

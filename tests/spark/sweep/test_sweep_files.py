@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 from recordings.bounded_files import RecordingError
 from recordings.comparison.bill import MEASURES
 from recordings.scenarios.loader import ScenarioErrors
+from recordings.spark.runtime.worker_tasks import ATTEMPTS
 from recordings.spark.sweep.frontier import judge
 from recordings.spark.sweep.kept_flights import KeptFlights, SweptFlight, key_of
 from recordings.spark.sweep.sampling import Point, between, first_points
 from recordings.spark.sweep.sweep_file import Sweep, load_sweep
 from recordings.spark.sweep.tasks import FlightOrder, SweepTask
-from recordings.spark.worker_tasks import ATTEMPTS
 from tests.support.repository import ROOT
 
 WHOLE = """

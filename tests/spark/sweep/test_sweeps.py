@@ -18,13 +18,13 @@ from recordings.bounded_files import RecordingError
 from recordings.comparison.bill import MEASURES
 from recordings.journal.reader import Recording
 from recordings.scenarios.loader import SettingError
-from recordings.spark.standalone import standalone_cluster
+from recordings.spark.runtime.standalone import standalone_cluster
+from recordings.spark.runtime.worker_tasks import one_a_task
 from recordings.spark.sweep.kept_flights import key_of
 from recordings.spark.sweep.sampling import first_points
 from recordings.spark.sweep.sweep import run_sweep
 from recordings.spark.sweep.sweep_file import Sweep, load_sweep
 from recordings.spark.sweep.sweep_page import page, replay, sentences
-from recordings.spark.worker_tasks import one_a_task
 from tests.support.independent_bill import IndependentBill
 
 SMALL = """

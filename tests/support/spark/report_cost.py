@@ -45,7 +45,7 @@ def _children_s() -> float:
 
 def _report(out: Path, places: Sequence[str]) -> int:
     from recordings.spark.report import report  # noqa: PLC0415 - seconds, and the parent does not need it
-    from recordings.spark.session import spark_session  # noqa: PLC0415
+    from recordings.spark.runtime.session import spark_session  # noqa: PLC0415
 
     with spark_session(name="report cost") as spark:
         report(places, out, spark=spark)

@@ -17,8 +17,8 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from recordings.spark.errors import SparkStartError
-from recordings.spark.interrupts import own_interrupts, temporary_directory
-from recordings.spark.java import find_java, stop_java, write_wrapper
+from recordings.spark.runtime.interrupts import own_interrupts, temporary_directory
+from recordings.spark.runtime.java import find_java, stop_java, write_wrapper
 
 LOCAL = "local[*]"
 STANDALONE = "spark://"

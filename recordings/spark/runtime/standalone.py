@@ -17,8 +17,8 @@ from typing import Final, NamedTuple
 import pyspark
 
 from recordings.spark.errors import SparkStartError
-from recordings.spark.interrupts import temporary_directory
-from recordings.spark.java import find_java, write_wrapper
+from recordings.spark.runtime.interrupts import temporary_directory
+from recordings.spark.runtime.java import find_java, write_wrapper
 
 HOST: Final = "127.0.0.1"
 START_S: Final = 60.0
