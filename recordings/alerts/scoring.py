@@ -6,13 +6,20 @@ counts neither as found nor as missed. An alert is false if no such fault explai
 while it fires. docs/alerts.md has examples.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from statistics import median
+from typing import Final
 
 import msgspec
 
 from recordings.alerts.rules import RuleSet
 from recordings.alerts.watch import Alert, Watched, WatchedFault
+
+FOUND: Final = "found"
+MISSED: Final = "missed"
+HIDDEN: Final = "hidden"
+FALSE: Final = "false"
+UNEXPLAINED: Final = "unexplained"
 
 
 class ClassScore(msgspec.Struct, kw_only=True):
@@ -49,18 +56,60 @@ class Leaderboard(msgspec.Struct, kw_only=True):
     scores: list[RuleScore]
 
 
+class RuleOutcome(msgspec.Struct, frozen=True, kw_only=True):
+    """What a rule made of one fault, or one alert that answers no fault.
+
+    `outcome`: found, missed or hidden, of a fault; false or unexplained, of an alert. `at_us`: when the fault or alert
+    begins. `fault_class` and `fault` are "" for an alert; `group` and `why` are the alert's, "" for a missed fault.
+    """
+
+    rule: str
+    outcome: str
+    at_us: int
+    delay_us: int | None = None
+    fault_class: str = ""
+    fault: str = ""
+    group: str = ""
+    why: str = ""
+
+
+class FlightOutcomes(msgspec.Struct, frozen=True, kw_only=True):
+    """What all rules made of one flight. `faults` hurt a group, `harmless` ones none."""
+
+    recording: str
+    faults: int
+    harmless: int
+    outcomes: list[RuleOutcome]
+
+
 def score(flights: Sequence[Watched], rules: RuleSet) -> Leaderboard:
     """Score every rule over the flights, each of which these rules have watched."""
-    tallies = [_Tally(rule.name) for rule in rules.rules]
-    faults = harmless = 0
+    return leaderboard([outcomes_of(flight, rules) for flight in flights], rules)
+
+
+def outcomes_of(flight: Watched, rules: RuleSet) -> FlightOutcomes:
+    """What every rule made of one flight, in the order of the rules."""
+    hurting = [(one, groups) for one in flight.faults if (groups := _hurt_groups(flight, one, rules))]
+    return FlightOutcomes(
+        recording=flight.recording,
+        faults=len(hurting),
+        harmless=len(flight.faults) - len(hurting),
+        outcomes=[each for rule in rules.rules for each in _outcomes(rule.name, flight, hurting, rules)],
+    )
+
+
+def leaderboard(flights: Sequence[FlightOutcomes], rules: RuleSet) -> Leaderboard:
+    """All rules with their sums over these flights."""
+    tallies = {rule.name: _Tally(rule.name) for rule in rules.rules}
     for flight in flights:
-        hurting = [(one, groups) for one in flight.faults if (groups := _hurt_groups(flight, one, rules))]
-        faults += len(hurting)
-        harmless += len(flight.faults) - len(hurting)
-        for tally in tallies:
-            tally.add(flight, hurting, rules)
-    scores = sorted((tally.result() for tally in tallies), key=_rank)
-    return Leaderboard(recordings=len(flights), faults=faults, harmless=harmless, scores=scores)
+        for outcome in flight.outcomes:
+            tallies[outcome.rule].add(outcome)
+    return Leaderboard(
+        recordings=len(flights),
+        faults=sum(flight.faults for flight in flights),
+        harmless=sum(flight.harmless for flight in flights),
+        scores=sorted((tally.result() for tally in tallies.values()), key=_rank),
+    )
 
 
 def class_of(fault: WatchedFault) -> str:
@@ -87,37 +136,62 @@ def _hurt_groups(flight: Watched, fault: WatchedFault, rules: RuleSet) -> frozen
     return frozenset(group for group in fault.groups if _waits(flight, group, *span, rules))
 
 
+def _outcomes(
+    rule: str, flight: Watched, hurting: Sequence[tuple[WatchedFault, frozenset[str]]], rules: RuleSet
+) -> Iterator[RuleOutcome]:
+    """What one rule made of the faults, then of the alerts that answer none of them."""
+    alerts = [one for one in flight.alerts if one.rule == rule]
+    spans = [(groups, *_span(fault, flight, rules)) for fault, groups in hurting]
+    for (fault, _), (groups, from_us, to_us) in zip(hurting, spans, strict=True):
+        yield _of_fault(rule, fault, [one for one in alerts if one.group in groups], from_us, to_us)
+    for alert in alerts:
+        if any(alert.group in groups and from_us <= alert.from_us <= to_us for groups, from_us, to_us in spans):
+            continue
+        until_us = flight.end_us if alert.to_us is None else alert.to_us
+        waits = _waits(flight, alert.group, alert.from_us, until_us, rules)
+        outcome = UNEXPLAINED if waits else FALSE
+        yield RuleOutcome(rule=rule, outcome=outcome, at_us=alert.from_us, group=alert.group, why=alert.why)
+
+
+def _of_fault(rule: str, fault: WatchedFault, alerts: Sequence[Alert], from_us: int, to_us: int) -> RuleOutcome:
+    """Whether the alerts of the groups that a fault hurts find it."""
+    begun = [one for one in alerts if from_us <= one.from_us <= to_us]
+    first = min(begun, key=lambda one: one.from_us, default=None)
+    before = next((one for one in alerts if one.from_us < from_us and (one.to_us is None or one.to_us > from_us)), None)
+    by = first or before
+    return RuleOutcome(
+        rule=rule,
+        outcome=FOUND if first is not None else HIDDEN if before is not None else MISSED,
+        at_us=from_us,
+        delay_us=None if first is None else first.from_us - from_us,
+        fault_class=class_of(fault),
+        fault=fault.text,
+        group="" if by is None else by.group,
+        why="" if by is None else by.why,
+    )
+
+
 class _Tally:
+    """The sums of one rule."""
+
     def __init__(self, rule: str) -> None:
         self._score = RuleScore(rule=rule)
         self._classes: dict[str, ClassScore] = {}
 
-    def add(self, flight: Watched, hurting: Sequence[tuple[WatchedFault, frozenset[str]]], rules: RuleSet) -> None:
-        """Count one flight."""
-        alerts = [one for one in flight.alerts if one.rule == self._score.rule]
-        spans = [(groups, *_span(fault, flight, rules)) for fault, groups in hurting]
-        for (fault, _), (groups, from_us, to_us) in zip(hurting, spans, strict=True):
-            of_groups = [one for one in alerts if one.group in groups]
-            self._fault(fault, of_groups, from_us, to_us)
-        for alert in alerts:
-            if any(alert.group in groups and from_us <= alert.from_us <= to_us for groups, from_us, to_us in spans):
-                continue
-            until_us = flight.end_us if alert.to_us is None else alert.to_us
-            if _waits(flight, alert.group, alert.from_us, until_us, rules):
-                self._score.unexplained += 1
-            else:
-                self._score.false += 1
-
-    def _fault(self, fault: WatchedFault, alerts: Sequence[Alert], from_us: int, to_us: int) -> None:
-        name = class_of(fault)
-        known = self._classes.setdefault(name, ClassScore(fault_class=name))
-        begun = [one.from_us for one in alerts if from_us <= one.from_us <= to_us]
-        if begun:
-            known.delays_us.append(min(begun) - from_us)
-        elif any(one.from_us < from_us and (one.to_us is None or one.to_us > from_us) for one in alerts):
-            known.hidden += 1
+    def add(self, outcome: RuleOutcome) -> None:
+        """Count one outcome."""
+        if outcome.outcome == FALSE:
+            self._score.false += 1
+        elif outcome.outcome == UNEXPLAINED:
+            self._score.unexplained += 1
         else:
-            known.missed += 1
+            known = self._classes.setdefault(outcome.fault_class, ClassScore(fault_class=outcome.fault_class))
+            if outcome.delay_us is not None:
+                known.delays_us.append(outcome.delay_us)
+            elif outcome.outcome == HIDDEN:
+                known.hidden += 1
+            else:
+                known.missed += 1
 
     def result(self) -> RuleScore:
         """The sums."""

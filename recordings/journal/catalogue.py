@@ -40,6 +40,13 @@ class RecordingInfo(msgspec.Struct, frozen=True, kw_only=True):
         return self.virtual_us is not None
 
 
+def recordings_at(place: Path) -> list[Path]:
+    """A recording itself, or all recordings of a directory by their names: none if there are none."""
+    if (place / HEADER).exists() or not place.is_dir():
+        return [place]
+    return sorted(header.parent for header in place.glob(f"*/{HEADER}"))
+
+
 def find_recordings(directories: Iterable[Path]) -> list[RecordingInfo]:
     """The recordings directly in these directories, newest first; a missing directory counts as empty."""
     paths = {header.parent.resolve() for directory in directories for header in directory.glob(f"*/{HEADER}")}

@@ -4,52 +4,52 @@ Functions return text; none prints.
 """
 
 from collections.abc import Sequence
+from typing import TextIO
 
+from console.cli.output import StageProgress
 from console.visible import visible_line
-from recordings.alerts.scoring import ClassScore, Leaderboard, RuleScore
+from recordings.alerts.scoring import ClassScore, Leaderboard
 from recordings.alerts.watch import Watched
+from recordings.alerts.words import seconds, sentences
 
-SECOND_US = 1_000_000
+
+class FlightsProgress(StageProgress):
+    """The progress of the laboratory on a terminal; it shows nothing elsewhere."""
+
+    def __init__(self, stream: TextIO) -> None:
+        super().__init__(stream)
+        self._shown = stream.isatty()
+
+    def ended(self, flights: int, of: int) -> None:
+        """Show how many flights have ended: the first seconds are Spark's start."""
+        if self._shown:
+            self(f"{flights} of {of} flights" if flights else "starting Spark", flights / max(of, 1))
 
 
 def of_alerts(board: Leaderboard, flights: Sequence[Watched]) -> str:
+    """The leaderboard, and where no fault hurts a group the faults that there were."""
+    harmless = [f"{one.recording}: {fault.text}" for one in flights for fault in one.faults] if not board.faults else []
+    lines = [of_board(board)]
+    if harmless:
+        lines += ["", "Faults that hurt no group:", *(visible_line(f"  {text}") for text in harmless)]
+    return "\n".join(lines)
+
+
+def of_board(board: Leaderboard) -> str:
     """The best rule, how many faults of how many recordings were there to find, and both tables."""
-    lines = [_best(board), _basis(board), ""]
+    lines = [*sentences(board), ""]
     rows = [["rule", "found", "missed", "hidden", "median delay", "false", "unexplained"]]
     rows += [
         [
             *(one.rule, *map(str, (one.found, one.missed, one.hidden))),
-            *(_seconds(one.median_delay_us), str(one.false), str(one.unexplained)),
+            *(seconds(one.median_delay_us), str(one.false), str(one.unexplained)),
         ]
         for one in board.scores
     ]
     lines += _aligned(rows)
     if board.faults:
         lines += ["", *_aligned(_by_class(board))]
-    harmless = [f"{one.recording}: {fault.text}" for one in flights for fault in one.faults] if not board.faults else []
-    if harmless:
-        lines += ["", "Faults that hurt no group:", *(f"  {text}" for text in harmless)]
     return "\n".join(visible_line(line) for line in lines)
-
-
-def _best(board: Leaderboard) -> str:
-    best = board.scores[0]
-    if not board.faults:
-        quiet = sum(1 for one in board.scores if not one.false)
-        return f"No fault hurts a group: {quiet} of {_many(len(board.scores), 'rule')} raise no false alert."
-    if not best.found:
-        return f"No rule is better than {best.rule!r}, and it finds no fault."
-    after = f"in {_seconds(best.median_delay_us)} (median)"
-    return f"Best rule: {best.rule!r}: it finds {_of(best)} {after}, with {_many(best.false, 'false alert')}."
-
-
-def _of(one: RuleScore) -> str:
-    return f"{one.found} of {_many(one.found + one.missed, 'fault')}"
-
-
-def _basis(board: Leaderboard) -> str:
-    harmless = f"; {_many(board.harmless, 'fault')} hurt none" if board.harmless else ""
-    return f"{_many(board.recordings, 'recording')}: {_many(board.faults, 'fault')} hurt a group{harmless}."
 
 
 def _by_class(board: Leaderboard) -> list[list[str]]:
@@ -68,16 +68,8 @@ def _class_cell(one: ClassScore | None) -> str:
     found = f"{len(one.delays_us)}/{len(one.delays_us) + one.missed}"
     if not one.delays_us:
         return found
-    least, most = _seconds(min(one.delays_us)), _seconds(max(one.delays_us))
+    least, most = seconds(min(one.delays_us)), seconds(max(one.delays_us))
     return f"{found} in {least}" if least == most else f"{found} in {least} to {most}"
-
-
-def _seconds(us: int | None) -> str:
-    return "–" if us is None else f"{us / SECOND_US:.1f} s"
-
-
-def _many(number: int, noun: str) -> str:
-    return f"{number:,} {noun if number == 1 else noun + 's'}"
 
 
 def _aligned(rows: Sequence[Sequence[str]]) -> list[str]:

@@ -10,7 +10,7 @@ from pathlib import Path
 import msgspec
 
 from recordings.comparison.pairing import NotComparableError
-from recordings.journal.format import HEADER
+from recordings.journal.catalogue import recordings_at
 from recordings.journal.reader import Recording
 from recordings.tables.export import is_exported
 
@@ -55,9 +55,7 @@ def find_sets(a: Path, b: Path) -> tuple[FlightSet, FlightSet]:
 
 
 def _flights(place: Path) -> list[SetFlight]:
-    if (place / HEADER).exists() or not place.is_dir():
-        return [_flight(place)]
-    found = sorted(header.parent for header in place.glob(f"*/{HEADER}"))
+    found = recordings_at(place)
     if not found and is_exported(place):
         raise NotComparableError(f"{place} holds exported tables: compare reads recordings; give their directory")
     if not found:

@@ -53,3 +53,19 @@ def test_a_rule_file_alone_is_a_usage_error(flightdeck: Flightdeck, tmp_path: Pa
     ended = flightdeck("alerts", tmp_path / "mine.toml")
     assert ended.code == 2
     assert "name at least one recording" in ended.err
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ((), "name at least one recording, or give --games N"),
+        (("--games", "3"), "--games and --master: give --out DIR"),
+        (("--games", "0", "--out", "x"), "--games: from 1 to 10,000"),
+        (("--games", "3", "--level", "9", "--out", "x"), "--level: from 1 to 6"),
+        (("tests",), "tests holds no recording"),
+    ],
+)
+def test_what_cannot_be_scored_is_refused(flightdeck: Flightdeck, words: tuple[str, ...], message: str) -> None:
+    ended = flightdeck("alerts", *words)
+    assert ended.code == 2
+    assert message in ended.err
