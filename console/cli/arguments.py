@@ -15,3 +15,4 @@ Strict = Annotated[
     Parameter(help="Also fail on an expectation that already held at the start of its window.", negative=""),
 ]
 Salvage = Annotated[bool, Parameter(help="Read a damaged recording up to the damage.", negative="")]
+Master = Annotated[str | None, Parameter(help="A Spark master or Spark Connect URL; default: this machine.")]

@@ -49,12 +49,13 @@ from console.cli.options import (
     theme_of,
 )
 from console.cli.pictures.raster import raster
-from console.cli.planning.compare import compare
 from console.cli.planning.plan import plan
-from console.cli.planning.standalone import standalone
-from console.cli.planning.sweep import sweep
 from console.cli.proving.prove import prove
 from console.cli.recorded import diff, export, fork, summary
+from console.cli.spark.compare import compare
+from console.cli.spark.report import report
+from console.cli.spark.standalone import standalone
+from console.cli.spark.sweep import sweep
 from console.cli.streams import (
     OutputError,
     discard_stdout,
@@ -277,39 +278,6 @@ def rerun(
     return HELD if result.held and not (strict and result.flight.accidental) else NOT_HELD
 
 
-@app.command
-def report(
-    recordings: Annotated[list[str], Parameter(help="Directories of recordings or of exported tables.", negative="")],
-    /,
-    *,
-    out: Annotated[Path, Parameter(help="The directory for report.json and report.html.")],
-    master: Annotated[str | None, Parameter(help="A Spark master or Spark Connect URL; default: this machine.")] = None,
-    follow: Annotated[bool, Parameter(help="Report on a flight while it is recorded.", negative="")] = False,
-    salvage: Salvage = False,
-    json: Json = False,
-) -> int:
-    """Analyse recordings with Spark: report.json, and a report.html that needs no network."""
-    if follow:
-        raise UsageError("--follow comes with a later release; report on the recording when it is finished")
-    try:
-        from console.cli import output
-        from recordings.spark.runtime.java import find_java
-
-        find_java()  # before the slow imports
-        from recordings.spark.report import report as report_on
-
-        progress = output.StageProgress(sys.stderr)
-        try:
-            made = report_on(recordings, out, master=master, salvage=salvage, progress=progress)
-        finally:
-            progress.clear()
-    except KeyboardInterrupt:  # the report installs its own handlers later
-        raise UsageError(f"the report was interrupted; nothing was written to {out}") from None
-    warn(made.warnings)
-    print_text(_json(made.report) if json else output.of_report(made))
-    return HELD
-
-
 HELP = frozenset({"--help", "-h", "--version"})
 
 COMMANDS = (
@@ -331,6 +299,7 @@ for _command in (
     plan,
     prove,
     raster,
+    report,
     bench,
     game,
     doctor,

@@ -107,8 +107,8 @@ def readable_tables(
         return
     if master is not None and not master.startswith("local") and tables is None:
         raise ReportError(
-            f"{flights[0]} is on this machine, and {master} may not see it: `flightdeck export RECORDING… --to URI` to"
-            " a place that the cluster reads, then report from that URI"
+            f"{flights[0]} is on this machine, and {master} may not see it: give --tables URI, a place that the"
+            " cluster reads, to export it there first"
         )
     report_progress("reading the recordings", 0)
     with temporary_directory("flightdeck-tables-") if tables is None else nullcontext(tables) as place:

@@ -24,7 +24,7 @@ SMALL_MODULES: Mapping[str, str] = {
     "cluster/config/cluster_config.py": "one role a file, as client_config",
     "cluster/assignors/round_robin.py": "one assignor a file, as the others",
     "console/cli/__main__.py": "what `python -m console.cli` runs",
-    "console/cli/planning/standalone.py": "one command a file, as the others",
+    "console/cli/spark/standalone.py": "one command a file, as the others",
     "console/cli/start.py": "the entry point: answers signals before the rest is imported",
     "console/widgets/scrubber.py": "one widget a file",
     "recordings/pytest_plugin/plugin.py": "what pytest loads at its start, also where no test flies",

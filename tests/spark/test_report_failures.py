@@ -174,7 +174,7 @@ def test_an_interrupt_while_the_temporary_directory_is_made_leaves_none(
 
 
 def test_a_cluster_is_not_sent_to_look_for_local_files(rare: Path, tmp_path: Path) -> None:
-    with pytest.raises(ReportError, match="flightdeck export"):
+    with pytest.raises(ReportError, match="give --tables URI"):
         report([rare], tmp_path / "out", master="spark://elsewhere:7077")
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import msgspec
 from cyclopts import Parameter
 
-from console.cli.arguments import Json, Salvage
+from console.cli.arguments import Json, Master, Salvage
 from console.cli.errors import HELD, NOT_HELD, UsageError, warn
 from console.cli.options import whole_number
 from console.cli.streams import print_text
@@ -48,7 +48,7 @@ def alerts(
     out: Annotated[
         Path | None, Parameter(help="Score with Spark, and write alerts.html and alerts.json to this directory.")
     ] = None,
-    master: Annotated[str | None, Parameter(help="A Spark master or Spark Connect URL; default: this machine.")] = None,
+    master: Master = None,
     salvage: Salvage = False,
     json: Json = False,
 ) -> int:

@@ -1,1 +1,1 @@
-"""`flightdeck plan`, `sweep` and `standalone`: many flights, in processes or on a Spark cluster."""
+"""`flightdeck plan`: combinations of settings over the same seeds, in processes of this machine."""

@@ -35,11 +35,14 @@ LOG_LINES = 15
 MEMORY_MIB = (1024, 4096)  # least, most; between them a quarter of the machine's memory
 
 EVERYWHERE = {
-    # Else each function of a column asks Java six times for what an error message would say of its place.
-    "spark.python.sql.dataFrameDebugging.enabled": "false",
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.adaptive.enabled": "true",
     "spark.sql.execution.arrow.pyspark.enabled": "true",
+}
+WITH_A_JAVA = EVERYWHERE | {
+    # Else each function of a column asks Java six times for what an error message would say of its place. A Spark
+    # Connect server refuses it: it is a static setting.
+    "spark.python.sql.dataFrameDebugging.enabled": "false",
 }
 LOCALLY = {
     "spark.ui.enabled": "false",
@@ -70,6 +73,14 @@ FOR_FEW_EVENTS = {
     "spark.sql.files.minPartitionNum": "1",
 }
 """Settings for analyses of at most `SMALL_EVENTS` events: half of their time is Java's compilers otherwise."""
+
+MANY_EVENTS = 20_000_000
+FOR_MANY_EVENTS = {
+    # Sides of joins are named for a broadcast because they have a row for a flight, group, partition, member or
+    # rebalance. In thousands of flights that may be too many: Spark then goes by the sizes that it measures.
+    "spark.sql.optimizer.disableHints": "true",
+}
+"""Settings for analyses of at least `MANY_EVENTS` events: none of their broadcasts is unconditional."""
 
 NAMED_OFTEN = {
     "PythonUtils": ("toSeq",),
@@ -116,7 +127,7 @@ def _stopping(session: SparkSession) -> Iterator[SparkSession]:
 @contextmanager
 def suited_to(session: SparkSession, events: int) -> Iterator[None]:
     """Settings that suit analyses of this many events, for as long as the block lasts."""
-    changes = FOR_FEW_EVENTS if events <= SMALL_EVENTS else {}
+    changes = FOR_FEW_EVENTS if events <= SMALL_EVENTS else FOR_MANY_EVENTS if events >= MANY_EVENTS else {}
     before = {name: session.conf.get(name, None) for name in changes}
     for name, value in changes.items():
         session.conf.set(name, value)
@@ -198,7 +209,7 @@ def _classic(name: str, master: str | None, settings: dict[str, str]) -> SparkSe
     builder = SparkSession.builder.appName(name)
     if master is not None:
         builder = builder.master(master)
-    for key, value in (EVERYWHERE | settings).items():
+    for key, value in (WITH_A_JAVA | settings).items():
         builder = builder.config(key, value)
     session = builder.getOrCreate()
     _remember(session._jvm)

@@ -9,7 +9,7 @@ from typing import Annotated
 import msgspec
 from cyclopts import Parameter
 
-from console.cli.arguments import Json, Salvage
+from console.cli.arguments import Json, Master, Salvage
 from console.cli.errors import HELD, NOT_HELD, UsageError, warn
 from console.cli.streams import print_text, write_help
 
@@ -20,7 +20,7 @@ def compare(
     /,
     *,
     out: Annotated[Path, Parameter(help="The directory for compare.json and compare.html.")],
-    master: Annotated[str | None, Parameter(help="A Spark master or Spark Connect URL; default: this machine.")] = None,
+    master: Master = None,
     salvage: Salvage = False,
     json: Json = False,
 ) -> int:

@@ -9,7 +9,7 @@ from typing import Annotated
 import msgspec
 from cyclopts import Parameter
 
-from console.cli.arguments import Json
+from console.cli.arguments import Json, Master
 from console.cli.errors import HELD, NOT_HELD, UsageError
 from console.cli.options import AllowCode, leave_of
 from console.cli.streams import print_text, write_help
@@ -20,7 +20,7 @@ def sweep(
     /,
     *,
     out: Annotated[str, Parameter(help="A directory, or a URI that all workers see; the same command resumes there.")],
-    master: Annotated[str | None, Parameter(help="A Spark master or Spark Connect URL; default: this machine.")] = None,
+    master: Master = None,
     record: Annotated[
         Path | None, Parameter(help="Record each flight in this directory, under the name of its result.")
     ] = None,

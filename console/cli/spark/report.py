@@ -1,0 +1,52 @@
+"""`flightdeck report`: recordings analysed with Spark, as a page and as JSON."""
+
+# ruff: noqa: PLC0415 - heavy imports are made by the command that needs them
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import msgspec
+from cyclopts import Parameter
+
+from console.cli.arguments import Json, Master, Salvage
+from console.cli.errors import HELD, UsageError, warn
+from console.cli.streams import print_text
+
+
+def report(
+    recordings: Annotated[list[str], Parameter(help="Directories of recordings or of exported tables.", negative="")],
+    /,
+    *,
+    out: Annotated[Path, Parameter(help="The directory for report.json and report.html.")],
+    master: Master = None,
+    tables: Annotated[
+        str | None,
+        Parameter(
+            help="Export the recordings to this directory or URI first, where the cluster reads them, and keep it."
+        ),
+    ] = None,
+    follow: Annotated[bool, Parameter(help="Report on a flight while it is recorded.", negative="")] = False,
+    salvage: Salvage = False,
+    json: Json = False,
+) -> int:
+    """Analyse recordings with Spark: report.json, and a report.html that needs no network."""
+    if follow:
+        raise UsageError("--follow comes with a later release; report on the recording when it is finished")
+    try:
+        from console.cli import output
+        from recordings.spark.runtime.java import find_java
+
+        find_java()  # before the slow imports
+        from recordings.spark.report import report as report_on
+
+        progress = output.StageProgress(sys.stderr)
+        try:
+            made = report_on(recordings, out, master=master, tables=tables, salvage=salvage, progress=progress)
+        finally:
+            progress.clear()
+    except KeyboardInterrupt:  # the report installs its own handlers later
+        raise UsageError(f"the report was interrupted; nothing was written to {out}") from None
+    warn(made.warnings)
+    print_text(msgspec.json.encode(made.report).decode() if json else output.of_report(made))
+    return HELD
