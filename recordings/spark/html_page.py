@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import msgspec
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
 from markupsafe import Markup
 
 from recordings.spark import charts
@@ -16,12 +16,31 @@ from recordings.spark.report_document import Report
 from recordings.spark.report_model import HEAT_ROWS, FlightReport, Rebalance
 
 TEMPLATES = Path(__file__).parent / "templates"
+HTML = "report.html"
 DETAILED_FLIGHTS = 12
+"""More have pages of their own: a flight in detail has about a hundred kilobytes."""
 CASES = 300
 
 
+def pages(report: Report) -> dict[str, str]:
+    """`report.html`, and, of more flights than one page shows in detail, a page `flights/NUMBER.html` for each."""
+    template = _template(report)
+    flights = report.flights
+    if len(flights) <= DETAILED_FLIGHTS:
+        return {HTML: template.render(shown=flights, back="", detail_of=lambda place: f"#flight-{place + 1}")}
+    names = [f"flights/{number:04}.html" for number in range(1, len(flights) + 1)]
+    found = {HTML: template.render(shown=[], back="", detail_of=lambda place: names[place])}
+    for name, flight in zip(names, flights, strict=True):
+        found[name] = template.render(shown=[flight], back=f"../{HTML}", detail_of=lambda _: "")
+    return found
+
+
 def page(report: Report) -> str:
-    """The whole page. Every text of a recording is escaped."""
+    """The page of a report that has room for all its flights, or its table. Every text of a recording is escaped."""
+    return pages(report)[HTML]
+
+
+def _template(report: Report) -> Template:
     environment = Environment(
         loader=FileSystemLoader(TEMPLATES),
         autoescape=True,
@@ -57,12 +76,19 @@ def page(report: Report) -> str:
         "case_width": charts.CASE_WIDTH,
         "case_left": charts.CASE_LEFT,
         "heat_rows": HEAT_ROWS,
-        "detailed": DETAILED_FLIGHTS,
+        "shared_settings": shared_settings(report.flights),
+        "settings_differ": len({tuple(flight.settings) for flight in report.flights}) > 1,
         "cases": CASES,
         "css": Markup(_text("report.css")),
         "js": Markup(_text("report.js")),
     }
-    return environment.get_template("report.html.j2").render()
+    return environment.get_template("report.html.j2")
+
+
+def shared_settings(flights: list[FlightReport]) -> list[str]:
+    """The settings that every flight was started with, in the order of the first."""
+    first = flights[0].settings if flights else []
+    return [setting for setting in first if all(setting in flight.settings for flight in flights)]
 
 
 def _followed(flight: FlightReport, place: int) -> list[Rebalance]:

@@ -33,11 +33,14 @@ def write_output(out: Path, files: dict[str, bytes], what: str = "a report") -> 
 
     An interrupt takes effect before the files get their names; after that the output is complete. Raises ReportError.
     """
-    missing = [place for place in (out, *out.absolute().parents) if not place.exists()]
-    parts = {out / f".{name}.part": out / name for name in files}
+    homes = list(dict.fromkeys((out / name).parent for name in files))
+    above = {place for home in homes for place in (home.absolute(), *home.absolute().parents)}
+    missing = sorted((place for place in above if not place.exists()), key=lambda place: -len(place.parts))
+    parts = {(out / name).with_name(f".{Path(name).name}.part"): out / name for name in files}
     fresh = [*parts, *(path for path in parts.values() if not path.exists())]
     try:
-        out.mkdir(parents=True, exist_ok=True)
+        for home in homes:
+            home.mkdir(parents=True, exist_ok=True)
         for part, content in zip(parts, files.values(), strict=True):
             part.write_bytes(content)
         with uninterrupted():

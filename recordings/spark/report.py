@@ -17,7 +17,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from recordings.spark.errors import ReportError, ReportInterruptedError, cause_of
-from recordings.spark.html_page import page
+from recordings.spark.html_page import HTML, pages
 from recordings.spark.output_files import reason_of, refuse_output, write_output
 from recordings.spark.queries import run_queries
 from recordings.spark.report_builder import assemble
@@ -28,7 +28,7 @@ from recordings.spark.tables import Tables
 from recordings.tables.export import export, is_exported
 from recordings.version import VERSION
 
-JSON, HTML = "report.json", "report.html"
+JSON = "report.json"
 EXPORTED, STARTED, ASKED = 0.1, 0.3, 0.97  # share of the whole report that is done after each of its steps
 
 Progress = Callable[[str, float], object]
@@ -76,7 +76,8 @@ def report(
             ):
                 made = _analyse(session, places, report_progress)
         report_progress("writing", ASKED)
-        write_output(out, {JSON: msgspec.json.encode(made) + b"\n", HTML: page(made).encode()})
+        html = {name: text.encode() for name, text in pages(made).items()}
+        write_output(out, {JSON: msgspec.json.encode(made) + b"\n"} | html)
     except KeyboardInterrupt:
         raise ReportInterruptedError(f"the report was interrupted; nothing was written to {out}") from None
     except ConnectionError as error:  # Spark's Java has ended, for instance after its context was stopped

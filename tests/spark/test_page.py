@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from recordings.spark import charts
-from recordings.spark.html_page import CASES, DETAILED_FLIGHTS, page
+from recordings.spark.html_page import CASES, DETAILED_FLIGHTS, HTML, page, pages
 from recordings.spark.report_document import FORMAT, Report, documentation
 from recordings.spark.report_model import FlightReport, Heat, Incident, LogLoss
 from recordings.spark.verdict import verdict
@@ -76,11 +76,33 @@ def test_what_comes_from_a_recording_is_never_markup() -> None:
     assert not Elements(text).open
 
 
-def test_of_many_flights_the_first_are_shown_in_detail() -> None:
-    flights = [replace(CALM, run_id=f"flight-{number}") for number in range(DETAILED_FLIGHTS + 2)]
-    text = made(*flights)
-    assert text.count('<article class="flight"') == DETAILED_FLIGHTS
-    assert f"flight-{DETAILED_FLIGHTS + 1}" in text
+def test_each_of_many_flights_has_its_detail() -> None:
+    """On one page while there is room, else on a page of its own, which the table links to, and which links back."""
+    few = [replace(CALM, run_id=f"flight-{number}") for number in range(DETAILED_FLIGHTS)]
+    assert made(*few).count('<article class="flight"') == DETAILED_FLIGHTS
+    assert made(*few).count('href="#flight-') == DETAILED_FLIGHTS
+    many = [*few, replace(CALM, run_id="the-last", title="The last one")]
+    found = pages(Report(format=FORMAT, flightdeck="0", spark="4", flights=many))
+    table = found.pop(HTML)
+    assert '<article class="flight"' not in table
+    links = [attributes["href"] for tag, attributes in Elements(table).seen if tag == "a"]
+    assert links == list(found)
+    assert len(found) == DETAILED_FLIGHTS + 1
+    for text in found.values():
+        assert text.count('<article class="flight"') == 1
+        assert f'href="../{HTML}"' in text
+    assert "<h1>The last one</h1>" in list(found.values())[-1]
+
+
+def test_settings_are_shown_where_flights_differ() -> None:
+    both = replace(CALM, run_id="a", settings=["x=1", "acks=all"])
+    text = made(both, replace(both, run_id="b", settings=["x=2", "acks=all"]))
+    assert "All with <code>acks=all</code>." in text
+    table = text[text.index("<tbody>") : text.index("</tbody>")]
+    assert [cell for cell in ("x=1", "x=2", "acks=all") if cell in table] == ["x=1", "x=2"]
+    alike = made(both, replace(both, run_id="b"))
+    assert "<th>settings</th>" not in alike
+    assert "All with" not in made(CALM, replace(CALM, run_id="b"))
 
 
 def test_of_very_many_rebalances_the_first_have_case_files() -> None:

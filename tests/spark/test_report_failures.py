@@ -18,7 +18,8 @@ from console.cli.main import main
 from recordings.spark import output_files
 from recordings.spark import report as reporting
 from recordings.spark.errors import ReportError
-from recordings.spark.report import HTML, JSON, report
+from recordings.spark.html_page import HTML
+from recordings.spark.report import JSON, report
 from recordings.spark.runtime.interrupts import temporary_directory
 from recordings.tables.export import export
 from tests.support.repository import ROOT

@@ -35,3 +35,50 @@
     });
   }
 })();
+
+// A table of flights that sorts by a click on a head, and shows the rows that hold every word of a filter.
+(() => {
+  const number = (text) => { const found = Number(text.replaceAll(",", "")); return text && !Number.isNaN(found) ? found : null; };
+  for (const table of document.querySelectorAll("table.sortable")) {
+    const body = table.tBodies[0], rows = [...body.rows];
+    const sort = (head) => {
+      const down = head.getAttribute("aria-sort") !== "descending", place = head.cellIndex;
+      for (const other of table.tHead.rows[0].cells) other.removeAttribute("aria-sort");
+      head.setAttribute("aria-sort", down ? "descending" : "ascending");
+      const of = (row) => row.cells[place].innerText.trim();
+      rows.sort((a, b) => {
+        const x = number(of(a)), y = number(of(b));
+        const order = x !== null && y !== null ? y - x : of(a).localeCompare(of(b), "en", { numeric: true });
+        return down ? order : -order;
+      });
+      body.append(...rows);
+    };
+    for (const head of table.tHead.rows[0].cells) {
+      head.tabIndex = 0;
+      head.setAttribute("role", "button");
+      head.addEventListener("click", () => sort(head));
+      head.addEventListener("keydown", (event) => { if (event.key === "Enter" || event.key === " ") { event.preventDefault(); sort(head); } });
+    }
+    const bar = document.createElement("label"), input = document.createElement("input"), told = document.createElement("span");
+    bar.className = "filter";
+    Object.assign(input, { type: "search", placeholder: "Filter: words of a row" });
+    input.setAttribute("aria-label", "Filter");
+    const show = () => {
+      const words = input.value.toLowerCase().split(/\s+/).filter(Boolean);
+      for (const row of rows) row.hidden = !words.every((word) => row.textContent.toLowerCase().includes(word));
+      told.textContent = `${rows.filter((row) => !row.hidden).length} of ${rows.length}`;
+    };
+    input.addEventListener("input", show);
+    bar.append(input, told);
+    table.parentElement.before(bar);
+    show();
+  }
+})();
+
+// What is folded on the screen is open on paper.
+addEventListener("beforeprint", () => {
+  for (const folded of document.querySelectorAll("details:not([open])")) Object.assign(folded, { open: true }).dataset.folded = "";
+});
+addEventListener("afterprint", () => {
+  for (const opened of document.querySelectorAll("details[data-folded]")) { opened.open = false; delete opened.dataset.folded; }
+});
