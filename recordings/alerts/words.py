@@ -32,7 +32,7 @@ def _of(one: RuleScore) -> str:
 
 def _basis(board: Leaderboard) -> str:
     harmless = f"; {_many(board.harmless, 'fault')} hurt none" if board.harmless else ""
-    return f"{_many(board.recordings, 'recording')}: {_many(board.faults, 'fault')} hurt a group{harmless}."
+    return f"{_many(board.recordings, 'flight')}: {_many(board.faults, 'fault')} hurt a group{harmless}."
 
 
 def _blind_spot(board: Leaderboard) -> list[str]:

@@ -22,7 +22,8 @@ Truths = Mapping[str, Folded]
 
 
 def test_a_machine_without_java_makes_a_report(made: Made) -> None:
-    assert sorted(path.name for path in made.out.iterdir()) == ["report.html", "report.json"]
+    assert sorted(path.name for path in made.out.iterdir()) == ["flights", "report.html", "report.json"]
+    assert len(list((made.out / "flights").iterdir())) == len(made.report.flights)
     assert str(made.out / "report.html") in made.said
     stages = [line.split("%  ")[1] for line in made.complained.splitlines()]  # nothing else is on stderr
     assert stages[:3] == ["reading the recordings", "starting Spark", "analysing"]

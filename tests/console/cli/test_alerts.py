@@ -27,7 +27,7 @@ def test_the_best_rule_is_named_before_the_tables(flightdeck: Flightdeck, killed
     first, basis, *table = ended.out.splitlines()
     assert first.startswith("Best rule: ")
     assert "2 faults" in first
-    assert basis == "1 recording: 2 faults hurt a group."
+    assert basis == "1 flight: 2 faults hurt a group."
     assert table[1].split() == ["rule", "found", "missed", "hidden", "median", "delay", "false", "unexplained"]
     assert any(line.split() == ["rule", "kill", "of", "consumer"] for line in table)
 
