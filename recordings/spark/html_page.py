@@ -22,9 +22,12 @@ DETAILED_FLIGHTS = 12
 CASES = 300
 
 
-def pages(report: Report) -> dict[str, str]:
-    """`report.html`, and, of more flights than one page shows in detail, a page `flights/NUMBER.html` for each."""
-    template = _template(report)
+def pages(report: Report, refresh_s: int | None = None) -> dict[str, str]:
+    """`report.html`, and, of more flights than one page shows in detail, a page `flights/NUMBER.html` for each.
+
+    `refresh_s`: a page reloads itself so often; None: never.
+    """
+    template = _template(report, refresh_s)
     flights = report.flights
     if len(flights) <= DETAILED_FLIGHTS:
         return {HTML: template.render(shown=flights, back="", detail_of=lambda place: f"#flight-{place + 1}")}
@@ -40,7 +43,7 @@ def page(report: Report) -> str:
     return pages(report)[HTML]
 
 
-def _template(report: Report) -> Template:
+def _template(report: Report, refresh_s: int | None) -> Template:
     environment = Environment(
         loader=FileSystemLoader(TEMPLATES),
         autoescape=True,
@@ -62,6 +65,7 @@ def _template(report: Report) -> Template:
     }
     environment.globals |= {
         "report": report,
+        "refresh_s": refresh_s,
         "timeline": charts.timeline,
         "heat_map": charts.heat_map,
         "case_file": charts.case_file,

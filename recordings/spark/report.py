@@ -54,13 +54,14 @@ def report(
     salvage: bool = False,
     progress: Progress | None = None,
     spark: SparkSession | None = None,
+    refresh_s: int | None = None,
 ) -> Reported:
     """Analyse flights with Spark and write `report.json` and `report.html` to the directory `out`.
 
     `recordings`: recordings' directories, or places that flights were exported to (directories or URIs). `master`: a
     Spark master or Spark Connect URL, this machine if None; `tables`: where to export recordings to, for the cluster to
     read (a directory or URI; kept); `salvage`: damaged recordings are read up to the damage; `spark`: a session to use,
-    not stopped afterwards.
+    not stopped afterwards; `refresh_s`: the page reloads itself so often, because another report will follow.
 
     Raises RecordingError (no recording, or damaged), and ReportError: no Java, Spark failed, `out` cannot be written,
     interrupted. Nothing is written then.
@@ -76,7 +77,7 @@ def report(
             ):
                 made = _analyse(session, places, report_progress)
         report_progress("writing", ASKED)
-        html = {name: text.encode() for name, text in pages(made).items()}
+        html = {name: text.encode() for name, text in pages(made, refresh_s).items()}
         write_output(out, {JSON: msgspec.json.encode(made) + b"\n"} | html)
     except KeyboardInterrupt:
         raise ReportInterruptedError(f"the report was interrupted; nothing was written to {out}") from None

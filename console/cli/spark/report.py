@@ -4,7 +4,7 @@
 
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import msgspec
 from cyclopts import Parameter
@@ -12,6 +12,10 @@ from cyclopts import Parameter
 from console.cli.arguments import Json, Master, Salvage
 from console.cli.errors import HELD, UsageError, warn
 from console.cli.streams import print_text
+from console.visible import visible_line
+
+if TYPE_CHECKING:
+    from recordings.spark.report import Reported
 
 
 def report(
@@ -31,18 +35,29 @@ def report(
     json: Json = False,
 ) -> int:
     """Analyse recordings with Spark: report.json, and a report.html that needs no network."""
-    if follow:
-        raise UsageError("--follow comes with a later release; report on the recording when it is finished")
+    if follow and (len(recordings) != 1 or salvage):
+        raise UsageError("--follow takes one recording, without --salvage")
     try:
         from console.cli import output
         from recordings.spark.runtime.java import find_java
 
         find_java()  # before the slow imports
+        from recordings.spark.following import follow as follow_recording
         from recordings.spark.report import report as report_on
 
         progress = output.StageProgress(sys.stderr)
         try:
-            made = report_on(recordings, out, master=master, tables=tables, salvage=salvage, progress=progress)
+            if follow:
+                made = follow_recording(
+                    Path(recordings[0]),
+                    out,
+                    master=master,
+                    tables=tables,
+                    progress=progress,
+                    made=_say_so_far,
+                )
+            else:
+                made = report_on(recordings, out, master=master, tables=tables, salvage=salvage, progress=progress)
         finally:
             progress.clear()
     except KeyboardInterrupt:  # the report installs its own handlers later
@@ -50,3 +65,12 @@ def report(
     warn(made.warnings)
     print_text(msgspec.json.encode(made.report).decode() if json else output.of_report(made))
     return HELD
+
+
+def _say_so_far(made: "Reported") -> None:
+    """One line for each report on a flight that goes on."""
+    from recordings.spark.formatting import clock
+
+    [flight] = made.report.flights
+    if not flight.complete:
+        print_text(visible_line(f"{clock(flight.virtual_us)}  {flight.verdict.headline}"))

@@ -281,6 +281,8 @@ MISTAKES: list[tuple[tuple[str, ...], str]] = [
     (("export", "console", "--trace", "c"), "console is no recording: it has no header.json"),
     (("show", "firs-flight"), "did you mean first-flight?"),
     (("play", "a.flight", "--headless"), "a.flight does not exist, so it is no recording"),
+    (("report", "a", "b", "--follow", "--out", "x"), "--follow takes one recording, without --salvage"),
+    (("report", "a", "--salvage", "--follow", "--out", "x"), "--follow takes one recording, without --salvage"),
     (("compare", "a.flight", "b.flight", "--out", "tests"), "a.flight does not exist, so it is no recording"),
     (("sweep", "file", "--out", "dir", "--master", "local[2]"), "file: it cannot be read: No such file or directory"),
     ((), "the console needs a terminal; `flightdeck run SCENARIO` flies without one"),
