@@ -63,6 +63,20 @@ def group_lag(view: ClusterView, group: GroupView) -> int:
     return lag
 
 
+def partition_lags(view: ClusterView, group: GroupView) -> dict[str, int]:
+    """The group's lag in each partition of its topics, in records: together they are `group_lag`."""
+    partitions, readers, latest = view.partitions, group.readers, group.offset_reset == "latest"
+    lags: dict[str, int] = {}
+    for topic in group.topics:  # without a call for each partition, see `group_lag`
+        for name in view.partitions_by_topic.get(topic, ()):
+            reader, partition = readers.get(name), partitions[name]
+            committed = reader.committed if reader is not None else NEVER
+            if committed == NEVER:  # as `reading_start`
+                committed = partition.high_watermark if latest else partition.log_start
+            lags[name] = max(0, partition.high_watermark - committed)
+    return lags
+
+
 def partition_time_lag_us(view: ClusterView, group: GroupView, name: str, now_us: int) -> int:
     """The age (µs) of the first record that the group has not committed; 0 without one."""
     partition = view.partitions[name]

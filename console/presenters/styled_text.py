@@ -90,7 +90,12 @@ def line(*spans: Span | str) -> Line:
 def length(of: Iterable[Span]) -> int:
     """The number of cells of a line."""
     text = "".join([text for text, _ in of])  # one search in the whole line: a row of a grid has a hundred spans
-    return len(text) if text.isascii() or _UNEQUAL.search(text) is None else _cells(text)
+    return len(text) if is_narrow(text) else _cells(text)
+
+
+def is_narrow(text: str) -> bool:
+    """Whether every character certainly takes one cell."""
+    return text.isascii() or _UNEQUAL.search(text) is None
 
 
 def plain(of: Iterable[Span]) -> str:

@@ -7,7 +7,6 @@ from textual import events
 from textual.app import ComposeResult
 from textual.containers import Container
 from textual.css.query import QueryType
-from textual.screen import Screen
 from textual.widget import Widget
 
 from console.app_interface import AppInterface
@@ -40,6 +39,7 @@ from console.widgets.command_input import CommandInput
 from console.widgets.panel import Panel
 from console.widgets.panel_layout import Arrangement, Board, PanelSlot, SizeHint
 from console.widgets.scrubber import Scrubber
+from console.widgets.stacked_screens import StackedScreen
 
 MIN_WIDTH, MIN_HEIGHT = 60, 16
 TALL = 32  # from this terminal height the strip has a scale and the ticker three lines
@@ -51,7 +51,7 @@ MOST_EXCEPTIONS = 6  # lines that a panel reserves for rows that need attention
 ListFactory = Callable[[int], Listing]
 
 
-class FlightScreen(Screen[None]):
+class FlightScreen(StackedScreen[None]):
     """A screen that `go` reaches. Its panels show listings that `list_factories` makes for every frame.
 
     A subclass in `console.screens.catalogue.SCREENS` gets its key, palette entry and help line from the class

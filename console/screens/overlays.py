@@ -6,7 +6,6 @@ from typing import cast
 from textual.app import App, ComposeResult
 from textual.binding import Binding
 from textual.containers import Container
-from textual.screen import ModalScreen
 
 from console.actions import shortcuts
 from console.app_interface import AppInterface
@@ -22,6 +21,7 @@ from console.screens.catalogue import PLACES
 from console.widgets.canvas import Canvas
 from console.widgets.command_input import CommandInput
 from console.widgets.panel import Panel
+from console.widgets.stacked_screens import DimmingScreen
 
 
 class ChosenCommand(str):
@@ -31,7 +31,7 @@ class ChosenCommand(str):
     edit: bool
 
 
-class Overlay(ModalScreen[ChosenCommand | None]):
+class Overlay(DimmingScreen[ChosenCommand | None]):
     """One panel in a box over the screen."""
 
     DEFAULT_CSS = """

@@ -10,7 +10,7 @@ from textual.message import Message
 from textual.strip import Strip
 from textual.widget import Widget
 
-from console.presenters.styled_text import EMPTY, Line, PlaceLink, Span, fit, length, plain
+from console.presenters.styled_text import EMPTY, Line, PlaceLink, Span, fit, is_narrow, length, plain
 from console.themes.styles import Styles
 from console.visible import in_cells
 
@@ -65,12 +65,12 @@ class Canvas(Widget):
 
     def paint(self, lines: Sequence[Line], chosen: Sequence[int] = ()) -> None:
         """Show these lines from the top; lines at the indexes in `chosen` are drawn as selected."""
-        width = self.size.width
+        width, height = self.size
         if width != self._painted:
             self._rows, self._painted = [], width
             self._strips.clear()
-        rows: list[Row] = [(fit(row, width), place in chosen) for place, row in enumerate(lines[: self.size.height])]
-        while len(rows) < self.size.height:
+        rows: list[Row] = [(fit(row, width), place in chosen) for place, row in enumerate(lines[:height])]
+        while len(rows) < height:
             rows.append((fit(EMPTY, width), False))
         changed: list[Region] = []
         known = self._rows
@@ -88,14 +88,17 @@ class Canvas(Widget):
 
     def render_lines(self, crop: Region) -> list[Strip]:
         """The lines of a region. A canvas has no border or padding, and its styles are already filtered."""
-        strips = [self.render_line(y) for y in crop.line_range]
+        width = self.size.width  # Textual looks it up in the screen's layout
+        strips = [self._line(y, width) for y in crop.line_range]
         first, last = crop.column_span
-        return strips if (first, last) == (0, self.size.width) else [strip.crop(first, last) for strip in strips]
+        return strips if (first, last) == (0, width) else [strip.crop(first, last) for strip in strips]
 
     def render_line(self, y: int) -> Strip:
         """One line of cells; Textual calls this for each line of a region."""
+        return self._line(y, self.size.width)
+
+    def _line(self, y: int, width: int) -> Strip:
         strip = self._strips.get(y)
-        width = self.size.width
         if strip is None or strip.cell_length != width:
             strip = self._strips[y] = self._strip(y, width)
         return strip
@@ -163,7 +166,7 @@ def _differences(old: Row, new: Row, y: int, width: int) -> list[Region]:
 def _is_wide(line: Line) -> bool:
     """Whether a line has characters that do not take one cell."""
     text = plain(line)
-    return not text.isascii() and length(line) != len(text)
+    return not is_narrow(text) and length(line) != len(text)
 
 
 def _cells(line: Line) -> list[Span]:
