@@ -7,6 +7,7 @@ in between; wall figures stand beside them.
 """
 
 import asyncio
+import gc
 import pickle
 import statistics
 import subprocess
@@ -22,6 +23,7 @@ from textual._compositor import ChopsUpdate
 from cluster import events as e
 from cluster.view import ClusterView, fold
 from console.app import FlightdeckApp
+from console.bridge import collect_frames
 from console.presenters.conversations.messages import KEPT
 from console.refused_commands import RefusedCommands
 from console.screens.comparison import ComparisonScreen
@@ -39,7 +41,7 @@ from tests.support.repository import ROOT
 
 FRAMES = 120
 PAINTED_SECONDS = 0.2
-KEY_ROUNDS = 100
+KEY_ROUNDS = 25
 RETENTION = ("retention.ms=3600000", "segment.ms=600000")  # a log that keeps everything grows, as it has to
 DAY = """
 title = "A day"
@@ -162,6 +164,7 @@ def frames(
     async def script(seat: Seat) -> None:
         nonlocal written
         await look(seat, OBJECTS, PLACED[place])
+        collect_frames()  # as the console's process does
         app._display = encode  # type: ignore[method-assign]
         written = 0
         for number in range(FRAMES):
@@ -178,7 +181,12 @@ def frames(
             wall.append((time.perf_counter() - wall_began) * 1e3)
             await seat.pilot.pause(0)
 
-    sit(script, app=app, size=size)
+    thresholds = gc.get_threshold()
+    try:
+        sit(script, app=app, size=size)
+    finally:
+        gc.set_threshold(*thresholds)
+        gc.unfreeze()
     return sorted(cpu), sorted(wall), written / FRAMES
 
 

@@ -1,0 +1,84 @@
+"""An overlay costs what changes below it: the same picture as Textual's own, and no line drawn for nothing."""
+
+from typing import Any
+
+import pytest
+from rich.console import Console
+from rich.segment import Segment
+from textual.renderables.background_screen import BackgroundScreen
+from textual.screen import Screen
+from textual.strip import Strip
+
+from console.widgets import stacked_screens
+from tests.support.console.pilot import Seat, sit
+
+SIZE = (120, 40)
+
+
+def as_textual_does(below: Screen[Any], above: Screen[Any]) -> list[list[tuple[str, object]]]:
+    """The whole screen below as Textual dims it, as cells."""
+    console = Console(width=SIZE[0], height=SIZE[1])
+    dimmed = console.render(BackgroundScreen(below, above.styles.background), console.options)
+    return [cells(line) for line in Segment.split_lines(dimmed)]
+
+
+def cells(segments: Strip | list[Segment]) -> list[tuple[str, object]]:
+    return [(character, style) for text, style, _ in segments for character in text]
+
+
+@pytest.fixture
+def dimmed(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The text of each line that is dimmed."""
+    seen: list[str] = []
+    dim = stacked_screens._dimmed
+
+    def watched(strip: Strip, *rest: Any) -> Strip:  # noqa: ANN401 - as the original
+        seen.append(strip.text)
+        return dim(strip, *rest)
+
+    monkeypatch.setattr(stacked_screens, "_dimmed", watched)
+    return seen
+
+
+def test_what_lies_below_looks_as_textual_dims_it() -> None:
+    async def script(seat: Seat) -> None:
+        await seat.press("question_mark")
+        below, above = seat.app.screen_stack[-2:]
+        ours = [cells(line) for line in above.render_lines(above.region)]
+        assert ours == as_textual_does(below, above)[: len(ours)]
+        assert len({style for line in ours for _, style in line}) > 5
+
+    sit(script, size=SIZE)
+
+
+def test_a_screen_that_does_not_change_is_not_drawn_again(dimmed: list[str]) -> None:
+    """Textual's own screen marks itself as changed by being drawn: with that, this would go on for ever."""
+
+    async def script(seat: Seat) -> None:
+        seat.app._tick = lambda: None  # type: ignore[method-assign]  # no frame but ours
+        await seat.press("question_mark")
+        await seat.pilot.pause(0.3)
+        assert dimmed
+        dimmed.clear()
+        await seat.pilot.pause(0.5)
+        assert dimmed == []
+
+    sit(script, size=SIZE)
+
+
+def test_of_a_screen_below_only_the_lines_that_change_are_dimmed(dimmed: list[str]) -> None:
+    async def script(seat: Seat) -> None:
+        seat.app._tick = lambda: None  # type: ignore[method-assign]
+        await seat.press("question_mark")
+        await seat.pilot.pause(0.3)
+        dimmed.clear()
+        below = seat.app.screen_stack[-2]
+        bar = below.query("Canvas").first()
+        bar._rows[0] = ((("something else", "plain"),), False)  # type: ignore[attr-defined]
+        bar._strips.clear()  # type: ignore[attr-defined]
+        bar.refresh(bar.region.reset_offset.split_horizontal(1)[0] if bar.size.height > 1 else bar.region.reset_offset)
+        await seat.pilot.pause(0.3)
+        assert any("something else" in text for text in dimmed)
+        assert len(dimmed) <= 3, "of forty: a frame may have come between"
+
+    sit(script, size=SIZE)
