@@ -6,6 +6,9 @@ from typing import cast
 from textual.app import App, ComposeResult
 from textual.binding import Binding
 from textual.containers import Container
+from textual.geometry import Region
+from textual.screen import ModalScreen
+from textual.strip import Strip
 
 from console.actions import shortcuts
 from console.app_interface import AppInterface
@@ -21,7 +24,7 @@ from console.screens.catalogue import PLACES
 from console.widgets.canvas import Canvas
 from console.widgets.command_input import CommandInput
 from console.widgets.panel import Panel
-from console.widgets.stacked_screens import DimmingScreen
+from console.widgets.stacked_screens import ScreenBelow, StackedScreen
 
 
 class ChosenCommand(str):
@@ -31,7 +34,7 @@ class ChosenCommand(str):
     edit: bool
 
 
-class Overlay(DimmingScreen[ChosenCommand | None]):
+class Overlay(StackedScreen[ChosenCommand | None], ModalScreen[ChosenCommand | None]):
     """One panel in a box over the screen."""
 
     DEFAULT_CSS = """
@@ -51,6 +54,17 @@ class Overlay(DimmingScreen[ChosenCommand | None]):
         self.box = Container(id="box")  # kept: at the application's end Textual mounts a screen without its widgets
         self.panel = Panel(0, "overlay")
         self.notice = Canvas(id="notice")
+        self.below = ScreenBelow(self)
+
+    def render_lines(self, crop: Region) -> list[Strip]:
+        """The lines of a region."""
+        self.below.begin(crop)
+        return super().render_lines(crop)
+
+    def render_line(self, y: int) -> Strip:
+        """A line of the screen below, dimmed."""
+        below = self.below.line(y)
+        return super().render_line(y) if below is None else below
 
     def compose(self) -> ComposeResult:
         """A box with a panel in it, and the command line."""

@@ -6,14 +6,14 @@ and no other.
 """
 
 from functools import lru_cache
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from rich.segment import Segment
 from rich.style import Style
 from textual.color import Color
 from textual.geometry import Region
 from textual.renderables.background_screen import BackgroundScreen
-from textual.screen import ModalScreen, Screen
+from textual.screen import Screen
 from textual.strip import Strip
 
 Result = TypeVar("Result")
@@ -36,32 +36,33 @@ class StackedScreen(Screen[Result], Generic[Result]):
         self._dirty_widgets.clear()
 
 
-class DimmingScreen(StackedScreen[Result], ModalScreen[Result], Generic[Result]):
-    """A modal screen with a translucent background: the screen below it, dimmed line by line."""
+class ScreenBelow:
+    """What a translucent screen shows of the one below it: its lines, dimmed, each when it is asked for."""
 
-    def __init__(self) -> None:
-        super().__init__()
-        self._below: dict[int, Strip] = {}
+    def __init__(self, above: Screen[Any]) -> None:
+        self._above = above
+        self._crop = Region()
+        self._lines: dict[int, Strip] = {}
 
-    def render_lines(self, crop: Region) -> list[Strip]:
-        """The lines of a region; those of the screen below are composed once, if any of them is dimmed anew."""
+    def begin(self, crop: Region) -> None:
+        """A region is about to be drawn: its lines are composed once, if any of them is asked for."""
         self._crop = crop
-        self._below.clear()
-        return super().render_lines(crop)
+        self._lines.clear()
 
-    def render_line(self, y: int) -> Strip:
-        """A line of the screen below, dimmed."""
-        stack, colour = self.app.screen_stack, self.styles.background
-        place = stack.index(self) if self in stack else 0
+    def line(self, y: int) -> Strip | None:
+        """A line of the region; None if nothing lies below, or nothing of it is seen."""
+        above = self._above
+        stack, colour = above.app.screen_stack, above.styles.background
+        place = stack.index(above) if above in stack else 0
         if place == 0 or colour.a >= 1:
-            return super().render_line(y)
-        if not self._below:
-            self._below = _lines_of(stack[place - 1], self._crop)
-        below = self._below.get(y)
-        return super().render_line(y) if below is None else _dimmed(below, colour)
+            return None
+        if not self._lines:
+            self._lines = _lines_of(stack[place - 1], self._crop)
+        below = self._lines.get(y)
+        return None if below is None else _dimmed(below, colour)
 
 
-def _lines_of(screen: Screen[object], crop: Region) -> dict[int, Strip]:
+def _lines_of(screen: Screen[Any], crop: Region) -> dict[int, Strip]:
     """The lines of a screen in a region, by their places."""
     rows = range(crop.y, min(crop.bottom, screen.size.height))
     chops = screen._compositor._render_chops(Region(0, crop.y, screen.size.width, len(rows)), rows.__contains__)
