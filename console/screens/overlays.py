@@ -54,16 +54,16 @@ class Overlay(StackedScreen[ChosenCommand | None], ModalScreen[ChosenCommand | N
         self.box = Container(id="box")  # kept: at the application's end Textual mounts a screen without its widgets
         self.panel = Panel(0, "overlay")
         self.notice = Canvas(id="notice")
-        self.below = ScreenBelow(self)
+        self.dimmed = ScreenBelow(self)
 
     def render_lines(self, crop: Region) -> list[Strip]:
         """The lines of a region."""
-        self.below.begin(crop)
+        self.dimmed.begin(crop)
         return super().render_lines(crop)
 
     def render_line(self, y: int) -> Strip:
         """A line of the screen below, dimmed."""
-        below = self.below.line(y)
+        below = self.dimmed.line(y)
         return super().render_line(y) if below is None else below
 
     def compose(self) -> ComposeResult:
