@@ -12,12 +12,14 @@ from recordings.spark.analyses.outages import OUTAGES
 from recordings.spark.analyses.producers import PRODUCERS
 from recordings.spark.analyses.rebalances import REBALANCES
 from recordings.spark.analyses.storms import STORMS
+from recordings.spark.analyses.transactions import TRANSACTIONS
 
 ANALYSES: tuple[Analysis[Any], ...] = (
     LOG_LOSSES,
     PRODUCERS,
     OUTAGES,
     AVAILABILITY,
+    TRANSACTIONS,
     LASTING_TRANSACTIONS,
     INCIDENTS,
     REBALANCES,
