@@ -239,11 +239,27 @@ class Incident(msgspec.Struct, frozen=True, kw_only=True):
     effects: list[Effect]
 
 
+class AckLatency(msgspec.Struct, frozen=True, kw_only=True):
+    """How long acknowledged batches took, from their first record to the acknowledgement, in steps of 0.1 ms.
+
+    `batches` were acknowledged; `late`: records whose batch took longer than a second; the slowest was acknowledged at
+    `slowest_at_us`. With acks=0 a batch is done when its request is written.
+    """
+
+    batches: int
+    late: int
+    p50_us: float
+    p95_us: float
+    p99_us: float
+    slowest_us: int
+    slowest_at_us: int
+
+
 class ProducerReport(msgspec.Struct, frozen=True, kw_only=True):
     """A producer instance: records `acked` and `failed` (a send() that throws included), batches retried (`retries`).
 
     `failures`: error → records that failed with it; `retried`: error → batches retried after it; `fenced`: how often
-    the producer became Fenced.
+    the producer became Fenced. `latency` is null if nothing of it was acknowledged.
     """
 
     producer: str
@@ -253,6 +269,7 @@ class ProducerReport(msgspec.Struct, frozen=True, kw_only=True):
     fenced: int
     failures: dict[str, int]
     retried: dict[str, int]
+    latency: AckLatency | None = None
 
 
 class Outage(msgspec.Struct, frozen=True, kw_only=True):

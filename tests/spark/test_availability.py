@@ -3,6 +3,7 @@
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from pathlib import Path
+from statistics import quantiles
 
 import pytest
 from pyspark.sql import SparkSession
@@ -14,7 +15,7 @@ from recordings.scenarios.loader import load
 from recordings.spark.analyses.availability import availability
 from recordings.spark.analyses.lasting_transactions import lasting_transactions
 from recordings.spark.analyses.outages import outages
-from recordings.spark.analyses.producers import producer_totals
+from recordings.spark.analyses.producers import ack_latency, producer_totals
 from recordings.spark.tables import Tables
 from recordings.tables.export import export
 
@@ -154,6 +155,29 @@ def test_producers_equal_their_events(tables: Tables, recorded: list[Path]) -> N
             retried_at_all += row["retries"]
     assert not found
     assert retried_at_all
+
+
+def test_latencies_are_those_of_the_acknowledgements(tables: Tables, recorded: list[Path]) -> None:
+    """A percentile between two batches is interpolated, as `statistics.quantiles` does inclusively."""
+    found = {(row["run_id"], row["producer"]): row for row in ack_latency(tables).collect()}
+    slow = 0
+    for path in recorded:
+        recording = Recording(path)
+        acknowledged: defaultdict[str, list[e.BatchAcknowledged]] = defaultdict(list)
+        for event in recording.events():
+            if isinstance(event, e.BatchAcknowledged):
+                acknowledged[event.producer].append(event)
+        for producer, events in acknowledged.items():
+            row = found.pop((recording.header.run_id, producer))
+            slowest = max(events, key=lambda event: (event.latency_us, -event.at_us))
+            cuts = quantiles([event.latency_us // 100 * 100 for event in events], n=100, method="inclusive")
+            assert row["batches"] == len(events)
+            assert [row["p50_us"], row["p95_us"], row["p99_us"]] == pytest.approx([cuts[49], cuts[94], cuts[98]])
+            assert (row["slowest_us"], row["slowest_at_us"]) == (slowest.latency_us, slowest.at_us)
+            assert row["late"] == sum(event.records for event in events if event.latency_us > 1_000_000)
+            slow += row["late"]
+    assert not found
+    assert slow, "no batch took a second: these flights show nothing"
 
 
 LONG_US = 15_000_000

@@ -1,4 +1,4 @@
-"""Which producers failed to send, retried or were fenced, and after which errors?"""
+"""Which producers failed to send, retried or were fenced, after which errors, and how long did their batches take?"""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -7,15 +7,17 @@ from typing import TYPE_CHECKING
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as sf
 
+from recordings.comparison.bill import LATE_US
 from recordings.spark.analyses.analysis import Analysis, Fact, Gravity, make, natural
 from recordings.spark.formatting import SHOWN, by_count, first_few, listed, many, times
-from recordings.spark.report_model import FlightReport, ProducerReport
+from recordings.spark.report_model import AckLatency, FlightReport, ProducerReport
 from recordings.spark.tables import Tables
 
 if TYPE_CHECKING:
     from recordings.spark.analyses.analysis import FlightRows
 
 PRODUCER = ("run_id", "producer")
+STEP_US = 100
 
 
 def producer_totals(tables: Tables) -> DataFrame:
@@ -45,6 +47,35 @@ def producer_totals(tables: Tables) -> DataFrame:
     )
 
 
+def ack_latency(tables: Tables) -> DataFrame:
+    """How long each producer's acknowledged batches took: `PRODUCER`, and the fields of `AckLatency`.
+
+    Batches are counted by steps of 0.1 ms first, so that no producer's percentiles need all of them at once.
+    """
+    took = sf.floor(sf.col("latency_us") / STEP_US) * STEP_US
+    steps = (
+        tables["batch_acknowledged"]
+        .groupBy(*PRODUCER, took.alias("took_us"))
+        .agg(
+            sf.count("*").alias("batches"),
+            sf.sum(sf.when(sf.col("latency_us") > LATE_US, sf.col("records")).otherwise(0)).alias("late"),
+            sf.max(sf.struct("latency_us", (-sf.col("at_us")).alias("negated_us"))).alias("slowest"),
+        )
+    )
+    percentiles = {"p50_us": 0.5, "p95_us": 0.95, "p99_us": 0.99}
+    return (
+        steps.groupBy(*PRODUCER)
+        .agg(
+            sf.sum("batches").alias("batches"),
+            sf.sum("late").alias("late"),
+            *(sf.percentile("took_us", sf.lit(p), sf.col("batches")).alias(name) for name, p in percentiles.items()),
+            sf.max("slowest").alias("slowest"),
+        )
+        .withColumns({"slowest_us": sf.col("slowest.latency_us"), "slowest_at_us": -sf.col("slowest.negated_us")})
+        .drop("slowest")
+    )
+
+
 def _by_error(counted: str) -> Column:
     """A map from each error that has any to its count."""
     entry = sf.when(sf.col(counted) > 0, sf.struct("error", counted))
@@ -53,7 +84,8 @@ def _by_error(counted: str) -> Column:
 
 def _build(rows: "FlightRows") -> list[ProducerReport]:
     found = sorted(rows["producers"], key=lambda row: natural(row["producer"]))
-    return [make(ProducerReport, row) for row in found]
+    latency = {row["producer"]: make(AckLatency, row) for row in rows["ack_latency"]}
+    return [make(ProducerReport, row, latency=latency.get(row["producer"])) for row in found]
 
 
 def _facts(flight: FlightReport) -> Iterator[Fact]:
@@ -95,7 +127,7 @@ def _sentence(producer: ProducerReport) -> str:
 PRODUCERS = Analysis(
     key="producers",
     row=ProducerReport,
-    queries={"producers": producer_totals},
+    queries={"producers": producer_totals, "ack_latency": ack_latency},
     build=_build,
     facts=_facts,
     sentences=_sentences,
