@@ -12,6 +12,7 @@ from recordings.spark.analyses.outages import OUTAGES
 from recordings.spark.analyses.producers import PRODUCERS
 from recordings.spark.analyses.rebalances import REBALANCES
 from recordings.spark.analyses.storms import STORMS
+from recordings.spark.analyses.throughput import THROUGHPUT
 from recordings.spark.analyses.transactions import TRANSACTIONS
 
 ANALYSES: tuple[Analysis[Any], ...] = (
@@ -19,6 +20,7 @@ ANALYSES: tuple[Analysis[Any], ...] = (
     PRODUCERS,
     OUTAGES,
     AVAILABILITY,
+    THROUGHPUT,
     TRANSACTIONS,
     LASTING_TRANSACTIONS,
     INCIDENTS,
