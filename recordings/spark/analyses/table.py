@@ -8,6 +8,7 @@ from recordings.spark.analyses.groups import GROUPS
 from recordings.spark.analyses.incidents import INCIDENTS
 from recordings.spark.analyses.lasting_transactions import LASTING_TRANSACTIONS
 from recordings.spark.analyses.log_losses import LOG_LOSSES
+from recordings.spark.analyses.membership import MEMBERSHIP
 from recordings.spark.analyses.outages import OUTAGES
 from recordings.spark.analyses.producers import PRODUCERS
 from recordings.spark.analyses.rebalances import REBALANCES
@@ -20,6 +21,7 @@ ANALYSES: tuple[Analysis[Any], ...] = (
     PRODUCERS,
     OUTAGES,
     AVAILABILITY,
+    MEMBERSHIP,
     THROUGHPUT,
     TRANSACTIONS,
     LASTING_TRANSACTIONS,
