@@ -5,11 +5,14 @@ from collections import Counter
 from typing import Any
 
 import pytest
+from pyspark.sql import SparkSession
 
 from recordings.journal.reader import Recording
+from recordings.spark.analyses.membership import membership
 from recordings.spark.report_model import FlightReport
 from tests.support.spark.five_readers import FiveReaders
 from tests.support.spark.fleet import EVERY_RUN
+from tests.support.spark.hand_made_tables import HandMadeTables
 
 pytestmark = pytest.mark.timeout(1200)  # a Java virtual machine, and a machine that may be busy
 
@@ -90,4 +93,29 @@ def test_the_flights_have_members_that_were_away(every_run: FiveReaders) -> None
     rows = [row for name in EVERY_RUN for row in raw(every_run, name).values()]
     assert sum(row["down_us"] > 0 for row in rows) > 3
     assert sum(bool(row["removals"]) for row in rows) > 3
-    assert any(row["frozen_us"] for row in rows)
+
+
+def test_a_frozen_process_is_not_down(spark: SparkSession) -> None:
+    """Frozen from 2 s to 5 s and again when it is killed at 8 s; started at 9 s, it is frozen at the end, at 20 s."""
+    story = [
+        ("started", 1),
+        ("paused", 2),
+        ("resumed", 5),
+        ("paused", 7),
+        ("stopped", 8),
+        ("started", 9),
+        ("paused", 18),
+    ]
+    rows: dict[str, list[dict[str, Any]]] = {}
+    for seq, (what, second) in enumerate(story):
+        row = {"seq": seq, "at_us": second * 1_000_000, "group": "g", "member": "g-1"}
+        rows.setdefault(f"member_{what}", []).append(row | ({"how": "kill"} if what == "stopped" else {}))
+    made: Any = HandMadeTables(spark, rows, 20_000_000)
+    [found] = membership(made).collect()
+    assert (found["starts"], found["stops"], found["down_us"], found["down_at_end"]) == (
+        2,
+        {"kill": 1},
+        1_000_000,
+        False,
+    )
+    assert found["frozen_us"] == (3 + 1 + 2) * 1_000_000

@@ -10,9 +10,9 @@ from pyspark.sql import SparkSession
 from recordings.journal.reader import Recording
 from recordings.spark.facts.transactions import transactions
 from recordings.spark.report_model import FlightReport
-from recordings.tables.schema import TABLES
 from tests.support.spark.five_readers import FiveReaders
 from tests.support.spark.fleet import AT_LENGTH, EVERY_RUN
+from tests.support.spark.hand_made_tables import HandMadeTables
 from tests.support.spark.raw_transactions import raw_transactions
 
 pytestmark = pytest.mark.timeout(1200)  # a Java virtual machine, and a machine that may be busy
@@ -56,22 +56,11 @@ def test_the_flights_have_transactions_of_every_end(every_run: FiveReaders) -> N
 # --- hand-made logs ---------------------------------------------------------------------------------------------------
 
 
-class HandMade:
-    """Tables of one flight with nothing but these state changes and fencings."""
-
-    def __init__(self, spark: SparkSession, changes: list[dict[str, Any]], fenced: list[dict[str, Any]]) -> None:
-        self._spark = spark
-        self._rows = {"transaction_state_changed": changes, "transaction_fenced": fenced}
-
-    def __getitem__(self, name: str) -> Any:  # noqa: ANN401 - a DataFrame
-        rows = [{"run_id": "r", "transactional_id": "t", **row} for row in self._rows[name]]
-        return self._spark.createDataFrame(rows, TABLES[name].ddl)
-
-
 def changes(*states: tuple[str, int] | tuple[str, int, str]) -> Iterator[dict[str, Any]]:
     """(state, start[, "loaded"]), one each second."""
     for second, (state, start, *loaded) in enumerate(states, 1):
         yield {
+            "transactional_id": "t",
             "seq": second,
             "at_us": second * 1_000_000,
             "state": state,
@@ -108,7 +97,7 @@ def test_each_transaction_has_its_own_end(
     states: list[Any], expected: list[tuple[int, int | None, str | None]], spark: SparkSession
 ) -> None:
     """Without the rows that a coordinator loads, a lost transaction would last until the end of the next one."""
-    made: Any = HandMade(spark, list(changes(*states)), [])
+    made: Any = HandMadeTables(spark, {"transaction_state_changed": list(changes(*states))})
     rows = sorted(transactions(made).collect(), key=lambda row: int(row["from_us"]))
     seconds = [
         (row["from_us"] // 1_000_000, None if row["until_us"] is None else row["until_us"] // 1_000_000, row["outcome"])
@@ -121,6 +110,7 @@ def test_a_fencing_belongs_to_the_transaction_that_it_ends(spark: SparkSession) 
     states = list(changes(("Ongoing", 1), ("CompleteCommit", 1), ("Ongoing", 3), ("CompleteAbort", 3)))
     for row in states:
         row["seq"] *= 10
-    made: Any = HandMade(spark, states, [{"seq": 35, "at_us": 3_500_000, "reason": "timeout", "epoch": 1}])
+    fenced = {"transactional_id": "t", "seq": 35, "at_us": 3_500_000, "reason": "timeout", "epoch": 1}
+    made: Any = HandMadeTables(spark, {"transaction_state_changed": states, "transaction_fenced": [fenced]})
     rows = sorted(transactions(made).collect(), key=lambda row: int(row["from_us"]))
     assert [row["fenced_by"] for row in rows] == [None, "timeout"]

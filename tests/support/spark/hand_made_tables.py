@@ -1,0 +1,25 @@
+"""Tables of one made-up flight: rows by hand, everything else empty."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from pyspark.sql import SparkSession
+
+from recordings.tables.schema import TABLES
+
+
+class HandMadeTables:
+    """What analyses need of `Tables`. A row lacks what a test does not care for; `run_id` is "r"."""
+
+    def __init__(self, spark: SparkSession, rows: Mapping[str, Sequence[Mapping[str, Any]]], end_us: int = 0) -> None:
+        self._spark, self._rows = spark, rows
+        self._end_us = end_us
+
+    def __getitem__(self, name: str) -> Any:  # noqa: ANN401 - a DataFrame
+        rows = [{"run_id": "r", **row} for row in self._rows.get(name, ())]
+        return self._spark.createDataFrame(rows, TABLES[name].ddl)
+
+    @property
+    def flights(self) -> Any:  # noqa: ANN401 - a DataFrame
+        """The flight and its end."""
+        return self._spark.createDataFrame([("r", self._end_us)], "run_id string, virtual_us bigint")
