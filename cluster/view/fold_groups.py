@@ -387,6 +387,7 @@ def group_deleted(view: ClusterView, event: e.GroupDeleted) -> None:
     group.state, group.generation, group.assignor, group.leader = "Dead", 0, "", ""
     group.members, group.assignment, group.session_deadlines_us, group.pending = {}, {}, {}, {}
     group.open_rebalance = group.vote = None
+    group.last_given = {}  # its generations begin anew
     if group.consumer is not None:
         group.consumer = ConsumerGroupView(topic_regex=group.consumer.topic_regex)
     for reader in group.readers.values():

@@ -244,8 +244,9 @@ class GroupView(msgspec.Struct, gc=False):
     By the clients' events: `owners` maps partition → the member that it was assigned to last and that reads it now,
     `other_holders` → earlier owners that still read it, the latest one last: removed members that do not know it yet.
     `unowned_since_us` has the partitions that had an owner and have none. `previous_owners`: partition → its last
-    assigned member. `last_given`: member → the generation of its last partitions. `given_in`: partition → the
-    generation that assigned it, until its owner has a position. `vote`: the generation's, if not all offered the same.
+    assigned member. `last_given`: member → the generation of its last partitions, in this life of the group: after a
+    deletion generations begin anew. `given_in`: partition → the generation that assigned it, until its owner has a
+    position. `vote`: the generation's, if not all offered the same.
     `first_number`: its members', which grows when a Deployment replaces them.
     """
 

@@ -176,9 +176,10 @@ class CoordinatorNotes:
         return any(coordinator.all_groups.get(group.group_id) is group for coordinator in self._current.values())
 
     def deleted(self, group: AnyGroup) -> None:
-        """Its coordinator is about to forget it."""
+        """Its coordinator is about to forget it: if it comes again, its generations begin anew."""
         if self._counts(group):
             self.gone[group.group_id] = None
+            self._given = {each: generation for each, generation in self._given.items() if each[0] != group.group_id}
 
     def computed(self, group: ConsumerGroup, assignor: str) -> None:
         """The broker has computed a target; one of a deposed coordinator is in no log that counts."""

@@ -382,6 +382,7 @@ class IndependentBill:
     def _group_deleted(self, line: Line, _: int) -> None:
         group = self.groups[line["group"]]
         group.open_cause, group.committed, group.generation = None, {}, 0
+        group.share.clear()
 
     def _offsets_committed(self, line: Line, _: int) -> None:
         self.groups[line["group"]].committed |= line["offsets"]

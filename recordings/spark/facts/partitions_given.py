@@ -22,10 +22,11 @@ def partitions_given(tables: Tables) -> DataFrame:
 
     `reconciled`: the group was one of the consumer protocol then.
     """
-    once = Window.partitionBy(*GROUP, "member").orderBy("seq")
     assigned = tables["partitions_assigned"].select(*GROUP, "seq", "member", "generation", "partitions")
     if tables.has_rows("static_member_replaced"):  # else planning would take longer than the result is worth
         assigned = assigned.unionByName(_inherited(tables), allowMissingColumns=True)
+    assigned, life = _with_life(tables, assigned)
+    once = Window.partitionBy(*GROUP, *life, "member").orderBy("seq")
     taken = (
         assigned.withColumn("last", sf.lag("generation").over(once))
         .withColumn("renewed", sf.col("last").isNull() | (sf.col("last") != sf.col("generation")))
@@ -57,6 +58,20 @@ def _inherited(tables: Tables) -> DataFrame:
         .withColumn("generation", sf.coalesce(sf.last("generation", ignorenulls=True).over(time), sf.lit(0)))
         .where("member is not null")
     )
+
+
+def _with_life(tables: Tables, assigned: DataFrame) -> tuple[DataFrame, list[str]]:
+    """The rows with `life`, how often the group was deleted before; and the columns that tell its lives apart.
+
+    The generations of a group that comes again begin anew: generation 1 of two lives is not the same one.
+    """
+    if not tables.has_rows("group_deleted"):  # else planning would take longer than the result is worth
+        return assigned, []
+    time = Window.partitionBy(*GROUP).orderBy("seq")
+    ended = tables["group_deleted"].select(*GROUP, "seq", sf.lit(1).alias("ended"))
+    rows = assigned.unionByName(ended, allowMissingColumns=True)
+    life = sf.coalesce(sf.sum("ended").over(time), sf.lit(0))
+    return rows.withColumn("life", life).where("member is not null").drop("ended"), ["life"]
 
 
 def _is_given() -> Column:

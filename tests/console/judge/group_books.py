@@ -300,6 +300,7 @@ class GroupBooks:
     def _deleted(self, event: e.GroupDeleted) -> None:
         group = self.groups[event.group]
         group.state, group.generation, group.assignor, group.leader = "Dead", 0, "", ""
+        group.taken.clear()  # generation 1 of its next life is another one
         group.members, group.pending, group.sessions, group.assignment = {}, {}, {}, {}
         group.committed, group.under_way = {}, None
 

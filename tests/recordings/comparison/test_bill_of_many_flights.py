@@ -8,6 +8,7 @@ from collections.abc import Callable
 import msgspec
 import pytest
 
+from cluster import events as e
 from cluster.events import Event
 from cluster.view.delivery import fates_in_full
 from cluster.view.document import group_partitions
@@ -103,6 +104,17 @@ def swarm_plan(seed: int) -> Plan:
 @pytest.mark.parametrize(("name", "seconds"), FEW.items())
 def test_the_bill_of_a_few_lessons_is_what_their_journals_say(name: str, seconds: int) -> None:
     assert not differences(library_plan(name, seconds))
+
+
+def test_a_group_that_was_deleted_reads_again_in_another_generation_of_the_same_number() -> None:
+    """`forgotten` comes back after its deletion: generation 1 again, and the 100 records of its first life."""
+    meter = BillMeter()
+    found = flown(library_plan("offset-reset", None), meter)
+    [deleted] = [one.at_us for one in found.events if isinstance(one, e.GroupDeleted) and one.group == "forgotten"]
+    assigned = [one for one in found.events if isinstance(one, e.PartitionsAssigned) and one.group == "forgotten"]
+    assert [(one.generation, one.at_us > deleted) for one in assigned] == [(1, False), (1, True)]
+    assert found.expected["groups"]["forgotten"]["reread"] == 100
+    assert meter.bill(found.until_us).groups["forgotten"].reread == 100
 
 
 @pytest.mark.slow
