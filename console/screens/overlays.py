@@ -34,7 +34,7 @@ class ChosenCommand(str):
     edit: bool
 
 
-class Overlay(StackedScreen[ChosenCommand | None], ModalScreen[ChosenCommand | None]):
+class Overlay(ModalScreen[ChosenCommand | None], StackedScreen[ChosenCommand | None]):
     """One panel in a box over the screen."""
 
     DEFAULT_CSS = """

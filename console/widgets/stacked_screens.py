@@ -59,25 +59,29 @@ class ScreenBelow:
         if not self._lines:
             self._lines = _lines_of(stack[place - 1], self._crop)
         below = self._lines.get(y)
-        return None if below is None else _dimmed(below, colour)
+        return None if below is None else _dimmed(below, colour, above.visual_style.rich_style)
 
 
 def _lines_of(screen: Screen[Any], crop: Region) -> dict[int, Strip]:
     """The lines of a screen in a region, by their places."""
-    rows = range(crop.y, min(crop.bottom, screen.size.height))
-    chops = screen._compositor._render_chops(Region(0, crop.y, screen.size.width, len(rows)), rows.__contains__)
+    compositor = screen._compositor
+    width, height = compositor.size  # after a resize the screen below may not have been arranged anew yet
+    rows = range(crop.y, min(crop.bottom, height, len(compositor.cuts)))
+    if not rows:
+        return {}
+    chops = compositor._render_chops(Region(0, crop.y, width, len(rows)), rows.__contains__)
     return {y: Strip.join(chops[y].values()) for y in rows}
 
 
-def _dimmed(strip: Strip, colour: Color) -> Strip:
+def _dimmed(strip: Strip, colour: Color, paper: Style) -> Strip:
     return Strip(
-        [Segment(text, _dimmed_style(style or Style.null(), colour), control) for text, style, control in strip],
+        [Segment(text, _dimmed_style(style or Style.null(), colour, paper), control) for text, style, control in strip],
         strip.cell_length,
     )
 
 
 @lru_cache(maxsize=8_192)
-def _dimmed_style(style: Style, colour: Color) -> Style:
-    """A style as Textual dims it: its colours below the translucent one, without links."""
+def _dimmed_style(style: Style, colour: Color, paper: Style) -> Style:
+    """A style as Textual dims it: its colours below the translucent one, without links, on the paper of the overlay."""
     [segment] = BackgroundScreen.process_segments([Segment("", style)], colour)
-    return segment.style or Style.null()
+    return paper + segment.style

@@ -9,6 +9,7 @@ from textual.renderables.background_screen import BackgroundScreen
 from textual.screen import Screen
 from textual.strip import Strip
 
+from console.themes.names import DARK, TERMINAL
 from console.widgets import stacked_screens
 from tests.support.console.pilot import Seat, sit
 
@@ -80,5 +81,23 @@ def test_of_a_screen_below_only_the_lines_that_change_are_dimmed(dimmed: list[st
         await seat.pilot.pause(0.3)
         assert any("something else" in text for text in dimmed)
         assert len(dimmed) <= 3, "of forty: a frame may have come between"
+
+    sit(script, size=SIZE)
+
+
+@pytest.mark.parametrize("theme", [TERMINAL, DARK])
+def test_a_terminal_that_grows_or_shrinks_below_an_overlay_shows_what_it_has(theme: str) -> None:
+    """The screen below is arranged later than the overlay; in the terminal's own colours nothing is dimmed."""
+
+    async def script(seat: Seat) -> None:
+        seat.app.theme = theme
+        await seat.press("question_mark")
+        for size in ((120, 60), (80, 24), (140, 50)):
+            await seat.pilot.resize_terminal(*size)
+            await seat.pilot.pause(0.2)
+            above = seat.app.screen
+            shown = [strip.text for strip in above.render_lines(above.size.region)]
+            assert "first-flight" in shown[0]
+            assert above.size.height == size[1]
 
     sit(script, size=SIZE)
