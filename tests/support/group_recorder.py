@@ -138,7 +138,9 @@ class CoordinatorNotes:
     def loaded(self, partition: str, coordinator: GroupCoordinator) -> None:
         """A new coordinator has replayed its partition."""
         self._current[partition] = coordinator
-        self.gone |= dict.fromkeys(name for name in self._kept.pop(partition, {}) if name not in coordinator.all_groups)
+        for name in self._kept.pop(partition, {}):
+            if name not in coordinator.all_groups:
+                self._forgotten(name)
         for name, classic in coordinator.groups.items():
             self._open.pop(name, None)
             if classic.members:
@@ -176,10 +178,14 @@ class CoordinatorNotes:
         return any(coordinator.all_groups.get(group.group_id) is group for coordinator in self._current.values())
 
     def deleted(self, group: AnyGroup) -> None:
-        """Its coordinator is about to forget it: if it comes again, its generations begin anew."""
+        """Its coordinator is about to forget it."""
         if self._counts(group):
-            self.gone[group.group_id] = None
-            self._given = {each: generation for each, generation in self._given.items() if each[0] != group.group_id}
+            self._forgotten(group.group_id)
+
+    def _forgotten(self, name: str) -> None:
+        """It is deleted or in no log any more: if it comes again, its generations begin anew."""
+        self.gone[name] = None
+        self._given = {each: generation for each, generation in self._given.items() if each[0] != name}
 
     def computed(self, group: ConsumerGroup, assignor: str) -> None:
         """The broker has computed a target; one of a deposed coordinator is in no log that counts."""
