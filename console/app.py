@@ -112,7 +112,7 @@ class FlightdeckApp(App[None]):
         request = FlightRequest(scenario, seed, until_us, settings, record, invariants)
         self.flight = Flight(with_past(source or Bridge.of(request, speed)))
         self.invariants = invariants  # also of the flights that the library starts
-        self._ticks = 0
+        self._ticks = self._frames = 0
         self._begun = self._failure_shown = False
         self.places = Places(self)
         self._drawing = False
@@ -191,7 +191,7 @@ class FlightdeckApp(App[None]):
         self._ticks += 1
         self.flight.advance(DRAIN_SECONDS / TICKS_PER_FRAME)
         if self._ticks % (TICKS_PER_FRAME if self.app_focus else TICKS_PER_FRAME * UNFOCUSED_FRAMES) == 0:
-            self.paint()
+            self.paint_frame()
 
     async def on_event(self, event: events.Event) -> None:
         """Have the flight leave the processor to what a key or a click sets off, and hand it on."""
@@ -211,13 +211,19 @@ class FlightdeckApp(App[None]):
 
     def paint(self) -> None:
         """Paint the screen on top, and the screen below an overlay."""
+        self._paint(self.places.shown())
+
+    def paint_frame(self) -> None:
+        """Paint one of the screens that are seen: an overlay and what it covers take turns, so a frame costs one."""
+        shown = self.places.shown()
+        self._frames += 1
+        self._paint([shown[self._frames % len(shown)]] if shown else [])
+
+    def _paint(self, screens: Sequence[FlightScreen | Overlay]) -> None:
         self._show_notices()
         self._show_comparison()
-        for screen in reversed(self.screen_stack):
-            if isinstance(screen, FlightScreen | Overlay):
-                screen.paint()
-            if isinstance(screen, FlightScreen):
-                break
+        for screen in screens:
+            screen.paint()
 
     def notify(
         self,
@@ -542,13 +548,7 @@ class FlightdeckApp(App[None]):
 
     def on_command_input_entered(self, message: CommandInput.Entered) -> None:
         """Execute the line, or show its error."""
-        if message.line.prompt == "/":
-            if message.line.filter_list(message.text):
-                message.line.close()
-        elif not message.text.strip():
-            message.line.close()
-        else:
-            self.line_commands.entered(message.line, message.text)
+        self.line_commands.entered(message.line, message.text)
 
     def on_command_input_changed(self, message: CommandInput.Changed) -> None:
         """Filter the list while the pattern is typed."""

@@ -44,7 +44,7 @@ CHUNK = 250  # events folded between two readings of the wall clock
 JOIN_SECONDS = 2.0
 STUCK_SECONDS = 1.0  # after this wait a thread that has not seen the stop request is abandoned
 LAST_EVENTS = 50  # shown after a failure
-GIVE_WAY_SECONDS = 0.1  # how long the flight rests after a key: both threads want the one lock of the interpreter
+GIVE_WAY_SECONDS = 0.2  # how long the flight rests after a key: both threads want the one lock of the interpreter
 
 YOUNG, MIDDLE, OLD = 20_000, 10, 5  # allocations; collections of the generation before
 

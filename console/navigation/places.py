@@ -11,6 +11,7 @@ from console.navigation.links import objects_of
 from console.presenters.styled_text import PlaceLink
 from console.screens.catalogue import PLACES, SCREENS
 from console.screens.flight_screen import FlightScreen
+from console.screens.overlays import Overlay
 from console.screens.why import show_instant
 from console.widgets.panel import Panel
 
@@ -54,6 +55,16 @@ class Places:
         """The screen that is shown, below any overlay."""
         stack = self._app.screen_stack
         return next((screen for screen in reversed(stack) if isinstance(screen, FlightScreen)), None)
+
+    def shown(self) -> list[FlightScreen | Overlay]:
+        """The screens that are seen, from the top: overlays, and the screen below them."""
+        shown: list[FlightScreen | Overlay] = []
+        for screen in reversed(self._app.screen_stack):
+            if isinstance(screen, FlightScreen | Overlay):
+                shown.append(screen)
+            if isinstance(screen, FlightScreen):
+                break
+        return shown
 
     def here(self) -> str:
         """The place that is shown, as `go` names it."""

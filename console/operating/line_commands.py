@@ -71,7 +71,16 @@ class LineCommands:
         return command_line
 
     def entered(self, command_line: CommandInput, text: str) -> None:
-        """Execute the line, or show its error."""
+        """Execute the line, or show its error; a filter stays."""
+        if command_line.prompt == "/":
+            if command_line.filter_list(text):
+                command_line.close()
+        elif text.strip():
+            self._entered(command_line, text)
+        else:
+            command_line.close()
+
+    def _entered(self, command_line: CommandInput, text: str) -> None:
         try:
             command = self._read(text)
         except CommandError as error:

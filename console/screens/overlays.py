@@ -67,7 +67,8 @@ class Overlay(ModalScreen[ChosenCommand | None], StackedScreen[ChosenCommand | N
         return super().render_line(y) if below is None else below
 
     def compose(self) -> ComposeResult:
-        """A box with a panel in it, and the command line."""
+        """A box with a panel in it, and the command line. The box has its size at once: a second layout costs a key."""
+        self._fit()
         with self.box:
             yield self.panel
         yield self.notice
@@ -76,19 +77,21 @@ class Overlay(ModalScreen[ChosenCommand | None], StackedScreen[ChosenCommand | N
     def on_mount(self) -> None:
         """Focus the panel."""
         self.panel.focus()
-        self._fit()
+        self.call_after_refresh(self.paint)
 
     def on_resize(self) -> None:
         """Fit the box to its contents and the terminal."""
         self._fit()
+        self.call_after_refresh(self.paint)
 
     def _fit(self) -> None:
+        """Size the box for its list, which the panel draws as soon as it is laid out."""
         width, height = self.app.size
         outer = min(width - 2, 118)
-        wanted = self.panel.wanted_height(self.list_factory(outer - 4))
+        listing = self.list_factory(outer - 4)
         self.box.styles.width = outer
-        self.box.styles.height = min(height - 2, wanted + 2)
-        self.call_after_refresh(self.paint)
+        self.box.styles.height = min(height - 2, self.panel.wanted_height(listing) + 2)
+        self.panel.show(listing)
 
     def paint(self) -> None:
         """Show the list."""
@@ -103,9 +106,11 @@ class Overlay(ModalScreen[ChosenCommand | None], StackedScreen[ChosenCommand | N
             notices.hold()
             return
         lines = notices.lines(self.size.width)
-        bar.display = bool(lines)
-        bar.styles.height = len(lines)
-        bar.paint(lines)
+        if bar.display != bool(lines):  # Textual lays out the whole overlay even when the value is the same
+            bar.display = bool(lines)
+        if lines:
+            bar.styles.height = len(lines)
+            bar.paint(lines)
 
     def on_canvas_followed(self, message: Panel.Followed) -> None:
         """Close, and go where the link leads."""
@@ -180,6 +185,7 @@ class HelpScreen(Overlay):
             self.everything = True
             self.panel.action_edge(0)
             self._fit()
+            self.call_after_refresh(self.paint)
 
 
 class FailureScreen(Overlay):

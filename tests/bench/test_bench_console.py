@@ -174,7 +174,8 @@ def frames(
             if beside is not None and isinstance(screen, ComparisonScreen):
                 screen.choose(number * 150_000)
             else:
-                app.draw()
+                app.flight.advance(PAINTED_SECONDS)
+                app.paint_frame()
             with suppress(TimeoutError):  # an unchanged screen is not painted
                 await asyncio.wait_for(painted.wait(), PAINTED_SECONDS)
             cpu.append((time.thread_time() - began) * 1e3)

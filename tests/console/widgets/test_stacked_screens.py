@@ -9,6 +9,8 @@ from textual.renderables.background_screen import BackgroundScreen
 from textual.screen import Screen
 from textual.strip import Strip
 
+from console.screens.flight_screen import FlightScreen
+from console.screens.overlays import HelpScreen
 from console.themes.names import DARK, TERMINAL
 from console.widgets import stacked_screens
 from tests.support.console.pilot import Seat, sit
@@ -99,5 +101,44 @@ def test_a_terminal_that_grows_or_shrinks_below_an_overlay_shows_what_it_has(the
             shown = [strip.text for strip in above.render_lines(above.size.region)]
             assert "first-flight" in shown[0]
             assert above.size.height == size[1]
+
+    sit(script, size=SIZE)
+
+
+def test_an_overlay_has_its_text_from_its_first_layout_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each layout draws the whole screen: text that waits for the third or fourth comes so much later after its key."""
+    texts: list[str] = []
+    lay_out = HelpScreen._refresh_layout
+
+    def watched(screen: HelpScreen, *arguments: Any, **named: Any) -> None:  # noqa: ANN401 - as the original
+        lay_out(screen, *arguments, **named)
+        texts.append(screen.panel.plain_text())
+
+    monkeypatch.setattr(HelpScreen, "_refresh_layout", watched)
+
+    async def script(seat: Seat) -> None:
+        await seat.press("question_mark")
+
+    sit(script, size=SIZE)
+    assert all("help: overview" in text for text in texts[1:])
+    assert 2 <= len(texts) <= 3
+
+
+def test_an_overlay_and_the_screen_below_it_are_painted_in_turn(monkeypatch: pytest.MonkeyPatch) -> None:
+    painted: list[str] = []
+    monkeypatch.setattr(HelpScreen, "paint", lambda _: painted.append("help"))
+    monkeypatch.setattr(FlightScreen, "paint", lambda _: painted.append("overview"))
+
+    async def script(seat: Seat) -> None:
+        seat.app._tick = lambda: None  # type: ignore[method-assign]  # no frame but ours
+        await seat.press("question_mark")
+        painted.clear()
+        for _ in range(4):
+            seat.app.paint_frame()
+        assert sorted(painted) == ["help", "help", "overview", "overview"]
+        assert painted[0] != painted[1] != painted[2]
+        painted.clear()
+        seat.app.paint()
+        assert painted == ["help", "overview"]
 
     sit(script, size=SIZE)
