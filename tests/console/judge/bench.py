@@ -50,7 +50,7 @@ from tests.console.judge.consumer_group_judge import ConsumerGroupJudge
 from tests.console.judge.conversation_judge import ROWS, ConversationJudge
 from tests.console.judge.details_judge import DetailsJudge, judge_row
 from tests.console.judge.event_log_judge import judge_entry
-from tests.console.judge.frame_judge import judge_header, judge_strip
+from tests.console.judge.frame_judge import judge_header, judge_scale, judge_strip
 from tests.console.judge.grammar import Verdict
 from tests.console.judge.headline_judge import HeadlineJudge
 from tests.console.judge.members_judge import MembersJudge
@@ -76,7 +76,7 @@ SAMPLED = (
 )  # fmt: skip
 AFTER_US = (0, 1_700_000, 5_300_000)
 WIDTHS = (240, 170)
-ENTRIES, MEMBERS, REBALANCES, ASKED = 6, 12, 2, 8
+ENTRIES, TICKER_ROWS, MEMBERS, REBALANCES, ASKED = 6, 3, 12, 2, 8
 RANDOM_S = 60
 
 
@@ -184,10 +184,12 @@ def _frame(view: ClusterView, books: Books, now_us: int, verdict: Verdict) -> No
     judge_header(books, plain(chrome.time_words(at)), now_us, verdict)
     strip = plain(chrome.flight_strip(view, at, 122))
     judge_strip(books, strip, now_us, chrome.strip_span(now_us, None), verdict)
+    judge_scale(plain(chrome.strip_scale(at, 122)), chrome.strip_span(now_us, None), verdict)
     listing = EventLogListing(view, 300)
-    for key in list(listing.row_keys())[:ENTRIES]:
-        text = plain(listing.rows(key)[0]).rstrip()
-        judge_entry(books, instant(text[1:13]), text[17:].strip(), "events", verdict)
+    entries = [listing.rows(key)[0] for key in list(listing.row_keys())[:ENTRIES]]
+    for place, rows in (("events", entries), ("ticker", chrome.ticker(view, 300, TICKER_ROWS))):
+        for text in (plain(row).rstrip() for row in rows if plain(row).strip()):
+            judge_entry(books, instant(text[1:13]), text[17:].strip(), place, verdict)
 
 
 def judge_headline(view: ClusterView, books: Books, now_us: int, spec: ScenarioSpec, verdict: Verdict) -> None:

@@ -67,3 +67,13 @@ def judge_strip(books: Books, strip: str, at_us: int, total_us: int, verdict: Ve
             verdict.claim(bool(found.get(index, set()) & set(STARTS[cell])), "strip", f"{cell} in cell {index}")
         else:
             verdict.claim(cell in "┃─┈╌", "strip", f"unknown mark {cell!r}")
+
+
+def judge_scale(scale: str, total_us: int, verdict: Verdict) -> None:
+    """Each label of the strip's scale begins at the cell of its instant; the last one may end at the edge."""
+    cells = scale[1:-1]
+    for label in re.finditer(r"\S+", cells):
+        at_us = 1_000_000 * sum(int(part) * 60**place for place, part in enumerate(reversed(label[0].split(":"))))
+        index = min(len(cells) - 1, at_us * len(cells) // total_us)
+        moved = label.end() == len(cells) and index >= label.start()
+        verdict.claim(abs(index - label.start()) <= 1 or moved, "scale", f"{label[0]} in cell {label.start()}")

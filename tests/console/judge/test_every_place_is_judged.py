@@ -1,11 +1,17 @@
 """No list is on a screen that the judge does not read: what places show is compared with what its bench makes."""
 
+from typing import Any
+
 import pytest
 
 from console.app import FlightdeckApp
+from console.presenters import chrome
 from console.presenters.list_view import Listing
+from console.presenters.styled_text import fit, line, plain
 from console.screens.flight_screen import FlightScreen
 from console.screens.overlays import Overlay
+from console.widgets.canvas import Canvas
+from console.widgets.panel import Panel
 from tests.console.judge.bench import SECOND_US, false_claims, flown, named
 from tests.support.console.pilot import Seat, sit
 from tests.support.console.places import PLACES, STATES, look, source_in
@@ -26,6 +32,23 @@ NO_CLAIM = {
     "NoComparisonListing": "says only that there is none; test_comparisons.py judges those that there are",
     "NoGameListing": "says only that the flight is no game; test_debriefs.py judges the debrief of one",
     "NotThere": "says only that there is nothing",
+}
+
+
+JUDGED_LINES = {
+    "header": "frame_judge.py: health, lag, time",
+    "crumbs": "headline_judge.py; the path is held by test_links.py",
+    "strip": "frame_judge.py: marks and scale",
+    "ticker": "event_log_judge.py",
+}
+LINES_WITHOUT_CLAIM = {
+    "footer": "keys; notices are commands' refusals, which test_notices.py compares with events",
+    "caption": "a scenario's or a script's own words",
+    "hints": "completions of the command line",
+    "prompt": "`:` or `/`",
+    "feedback": "errors of the typed line",
+    "too-small": "the size of the terminal",
+    "notice": "as the footer",
 }
 
 
@@ -62,3 +85,32 @@ def test_every_list_of_every_place_is_judged(monkeypatch: pytest.MonkeyPatch) ->
         assert false_claims(flown(spec, spec.seed, seconds * SECOND_US), spec, 3) == []
     assert seen - read - JUDGED_BY_LINE.keys() - NO_CLAIM.keys() == set()
     assert {"GroupsListing", "MembersListing", "LogListing", "WhyListing"} <= seen & read
+
+
+def test_every_line_outside_lists_is_judged_or_claims_nothing() -> None:
+    seen: set[str] = set()
+
+    async def script(seat: Seat) -> None:
+        for place in PLACES:
+            await look(seat, STATES["rebalancing"].objects, place)
+            seen.update(f"{one.id}" for one in seat.app.screen.query(Canvas) if not isinstance(one, Panel))
+
+    sit(script, app=FlightdeckApp(source=source_in("rebalancing")))
+    assert seen == JUDGED_LINES.keys() | LINES_WITHOUT_CLAIM.keys()
+
+
+@pytest.mark.parametrize(("broken", "place"), [("ticker", "ticker"), ("strip_scale", "scale")])
+def test_a_false_line_is_found(monkeypatch: pytest.MonkeyPatch, broken: str, place: str) -> None:
+    """The ticker says another group's name; the scale runs a tenth too fast."""
+    true = getattr(chrome, broken)
+    spec = named("first-flight")
+
+    def false(*arguments: Any) -> Any:  # noqa: ANN401 - of the true one
+        if broken == "ticker":
+            return [line(plain(row).replace("billing", "audit")) for row in true(*arguments)]
+        at, width = arguments
+        return fit(line(plain(true(at, width)).replace("0:10", "0:11")), width)
+
+    monkeypatch.setattr(chrome, broken, false)
+    found = false_claims(flown(spec, spec.seed, 30 * SECOND_US), spec, 3)
+    assert any(place in words for words in found)
