@@ -61,6 +61,9 @@ _FALLBACK = {
     MOVING: "secondary",
     ACCENT: "accent",
 }
+BLACK, WHITE = Color(0, 0, 0), Color(255, 255, 255)
+TEXT_CONTRAST, LEAST_CONTRAST = 4.6, {FAINT: 3.1}
+"""WCAG asks 4.5 of text (SC 1.4.3), 3 of what is none (1.4.11): rules, dots. A little more, for colours are rounded."""
 _HUE_FALLBACK = ("primary", "warning", "success", "secondary", "error", "accent", "foreground", "primary-lighten-2")
 
 
@@ -145,7 +148,29 @@ def _style(tone: str, background: Color, variables: dict[str, str]) -> Style:
         filled = Color.parse(variables.get(f"tone-{ACCENT}", variables["accent"]))
         if ink.ansi is not None:  # the terminal's paper is no ink to write with
             return Style(color=filled.rich_color, bold=True, reverse=True)
+        ink = _legible(ink, filled, max((BLACK, WHITE), key=lambda one: contrast(one, filled)), TEXT_CONTRAST)
         return Style(color=ink.rich_color, bgcolor=filled.rich_color, bold=True)
     fallback = _FALLBACK.get(tone) or _HUE_FALLBACK[int(tone.rpartition("-")[2])]
     ink = Color.parse(variables.get(f"tone-{tone}") or variables.get(fallback) or variables["foreground"])
+    if ink.ansi is None and background.ansi is None:  # what the terminal makes of its sixteen is not known
+        ink = _legible(ink, background, Color.parse(variables["foreground"]), LEAST_CONTRAST.get(tone, TEXT_CONTRAST))
     return Style(color=ink.rich_color, bgcolor=background.rich_color)
+
+
+def _legible(ink: Color, background: Color, loud: Color, least: float) -> Color:
+    """The ink, as far towards a loud one as it takes to be read on a background."""
+    mixed = (ink.blend(loud, step / 20) for step in range(20))
+    return next((one for one in mixed if contrast(one, background) >= least), loud)
+
+
+def contrast(one: Color, other: Color) -> float:
+    """The contrast of two colours, from 1 to 21 (WCAG 2.2, contrast ratio)."""
+    darker, lighter = sorted((_luminance(one), _luminance(other)))
+    return (lighter + 0.05) / (darker + 0.05)
+
+
+def _luminance(of: Color) -> float:
+    red, green, blue = (
+        part / 12.92 if part <= 0.04045 else float(((part + 0.055) / 1.055) ** 2.4) for part in of.normalized
+    )
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
