@@ -34,6 +34,7 @@ from console.cli.gaming.game import game
 from console.cli.impact import impact
 from console.cli.info import doctor, scenarios, show
 from console.cli.key import key
+from console.cli.linting.lint import lint
 from console.cli.options import (
     AllowCode,
     AllowCodeFrom,
@@ -282,8 +283,8 @@ HELP = frozenset({"--help", "-h", "--version"})
 
 COMMANDS = (
     *("run", "play", "rerun", "summary", "export", "scenarios", "show", "report", "check", "impact"),
-    *("diff", "fork", "key", "plan", "prove", "raster", "bench", "game", "doctor", "alerts", "compare", "sweep"),
-    "standalone",
+    *("diff", "fork", "key", "lint", "plan", "prove", "raster", "bench", "game", "doctor", "alerts", "compare"),
+    *("sweep", "standalone"),
 )
 
 for _command in (
@@ -296,6 +297,7 @@ for _command in (
     fork,
     impact,
     key,
+    lint,
     plan,
     prove,
     raster,

@@ -92,7 +92,7 @@ TOP_LEVEL: Mapping[str, str] = {
     "recordings": """
         bounded_files doctor make_samples version
         scenarios journal flights swarm cel kafka_log tables spark library comparison planning remedies
-        proving pytest_plugin game trace alerts
+        proving pytest_plugin game trace alerts lint
     """,
     "console": """
         actions app app_interface bridge command_line control_commands flight flight_clock live_flight player

@@ -11,6 +11,12 @@ from cluster.config import CONFIG_KEYS, MICROSECONDS
 from cluster.events import EVENT_KINDS, Event
 from console.command_line import completions, read
 from recordings.flights.runner import LastEvent, fly, make_plan
+from recordings.lint.kafka_keys import all_names
+from recordings.lint.linter import findings_of
+from recordings.lint.reading.files import read_text
+from recordings.lint.reading.lint_input import LintInputError
+from recordings.lint.rules import rules
+from recordings.lint.world import World
 from recordings.scenarios.document_schema import SHAPE, KnownNames
 from recordings.scenarios.loader import (
     LIBRARY,
@@ -25,12 +31,14 @@ from recordings.scenarios.loader import (
 from recordings.scenarios.predicates import Predicate, PredicateError
 from tests.fuzz.engine import Target
 from tests.fuzz.mutation import mutated_text
+from tests.support.repository import ROOT
 from tests.support.zero_document import empty_document
 
 FLOWN = 100
 """One of so many accepted scenarios is flown, for `FLOWN_US` and at most `FLOWN_EVENTS`."""
 FLOWN_US, FLOWN_EVENTS = MICROSECONDS["s"], 20_000
 LARGEST_BASE = 2_500
+LINT_CASES = ROOT / "tests" / "recordings" / "lint" / "cases"
 
 SMALL = """
 title = "Small"
@@ -211,8 +219,32 @@ def _scenario(random: Random) -> tuple[str, float]:
     return mutated_text(random, scenario_bases(), scenario_words()), random.random()
 
 
+@cache
+def configurations() -> list[tuple[str, str]]:
+    """The names and texts of the files that the lint rules are tried on."""
+    files = sorted(LINT_CASES.glob("*/*/*"))
+    return [(file.name, file.read_text(encoding="utf-8")) for file in files]
+
+
+def _configuration(random: Random) -> tuple[str, str]:
+    """A configuration, changed; now and then under the name of another format."""
+    bases = configurations()
+    text = mutated_text(random, [text for _, text in bases], sorted(all_names()))
+    return random.choice(bases)[0], text
+
+
+def _feed_lint(made: tuple[str, str]) -> bool:
+    name, text = made
+    parts = read_text(text, name).parts
+    for part in parts:
+        for _ in findings_of(part, World(parts), rules()):
+            pass
+    return True
+
+
 TEXTS = (
     Target("scenario", 100, (ScenarioErrors,), _scenario, _feed_scenario),
+    Target("lint", 60, (LintInputError, ScenarioErrors), _configuration, _feed_lint),
     Target("cel", 270, (PredicateError,), lambda random: mutated_text(random, cel_bases(), cel_words()), _feed_cel),
     Target(
         "command",

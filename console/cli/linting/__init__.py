@@ -1,0 +1,1 @@
+"""The command `flightdeck lint` and its output."""

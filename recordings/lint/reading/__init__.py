@@ -1,0 +1,1 @@
+"""From files to parts: properties, YAML of Spring, Quarkus and Strimzi, and scenarios, read without a traceback."""

@@ -1,0 +1,163 @@
+"""Readers of configurations: lines, spellings, profiles and placeholders; and no input makes a traceback."""
+
+import string
+from pathlib import Path
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from recordings.lint.kafka_keys import all_names
+from recordings.lint.linter import findings_of
+from recordings.lint.parts import Part
+from recordings.lint.reading.files import read_text
+from recordings.lint.reading.lint_input import LintInputError
+from recordings.lint.reading.properties_text import read_properties
+from recordings.lint.reading.yaml_text import MOST_LEVELS, read_yaml
+from recordings.lint.rules import rules
+from recordings.lint.world import World
+from recordings.scenarios.loader import ScenarioErrors
+
+CASES = Path(__file__).with_name("cases")
+SUFFIXES = (".properties", ".yaml", ".toml")
+
+
+def parts_of(text: str, name: str = "application.yaml") -> list[Part]:
+    return read_text(text, name).parts
+
+
+def found(text: str, name: str) -> list[str]:
+    parts = parts_of(text, name)
+    world = World(parts)
+    return [finding.message for part in parts for finding in findings_of(part, world, rules())]
+
+
+def refusal_of(text: str, name: str) -> str | None:
+    """The words that refuse a text; None for one that every rule has seen."""
+    try:
+        found(text, name)
+    except (LintInputError, ScenarioErrors) as error:
+        return str(error)
+    return None
+
+
+def test_properties_are_read_as_java_reads_them() -> None:
+    text = "a=1\n  b : 2 \nc\t3\n# d=4\n! e=5\nf\\ g\\:h=i\\\n   j\\u0041\\\\\nk\n\nl=\\t"
+    (document,) = read_properties(text, "f")
+    assert [(each.written, each.value, each.line) for each in document] == [
+        ("a", "1", 1), ("b", "2 ", 2), ("c", "3", 3), ("f g:h", "ijA\\", 6), ("k", "", 8), ("l", "\t", 10),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("text", "lines"),
+    [("a: {b: 1_000, c: yes}\nd: [x, 'y']", [("a.b", "1000", 1), ("a.c", "true", 1), ("d", "x,y", 2)]),
+     ("base: &b\n  k: 1\n  l: 2\nown:\n  <<: *b\n  l: 3",
+      [("base.k", "1", 2), ("base.l", "2", 3), ("own.k", "1", 2), ("own.l", "2", 3), ("own.l", "3", 6)])],
+)  # fmt: skip
+def test_yaml_is_flattened_with_its_lines(text: str, lines: list[tuple[str, str, int]]) -> None:
+    (document,) = read_yaml(text, "f")
+    assert [(".".join(path), value, line) for path, value, line in document] == lines
+
+
+@pytest.mark.parametrize(
+    "written", ["max-poll-records: 7", "maxPollRecords: 7", "max_poll_records: 7", "properties: {max.poll.records: 7}",
+                "properties: {'[max.poll.records]': 7}", "properties:\n        max:\n          poll.records: 7"],
+)  # fmt: skip
+def test_springs_spellings_are_one_key(written: str) -> None:
+    (part,) = parts_of(f"spring:\n  kafka:\n    consumer:\n      {written}\n")
+    assert part.number("max.poll.records") == 7
+
+
+def test_springs_units_become_kafkas() -> None:
+    text = "spring.kafka:\n  consumer: {max-poll-interval: 5m, fetch-min-size: 64KB, heartbeat-interval: PT2S}"
+    (part,) = parts_of(text)
+    wanted = {"max.poll.interval.ms": 300_000, "fetch.min.bytes": 65_536, "heartbeat.interval.ms": 2_000}
+    assert {key: part.number(key) for key in wanted} == wanted
+
+
+def test_a_profile_is_read_over_what_holds_everywhere() -> None:
+    text = (
+        "spring.kafka.consumer.group-id: billing\n---\nspring:\n  config.activate.on-profile: prod\n"
+        "  kafka.consumer.properties: {session.timeout.ms: 5000}\n"
+    )
+    everywhere, prod = parts_of(text)
+    assert (everywhere.number("session.timeout.ms"), prod.number("session.timeout.ms")) == (45_000, 5_000)
+    assert prod.text("group.id") == "billing"
+
+
+def test_quarkus_channels_are_parts_and_profiles_have_a_percent_sign() -> None:
+    text = (
+        "kafka.session.timeout.ms=30000\nmp.messaging.incoming.orders.max.poll.records=7\n"
+        "mp.messaging.incoming.rabbit.connector=smallrye-rabbitmq\nmp.messaging.outgoing.bills.acks=1\n"
+        "%prod.mp.messaging.incoming.orders.max.poll.records=9\n"
+    )
+    parts = parts_of(text, "application.properties")
+    records = [part.number("max.poll.records") for part in parts if part.kind == "consumer"]
+    assert records == [7, 9]
+    assert {part.number("session.timeout.ms") for part in parts if part.kind == "consumer"} == {30_000}
+    assert {part.name for part in parts if part.kind == "producer"} == {"bills"}
+
+
+def test_what_only_the_process_knows_fires_no_rule_and_a_default_does() -> None:
+    text = "spring.kafka.consumer.properties.session.timeout.ms=${{SESSION{}}}\nspring.kafka.consumer.group-id=${{G}}\n"
+    assert found(text.format(""), "a.properties") == []
+    assert len(found(text.format(":5000"), "a.properties")) == 2
+    assert found("group.id=g\nsession.timeout.ms=${env:SESSION}\n", "plain.properties") == []
+
+
+def test_the_files_of_a_config_map_have_its_lines() -> None:
+    text = "kind: ConfigMap\ndata:\n  application.yaml: |\n    spring.kafka.consumer:\n      sesion-timeout: 3s\n"
+    (part,) = parts_of(text)
+    assert [unknown.setting.line for unknown in part.unknown] == [5]
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "line"),
+    [("a: [", "a.yaml", 1), ("a: *b", "a.yaml", 1), ("[" * (MOST_LEVELS + 1), "a.yaml", 1),
+     ("a=\\u12G4", "a.properties", 1), ("# flightdeck: restart=soon", "a.properties", 1),
+     ("\n# flightdeck: restrat=3s", "a.properties", 2), ("a: &a\n  b: *a", "a.yaml", 1), ("x", "a.txt", 0)],
+)  # fmt: skip
+def test_what_cannot_be_read_is_said_with_its_line(text: str, name: str, line: int) -> None:
+    with pytest.raises(LintInputError) as error:
+        read_text(text, name)
+    assert error.value.line == line
+
+
+def test_aliases_are_followed_within_a_budget() -> None:
+    bomb = "a: &a [x, x, x, x, x, x, x, x, x, x]\n" + "".join(
+        f"{chr(98 + n)}: &{chr(98 + n)} [{', '.join(['*' + chr(97 + n)] * 10)}]\n" for n in range(8)
+    )
+    with pytest.raises(LintInputError, match="values"):
+        read_text(bomb, "bomb.yaml")
+    long = f"a: &a {'x' * 100_000}\nb: [{', '.join(['*a'] * 2_000)}]\n"
+    with pytest.raises(LintInputError, match="values"):
+        read_text(long, "long.yaml")
+
+
+words = st.sampled_from([*sorted(all_names()), "spring.kafka.consumer", "mp.messaging.incoming.a", "kind", "data"])
+loose = st.text(st.sampled_from(string.printable + "äé\x00\x1b\u2028"), max_size=12)
+lines = st.tuples(words | loose, st.sampled_from(["=", ": ", ":", " ", "\n  ", ""]), loose).map("".join)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(lines, max_size=12).map("\n".join), st.sampled_from(SUFFIXES))
+@example("? [a]\n: b", ".yaml")
+@example("!!python/object/apply:os.system ['x']", ".yaml")
+@example("a: 2001-99-99\nb: 0o9\nc: !!int x", ".yaml")
+@example("%YAML 9.9\n---\na", ".yaml")
+@example("\\", ".properties")
+def test_any_text_is_read_or_refused_in_words(text: str, suffix: str) -> None:
+    refused = refusal_of(text, f"any{suffix}")
+    assert refused is None or refused.startswith(f"any{suffix}:")
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.data())
+def test_a_damaged_case_is_read_or_refused_in_words(data: st.DataObject) -> None:
+    path = data.draw(st.sampled_from(sorted(CASES.glob("*/*/*"))))
+    text = path.read_text(encoding="utf-8")
+    place = data.draw(st.integers(0, len(text)))
+    damaged = text[:place] + data.draw(loose) + text[place + data.draw(st.integers(0, 3)) :]
+    refused = refusal_of(damaged, path.name)
+    assert refused is None or refused.startswith(path.name)
