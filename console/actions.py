@@ -285,7 +285,7 @@ ACTIONS: tuple[Action, ...] = (
             PLACES,
             f"screen.panel({n})",
         )
-        for n in range(1, 7)
+        for n in range(1, 8)
     ),
     Action(
         "console.help", "question_mark,f1", "?", "help", "the keys of this place; again: everything", CONSOLE, "help"
@@ -365,7 +365,7 @@ def possible_shortcuts(app: AppInterface) -> tuple[dict[str, list[Shortcut]], li
         elif not action.id.startswith(PANEL_ID):
             possible.setdefault(action.section, []).append(Shortcut(keys[action.id], action.label, action.help))
     possible[LISTS] += MOVES
-    possible[PLACES].append(Shortcut("1 – 6", "panel", "focus a panel by its number"))
+    possible[PLACES].append(Shortcut("1 – 7", "panel", "focus a panel by its number"))
     if possible[RASTER]:
         possible[RASTER] += CELLS
     return {section: lines for section, lines in possible.items() if lines}, impossible

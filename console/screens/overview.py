@@ -13,6 +13,9 @@ from console.presenters.list_view import Listing
 from console.presenters.overview import BrokersListing, GroupsListing
 from console.presenters.partition_grids import TopicsListing
 from console.presenters.producers.table import ProducersListing
+from console.presenters.raster.axis import ZOOMS, axis_for
+from console.presenters.raster.grid import RasterGrid
+from console.presenters.raster.listing import LINES_AROUND, RasterListing, axis_width
 from console.screens.flight_screen import WIDE, WIDEST, FlightScreen, ListFactory
 from console.widgets.panel import Panel
 from console.widgets.panel_layout import ALL_THERE_IS, Arrangement, PanelSlot, SizeHint
@@ -21,7 +24,10 @@ KINDS = {"groups": "group", "topics": "topic", "brokers": "broker", "producers":
 
 
 class OverviewScreen(FlightScreen):
-    """Groups, topics, brokers, producers, events, the active faults and the operations under way."""
+    """Groups, topics, brokers, producers, events, the active faults and the operations under way.
+
+    On the widest terminals the partitions of the worst group over time stand beside the events.
+    """
 
     place = "overview"
     presets: Mapping[str, Sequence[str]] = {
@@ -29,38 +35,65 @@ class OverviewScreen(FlightScreen):
         "learning": ("groups", "brokers", "events", "faults"),
     }
 
+    def __init__(self) -> None:
+        self._worst = ""  # the first of the groups
+        self._grid: RasterGrid | None = None
+        super().__init__()
+
     def panels(self) -> list[Panel]:
-        """Five panels, and one for faults and operations while there are any."""
-        panels = [Panel(number, name) for number, name in enumerate((*KINDS, "events", "faults"), 1)]
-        panels[-1].display = False
+        """Five panels, one for faults and operations while there are any, one for the widest terminals."""
+        panels = [Panel(number, name) for number, name in enumerate((*KINDS, "events", "faults", "ownership"), 1)]
+        for panel in panels[-2:]:
+            panel.display = False
         return panels
 
     def list_factories(self, flight: Flight) -> dict[str, ListFactory]:
         """From the view, for every frame."""
         view, now_us = flight.view, flight.now_us
-        faults = self.board.panels["faults"]
-        shown = bool(view.faults or operations(view, now_us))
-        if faults.display != shown:
-            faults.display = shown
-        return {
-            "groups": lambda width: GroupsListing(view, now_us, width),
+        self._show("faults", bool(view.faults or operations(view, now_us)))
+        self._show("ownership", bool(view.groups) and self.size.width >= WIDEST)
+
+        def groups(width: int) -> Listing:
+            listing = GroupsListing(view, now_us, width)
+            self._worst = next(iter(listing.row_keys()), "")
+            return listing
+
+        factories: dict[str, ListFactory] = {
+            "groups": groups,
             "topics": lambda width: TopicsListing(view, now_us, width),
             "brokers": lambda width: BrokersListing(view, width),
             "producers": lambda width: ProducersListing(view, now_us, width, flight.source.producer_configs),
             "events": lambda width: EventLogListing(view, width),
             "faults": lambda width: ActiveFaultsListing(view, now_us, width),
         }
+        if self.board.panels["ownership"].display:
+            factories["ownership"] = lambda width: self._ownership(flight, width)
+        return factories
+
+    def _show(self, name: str, shown: bool) -> None:
+        panel = self.board.panels[name]
+        if panel.display != shown:
+            panel.display = shown
+
+    def _ownership(self, flight: Flight, width: int) -> RasterListing:
+        axis = axis_for(flight.now_us, axis_width(width), ZOOMS[0])
+        group, room = flight.view.groups[self._worst], max(1, self.board.panels["ownership"].size.height - LINES_AROUND)
+        listing = RasterListing(flight.view, group, axis, width, room=room, named=True, grid=self._grid)
+        self._grid = listing.grid
+        return listing
 
     def arrangement(self, width: int) -> Arrangement:
         """Brokers beside producers on the widest terminals; events beside faults while a fault is active."""
         last = [PanelSlot("events")]
+        faults = [[PanelSlot("faults")]] if self.board.panels["faults"].display else []
         if self.board.panels["faults"].display:
             if width < WIDE:
                 return [[PanelSlot(name)] for name in (*KINDS, "faults", "events")]
             last = [PanelSlot("events", 3), PanelSlot("faults", 2)]
         top = [[PanelSlot("groups")], [PanelSlot("topics")]]
         if width >= WIDEST:
-            return [*top, [PanelSlot("brokers", 2), PanelSlot("producers", 3)], last]
+            beside = [PanelSlot("events", 2), PanelSlot("ownership", 3)]
+            return [*top, [PanelSlot("brokers", 2), PanelSlot("producers", 3)], *faults, beside]
         if width >= WIDE:
             return [*top, [PanelSlot("brokers")], [PanelSlot("producers")], last]
         return [[PanelSlot(name)] for name in (*KINDS, "events")]
@@ -88,8 +121,8 @@ class OverviewScreen(FlightScreen):
 
     def opened(self, panel: str, key: str) -> None:
         """Open a group, a topic, a broker, a producer, or the fault menu or undo command of another row."""
-        if panel == "groups":
-            self.console_app.go(key)
+        if panel in {"groups", "ownership"}:
+            self.console_app.go(key if panel == "groups" else self._worst)
         elif panel == "topics":
             self.console_app.go(topic_place(key))
         elif panel == "brokers":

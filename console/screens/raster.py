@@ -14,6 +14,7 @@ from console.presenters.raster.grid import RasterGrid
 from console.presenters.raster.lanes import RasterLanesListing
 from console.presenters.raster.listing import (
     LEGEND,
+    LINES_AROUND,
     CellCursor,
     CellListing,
     RasterListing,
@@ -30,7 +31,6 @@ from console.widgets.panel import Panel
 from console.widgets.panel_layout import Arrangement, PanelSlot, SizeHint
 
 CELL_LINES = 3  # title, the cell in words, the legend
-AROUND = 4  # title, times, barriers and cost around the rows
 FEWEST = 6
 TALL_BOARD = 24
 NO_OWNERSHIP = "there is no ownership to show at this instant"
@@ -177,8 +177,8 @@ class RasterScreen(FlightScreen):
         if partitions <= ROWS:  # shared rows hide the owners' letters: these scroll
             return partitions
         if self.other:
-            return max(FEWEST, (self.board.size.height - CELL_LINES) // 2 - AROUND)
-        height = self.board.size.height - (CELL_LINES if self.board.size.height >= TALL_BOARD else 2) - AROUND
+            return max(FEWEST, (self.board.size.height - CELL_LINES) // 2 - LINES_AROUND)
+        height = self.board.size.height - (CELL_LINES if self.board.size.height >= TALL_BOARD else 2) - LINES_AROUND
         if partitions < height:
             return partitions
         members = sum(1 for member in view.members.values() if member.group == group.group)
@@ -194,7 +194,7 @@ class RasterScreen(FlightScreen):
         """The words of the cell are firm."""
         if panel.id == "cell":
             return SizeHint(panel.wanted_height(listing), firm=True)
-        return SizeHint(panel.wanted_height(listing), 3 if panel.id == "lanes" else AROUND + 2)
+        return SizeHint(panel.wanted_height(listing), 3 if panel.id == "lanes" else LINES_AROUND + 2)
 
     def path(self) -> list[str]:
         """Below the group."""

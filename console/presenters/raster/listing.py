@@ -33,6 +33,7 @@ from console.presenters.styled_text import MOVING as MOVING_TONE
 
 LABELS = (13, 18)
 CURSOR = "▼"
+LINES_AROUND = 4  # title, times, barriers and cost around the rows of partitions
 BARRIERS, COST = f"{CONTINUED}barriers", f"{CONTINUED}cost"
 SIGNS: dict[str, Span] = {
     NO_OWNER_YET: ("·", FAINT),

@@ -10,6 +10,7 @@ from cluster.spec import ScenarioSpec
 from console.app import FlightdeckApp
 from console.presenters.active_faults import ActiveFaultsListing
 from console.presenters.producers.limits import configs_of
+from console.widgets.panel import Panel
 from console.widgets.panel_layout import SizeHint, share_heights
 from recordings.scenarios.loader import load
 from tests.console.judge.bench import SECOND_US, flown, instants
@@ -17,6 +18,7 @@ from tests.console.judge.books import Books
 from tests.console.judge.grammar import Verdict
 from tests.console.judge.headline_judge import HeadlineJudge
 from tests.support.console.pilot import Seat, sit
+from tests.support.console.places import source_in
 from tests.support.console.stopped_clock import StillFlight
 from tests.support.library import LIBRARY
 
@@ -123,3 +125,26 @@ def test_exceptions_get_their_lines_before_all_else() -> None:
     size_hints = [SizeHint(20), SizeHint(4, exceptions=1), SizeHint(9, exceptions=3)]
     assert share_heights(size_hints, 0, 12) == [5, 3, 4]
     assert share_heights([SizeHint(9, exceptions=8), SizeHint(9, exceptions=8)], 0, 8) == [4, 4]
+
+
+@pytest.mark.parametrize(("size", "shown"), [((120, 40), False), ((200, 60), True)])
+def test_a_wide_overview_shows_the_partitions_of_the_worst_group_over_time(size: tuple[int, int], shown: bool) -> None:
+    """`first-flight` has two groups; `billing` waits for a member, `audit` is Stable."""
+
+    async def script(seat: Seat) -> None:
+        await seat.settle()
+        panel = seat.app.screen.query_one("#ownership", Panel)
+        assert bool(panel.region) == shown
+        await seat.press("7")
+        assert panel.has_focus == shown
+        if not shown:
+            return
+        text = panel.plain_text()
+        assert "billing: ownership over time" in text
+        assert "12 partitions" in text
+        assert text.count("orders-") == 12
+        assert "9 unowned now" in text
+        await seat.press("enter")
+        assert seat.app.place() == "billing"
+
+    sit(script, app=FlightdeckApp(source=source_in("rebalancing")), size=size)
