@@ -25,7 +25,7 @@ from console.forking.fork_line import FORK_USAGE, Fork, ForkCancel, Undo, fork_c
 from console.game.game_line import GAME_USAGES, Diagnose, GiveUp, diagnose_completions, read_diagnose, read_give_up
 from console.operating.key_question import KEY_USAGE, KeyQuestion, key_completions, read_key
 from console.themes.names import THEME_NAMES
-from console.time_input import Instant, parse_instant
+from console.time_input import Instant, parse_instant, with_unit
 
 
 class Speed(NamedTuple):
@@ -278,7 +278,7 @@ def _destination(rest: str, column: int, names: Names, places: Sequence[str]) ->
         reason = f"there is no place or time `{rest}`" if rest else f"an argument is missing: {USAGES['go'][0]}"
         kind = next((kind for kind in named if rest.startswith(kind)), "")
         like = nearest(rest, [f"{kind}{name}" for name in named[kind]]) if kind else None
-        raise CommandError(reason, column, like or nearest(rest, known))
+        raise CommandError(reason, column, like or with_unit(rest) or nearest(rest, known))
     return instant
 
 

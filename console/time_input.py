@@ -36,6 +36,13 @@ def parse_instant(text: str) -> Instant | None:
     return Instant(-us if sign == "-" else us, relative=bool(sign))
 
 
+def with_unit(text: str) -> str | None:
+    """An instant whose last number has no unit, with the next smaller one: `5m10s` for `5m10`; None for other text."""
+    units = re.findall(r"[a-z]+", text)
+    made = text + {"h": "m", "m": "s", "s": "ms"}.get(units[-1] if units else "", "s")
+    return made if text[-1:].isdigit() and parse_instant(made) is not None else None
+
+
 def _absolute(text: str) -> int | None:
     clock = _CLOCK.fullmatch(text)
     if clock is not None:
