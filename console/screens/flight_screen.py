@@ -1,6 +1,7 @@
 """The base of all screens: header, breadcrumb, a board of panels, flight strip, ticker, footer."""
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import ClassVar, Self, cast
 
 from textual import events
@@ -393,17 +394,26 @@ class FlightScreen(StackedScreen[None]):
             self.command_line.follow(flight.now_us // SECOND_US)
 
     def _paint_board(self, flight: Flight) -> None:
-        listings: dict[str, Listing] = {}
-        for name, make in self.list_factories(flight).items():
-            panel = self.board.panels[name]
-            listings[name] = make(panel.size.width or self.size.width)
-        for name, panel in self.board.panels.items():
-            if name not in listings:  # its group does not exist yet, or not at this instant of a recording
-                listings[name] = NotThere(name, panel.size.width or self.size.width, built=bool(flight.view.brokers))
+        factories = self.list_factories(flight)
+        widths = {name: panel.size.width or self.size.width for name, panel in self.board.panels.items()}
+        listings = {name: make(widths[name]) for name, make in factories.items()}
+        listings |= {name: self._not_there(name, widths[name]) for name in widths.keys() - listings.keys()}
         size_hints = {name: self.size_hint(self.board.panels[name], listing) for name, listing in listings.items()}
         self.board.update_layout(size_hints, self.arrangement(self.size.width))
-        for name, listing in listings.items():
-            self.board.panels[name].show(listing)
+        for name, panel in self.board.panels.items():
+            panel.show(listings[name], partial(self._listing_of_now, name))
+
+    def _listing_of_now(self, name: str, width: int) -> Listing:
+        """The list of a panel between two frames; a list may be made from those before it."""
+        for each, make in self.list_factories(self.console_app.flight).items():
+            listing = make(width if each == name else self.board.panels[each].size.width or width)
+            if each == name:
+                return listing
+        return self._not_there(name, width)
+
+    def _not_there(self, name: str, width: int) -> NotThere:
+        """For a panel whose group does not exist yet, or not at this instant of a recording."""
+        return NotThere(name, width, built=bool(self.console_app.flight.view.brokers))
 
     def _paint_bars(self, flight: Flight) -> None:
         width, app = self.size.width, self.console_app

@@ -91,12 +91,12 @@ class Overlay(ModalScreen[ChosenCommand | None], StackedScreen[ChosenCommand | N
         listing = self.list_factory(outer - 4)
         self.box.styles.width = outer
         self.box.styles.height = min(height - 2, self.panel.wanted_height(listing) + 2)
-        self.panel.show(listing)
+        self.panel.show(listing, self.list_factory)
 
     def paint(self) -> None:
         """Show the list."""
         if self.panel.size:  # the first frame may come before there is anything in the overlay
-            self.panel.show(self.list_factory(self.panel.size.width))
+            self.panel.show(self.list_factory(self.panel.size.width), self.list_factory)
             self._paint_notice()
 
     def _paint_notice(self) -> None:

@@ -1,7 +1,8 @@
 """A panel: a titled list with scrolling, filtering and a selected row."""
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, cast
 
 from textual import events
 from textual.binding import Binding
@@ -25,6 +26,9 @@ from console.presenters.styled_text import (
 )
 from console.visible import visible
 from console.widgets.canvas import Canvas
+
+if TYPE_CHECKING:
+    from cluster.view.state import ClusterView
 
 MARK: Span = ("▸", ACCENT)
 SORT_SECONDS = 2.0  # rows in a chosen order change places so often
@@ -62,6 +66,8 @@ class Panel(Canvas, can_focus=True):
         self.selected = ""
         self.pattern = ""
         self._listing: Listing | None = None
+        self._make: Callable[[int], Listing] | None = None
+        self._made_at: object = None
         self._keys: Sequence[str] = ()
         self._all = 0
         self._top = 0
@@ -77,8 +83,28 @@ class Panel(Canvas, can_focus=True):
 
     # --- drawing ----------------------------------------------------------------------------------------------------
 
-    def show(self, listing: Listing) -> None:
-        """Show a listing."""
+    def show(self, listing: Listing, make: Callable[[int], Listing] | None = None) -> None:
+        """Show a listing. `make` makes the one of now for a width, for what happens between two frames."""
+        self._make, self._made_at = make, self._version()
+        self._take(listing)
+
+    def _version(self) -> object:
+        """What a listing was made of: the view and its last event."""
+        view = cast("ClusterView", self.app.flight.view)  # type: ignore[attr-defined]
+        return id(view), view.seq
+
+    def _redraw(self) -> None:
+        """Draw between two frames."""
+        self._renew()
+        self._draw()
+
+    def _renew(self) -> None:
+        """Take the listing of now, if events came since the last one was made: rows that it has may be gone."""
+        if self._make is not None and self.size.width and self._made_at != self._version():
+            self._made_at = self._version()
+            self._take(self._make(self.size.width))
+
+    def _take(self, listing: Listing) -> None:
         keys = self._in_order(listing)
         self._all = len(keys)
         self._listing = listing
@@ -196,14 +222,14 @@ class Panel(Canvas, can_focus=True):
     def _select(self, key: str) -> None:
         self._wheeled, self._walked = False, True
         self.selected = key
-        self._draw()
+        self._redraw()
 
     def action_move(self, by: int) -> None:
         """Select the row that is `by` rows further down; without selectable rows, scroll."""
         keys = self._selectable()
         if not keys:
             self._top = max(0, self._top + by)
-            self._draw()
+            self._redraw()
             return
         place = keys.index(self.selected) if self.selected in keys else 0
         if 0 <= place + by < len(keys) or len(keys) == len(self._keys):
@@ -211,7 +237,7 @@ class Panel(Canvas, can_focus=True):
         else:  # beyond the last row that can be selected there is text: scroll
             self._wheeled = True
             self._top = max(0, self._top + by)
-            self._draw()
+            self._redraw()
 
     def action_page(self, by: int) -> None:
         """Move by the number of visible rows."""
@@ -225,7 +251,7 @@ class Panel(Canvas, can_focus=True):
             self._select(keys[place])
         if len(keys) < len(self._keys):
             self._wheeled, self._top = True, 0 if place == 0 else len(self._keys)
-            self._draw()
+            self._redraw()
 
     def action_match(self, by: int) -> None:
         """Select the next or the previous row that the filter shows; after the last comes the first."""
@@ -255,12 +281,13 @@ class Panel(Canvas, can_focus=True):
 
     def sort_by(self, title: str, *, largest_first: bool | None = None) -> None:
         """Order the rows by a column, numbers from the largest and words from the first; an empty title ends that."""
+        self._renew()
         listing = self._listing
         if listing is None:
             return
         self.order, self.largest_first = title, self._natural(title) if largest_first is None else largest_first
         self._sorted, self._top = [], 0
-        self.show(listing)
+        self._take(listing)
 
     def _natural(self, title: str) -> bool:
         """Whether a column's order begins with the largest: that of numbers does, that of words does not."""
@@ -281,6 +308,7 @@ class Panel(Canvas, can_focus=True):
 
     def action_copy(self) -> None:
         """Copy the selected row's name; again its text, and then all rows."""
+        self._renew()
         listing = self._listing
         if listing is None:
             return
@@ -301,6 +329,7 @@ class Panel(Canvas, can_focus=True):
 
     def whole_text(self) -> str:
         """Title, header and all rows as plain text, also those without room."""
+        self._renew()
         listing = self._listing
         if listing is None:
             return ""
@@ -309,6 +338,7 @@ class Panel(Canvas, can_focus=True):
 
     def instant_of(self, key: str) -> int | None:
         """The instant that a row tells of, in µs."""
+        self._renew()
         return self._listing.instant_of(key) if self._listing is not None and key in self._keys else None
 
     def action_open(self) -> None:
@@ -330,12 +360,13 @@ class Panel(Canvas, can_focus=True):
 
     def reveal(self, at_us: int) -> bool:
         """Scroll to the newest row at or before an instant; False if there is none, or no room for it."""
+        self._renew()
         key = self._listing.key_at(at_us) if self._listing is not None else ""
         if key not in self._keys or self.size.height < 2:
             return False
         self.selected, self._wheeled = key, False
         self._top = list(self._keys).index(key)
-        self._draw()
+        self._redraw()
         return True
 
     def filter(self, pattern: str) -> None:
@@ -344,12 +375,14 @@ class Panel(Canvas, can_focus=True):
         self.pattern = pattern
         self._top, self._first = 0, ""  # the first match is kept among all rows: it is not the newest of them
         if self._listing is not None:
-            self.show(self._listing)
+            self._renew()
+            self._take(self._listing)
 
     # --- mouse and focus --------------------------------------------------------------------------------------------
 
     def on_click(self, event: events.Click) -> None:
         """Select the row under the mouse; a double click opens it."""
+        self._renew()
         listing = self._listing
         if listing is None:
             return
@@ -371,26 +404,26 @@ class Panel(Canvas, can_focus=True):
         """Scroll without selecting."""
         self._wheeled = True
         self._top += 1
-        self._draw()
+        self._redraw()
 
     def on_mouse_scroll_up(self) -> None:
         """Scroll without selecting."""
         self._wheeled = True
         self._top = max(0, self._top - 1)
-        self._draw()
+        self._redraw()
 
     def on_focus(self) -> None:
         """Draw the title and the selected row for the new focus."""
         self._wheeled = False
-        self._draw()
+        self._redraw()
 
     def on_blur(self) -> None:
         """Draw the title and the selected row for the new focus."""
-        self._draw()
+        self._redraw()
 
     def on_resize(self) -> None:
         """Draw for the new size."""
-        self._draw()
+        self._redraw()
 
 
 def _marked(row: Line) -> Line:

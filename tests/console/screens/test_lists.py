@@ -2,12 +2,16 @@
 
 import pytest
 
+from cluster.view import fold
 from console.app import FlightdeckApp
 from console.presenters.list_view import FilterError, holds, ordered
 from console.widgets.command_input import CommandInput
 from console.widgets.panel import Panel
+from recordings.scenarios.loader import load
+from tests.console.judge.bench import flown
 from tests.support.console import recorded_flight
 from tests.support.console.pilot import Seat, sit
+from tests.support.console.places import source_in
 from tests.support.console.stopped_clock import StillFlight
 
 
@@ -298,3 +302,26 @@ def test_a_maximized_panel_gives_its_place_to_the_next() -> None:
         assert screen.board.maximized == "faults"
 
     sit(script)
+
+
+def test_a_key_between_two_frames_draws_the_list_of_now() -> None:
+    """The transaction that held a partition back is over since the last frame: its row cannot be drawn any more."""
+    spec = load("stuck-last-stable-offset").spec
+    events = flown(spec, spec.seed, 95_000_000)
+
+    async def script(seat: Seat) -> None:
+        seat.app._tick = lambda: None  # type: ignore[method-assign]  # no frame but ours
+        seat.app.go("transactions")
+        await seat.settle()
+        panel, view = seat.app.screen.query_one("#held", Panel), seat.app.flight.view
+        assert "payments-0" in panel.plain_text()
+        for event in events:
+            if event.seq > view.seq:
+                fold(view, event)
+        seat.app.paint = lambda: None  # type: ignore[method-assign]
+        panel.focus()
+        await seat.pilot.pause()
+        assert "payments-0" not in panel.plain_text()
+        assert "payments-0" not in panel.whole_text()
+
+    sit(script, app=FlightdeckApp(source=source_in("transaction stuck")))
