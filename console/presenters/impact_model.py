@@ -127,30 +127,26 @@ class ImpactModel:
         """The controller fences a broker: its leaderships move to in-sync replicas, and it leaves every ISR."""
         impact = self.impact
         impact.after_us = after_us
-        for name, partition in self.view.partitions.items():
+        able = {one for one in self.view.brokers if one != broker and self.can_lead(one)}
+        least = {one.topic: one.min_insync_replicas for one in self.view.topics.values()}
+        led: list[str] = []
+        unwritable: list[str] = []
+        for name, partition in self.view.partitions.items():  # without calls: a frame may ask for thousands
+            isr = partition.isr
             if partition.leader == broker:
-                impact.led += (name,)
-                self.leader_elected(name, partition, broker)
-            elif broker in partition.isr:
-                self.isr_shrinks(name, partition, broker)
+                led.append(name)
+                leader = next((one for one in partition.replicas if one in able and one in isr), NO_BROKER)
+                impact.leaders[name] = leader
+                if leader == NO_BROKER:
+                    continue
+            elif partition.leader == NO_BROKER or broker not in isr:
+                continue
+            if len(isr) - (broker in isr) < least[partition.topic] <= len(isr):
+                unwritable.append(name)  # too few in-sync replicas remain for acks=all
+        impact.led, impact.unwritable = (*impact.led, *led), (*impact.unwritable, *unwritable)
         self.coordinators_lost(impact.led)
         if self.any_unresponsive(broker):  # a member may ask one of these brokers for its new coordinator
             self.silent_failure()
-
-    def leader_elected(self, name: str, partition: PartitionView, gone: int) -> None:
-        """Elect the first in-sync replica of the assignment that can lead."""
-        candidates = (one for one in partition.replicas if one != gone and one in partition.isr and self.can_lead(one))
-        leader = next(candidates, NO_BROKER)
-        self.impact.leaders[name] = leader
-        if leader != NO_BROKER:
-            self.isr_shrinks(name, partition, gone)
-
-    def isr_shrinks(self, name: str, partition: PartitionView, gone: int) -> None:
-        """A replica leaves the ISR; note the partition if too few in-sync replicas remain for acks=all."""
-        least = self.view.topics[partition.topic].min_insync_replicas
-        left = [one for one in partition.isr if one != gone]
-        if len(left) < least <= len(partition.isr) and partition.leader != NO_BROKER:
-            self.impact.unwritable += (name,)
 
     def silent_failure(self) -> None:
         """No connection to the broker breaks, so that clients notice by timeouts."""

@@ -144,8 +144,11 @@ def _columns(
     """
     known: dict[str, None] = {}
     for message in messages:
-        known.setdefault(message.source)
-        known.update(dict.fromkeys(message.targets))
+        if message.source not in known:
+            known[message.source] = None
+        for name in message.targets:
+            if name not in known:
+                known[name] = None
     roles = [name for name in known if name == BROKERS or " " in name]  # a client's name has no blank
     clients = [name for name in names if name in known]
     clients += [name for name in known if name not in roles and name not in clients]

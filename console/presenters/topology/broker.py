@@ -165,10 +165,12 @@ def falls_short(view: ClusterView, broker: int, impact: Impact) -> dict[str, lis
     """
     found: dict[str, list[int]] = {}
     offline = set(impact.offline)
+    down = {one.broker for one in view.brokers.values() if not one.alive and one.broker != broker}
+    enough = {one.topic: one.min_insync_replicas + 1 + len(down) for one in view.topics.values()}
     for name, one in view.partitions.items():
-        if broker not in one.isr or one.leader < 0 or name in offline:
+        if len(one.isr) >= enough[one.topic] or broker not in one.isr or one.leader < 0 or name in offline:
             continue
-        gone = [other for other in one.isr if other != broker and not view.brokers[other].alive]
+        gone = [other for other in one.isr if other in down]
         least = view.topics[one.topic].min_insync_replicas
         if len(one.isr) - 1 - len(gone) < least <= len(one.isr):
             found[name] = gone

@@ -48,10 +48,12 @@ def hosted(view: ClusterView) -> dict[int, Hosted]:
         if partition.leader in leads:
             counted = internal if view.topics[partition.topic].internal else leads
             counted[partition.leader] += 1
+        all_in_sync = len(partition.isr) == len(partition.replicas)  # a frame counts thousands of partitions
         for broker in partition.replicas:
             if broker in replicas:
                 replicas[broker] += 1
-                out[broker] += broker not in partition.isr
+                if not all_in_sync and broker not in partition.isr:
+                    out[broker] += 1
     requests = dict.fromkeys(view.brokers, 0)
     for producer in view.producers.values():
         for request in producer.in_flight.values():
