@@ -1,7 +1,8 @@
 """What a condition is asked about: a part, and all parts of the run beside it."""
 
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 import msgspec
 
@@ -9,6 +10,10 @@ from cluster.config import spoken_duration
 from cluster.config.units import MICROSECONDS, format_size
 from recordings.lint.kafka_keys import kafka_keys
 from recordings.lint.parts import Part, PartKind, Setting
+
+SHARED: Final = ("group.id", "transactional.id")
+"""Keys by which parts belong together: members of a group, and producers that fence each other."""
+MOST_SHARING: Final = 200
 
 
 class Hit(msgspec.Struct, frozen=True):
@@ -22,14 +27,29 @@ class Hit(msgspec.Struct, frozen=True):
     setting: Setting | None = None
 
 
-class World(msgspec.Struct, frozen=True):
+class World:
     """All parts of the files that belong together."""
 
-    parts: Sequence[Part]
+    def __init__(self, parts: Sequence[Part]) -> None:
+        self._of_kind: dict[PartKind, list[Part]] = defaultdict(list)
+        self._of_file: dict[tuple[str, PartKind], list[Part]] = defaultdict(list)
+        self._sharing: dict[tuple[PartKind, str, str], list[Part]] = defaultdict(list)
+        for part in parts:
+            self._of_kind[part.kind].append(part)
+            self._of_file[part.file, part.kind].append(part)
+            for key in SHARED:
+                if (value := part.text(key)) is not None and value.strip():
+                    self._sharing[part.kind, key, value].append(part)
 
     def of(self, kind: PartKind) -> list[Part]:
         """The parts of a kind."""
-        return [part for part in self.parts if part.kind == kind]
+        return self._of_kind.get(kind, [])
+
+    def sharing(self, part: Part, key: str) -> list[Part]:
+        """The other parts of the kind that have the same value of a key of `SHARED`."""
+        value = part.text(key)
+        same = [] if value is None else self._sharing.get((part.kind, key, value), [])
+        return [other for other in same[:MOST_SHARING] if other is not part]
 
     def brokers_number(self, key: str) -> int | None:
         """A number of the brokers: of the first broker file of the run, else Kafka's default."""
@@ -45,7 +65,7 @@ class World(msgspec.Struct, frozen=True):
 
     def beside(self, part: Part, kind: PartKind) -> list[Part]:
         """The parts of a kind that the same file configures."""
-        return [other for other in self.of(kind) if other.file == part.file]
+        return self._of_file.get((part.file, kind), [])
 
 
 Condition: TypeAlias = Callable[[Part, World], Iterator[Hit]]

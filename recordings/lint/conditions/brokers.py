@@ -17,9 +17,10 @@ def replicas_of(part: Part) -> int | None:
 
 
 def least_in_sync(part: Part, world: World) -> int | None:
-    """The replicas that a write with acks=all needs; a topic without a value of its own has the brokers'."""
+    """The replicas that a write with acks=all needs; a topic without a value of its own has the brokers', if known."""
     if part.kind == "topic" and not part.has("min.insync.replicas"):
-        return world.brokers_number("min.insync.replicas")
+        broker = world.broker()
+        return None if broker is None else broker.number("min.insync.replicas")
     return part.number("min.insync.replicas")
 
 

@@ -66,11 +66,8 @@ def static_id_of_several(part: Part, world: World) -> Iterator[Hit]:
         return
     twins = [
         other
-        for other in world.of("consumer")
-        if other is not part
-        and (other.file, other.name) != (part.file, part.name)
-        and other.text("group.id") is not None
-        and other.text("group.id") == part.text("group.id")
+        for other in world.sharing(part, "group.id")
+        if (other.file, other.name) != (part.file, part.name)  # a profile of its own
         and other.text("group.instance.id") == setting.value
     ]
     if twins or (part.count("instances") or 1) > 1:
@@ -148,13 +145,23 @@ def half_migrated_assignors(part: Part, _world: World) -> Iterator[Hit]:
         yield Hit(("partition.assignment.strategy",), {"eager": eager[0]})
 
 
+def assignor_is_no_class(part: Part, _world: World) -> Iterator[Hit]:
+    """A protocol's name, as librdkafka takes it, where Java's client loads a class."""
+    if part.frame not in ("spring", "quarkus") and not part.has("key.deserializer"):
+        return  # the configuration may be one of librdkafka's
+    for word in part.words("partition.assignment.strategy"):
+        class_name = next((each for each, name in KAFKA_ASSIGNORS.items() if name == word), None)
+        if class_name is not None:
+            yield Hit(("partition.assignment.strategy",), {"name": word, "class": f"{KAFKA_PACKAGE}{class_name}"})
+
+
 def no_common_assignor(part: Part, world: World) -> Iterator[Hit]:
     """Members of one group have no assignor in common: the one that joins later is refused."""
-    group, mine = part.text("group.id"), set(assignors(part))
-    if group is None or part.word("group.protocol") == "consumer" or not mine:
+    mine = set(assignors(part))
+    if part.word("group.protocol") == "consumer" or not mine:
         return
-    for other in world.of("consumer"):
-        if other is part or other.text("group.id") != group or other.word("group.protocol") == "consumer":
+    for other in world.sharing(part, "group.id"):
+        if other.word("group.protocol") == "consumer":
             continue
         theirs = set(assignors(other))
         if theirs and not mine & theirs and all(name in KAFKA_ASSIGNORS.values() for name in mine | theirs):
@@ -168,13 +175,11 @@ def _listed(names: set[str]) -> str:
 
 def mixed_protocols(part: Part, world: World) -> Iterator[Hit]:
     """Members of one group speak both protocols, and the brokers do not migrate groups."""
-    group, broker = part.text("group.id"), world.broker()
+    broker = world.broker()
     policy = (broker.word("group.consumer.migration.policy") if broker is not None else None) or "bidirectional"
-    if part.word("group.protocol") != "consumer" or group is None or policy not in ("disabled", "downgrade"):
+    if part.word("group.protocol") != "consumer" or policy not in ("disabled", "downgrade"):
         return
-    if any(
-        other.text("group.id") == group and other.word("group.protocol") == "classic" for other in world.of("consumer")
-    ):
+    if any(other.word("group.protocol") == "classic" for other in world.sharing(part, "group.id")):
         yield Hit(("group.protocol", "group.id"), {"policy": policy})
 
 
@@ -313,6 +318,7 @@ CONDITIONS: Final[Mapping[str, Condition]] = {
     "keys-of-the-other-protocol": keys_of_the_other_protocol,
     "remote-assignor-unknown": remote_assignor_unknown,
     "half-migrated-assignors": half_migrated_assignors,
+    "assignor-is-no-class": assignor_is_no_class,
     "no-common-assignor": no_common_assignor,
     "mixed-protocols": mixed_protocols,
     "auto-commit-with-outside-sink": auto_commit_with_outside_sink,

@@ -38,9 +38,16 @@ def impossible_value(part: Part, _world: World) -> Iterator[Hit]:
     for key, setting in part.settings.items():
         if setting.value is None or key not in known:
             continue
-        problem = known[key].problem(setting.value)
+        problem = known[key].problem(setting.value) or _mixed_up(key, setting.value)
         if problem is not None:
             yield Hit((key,), {"key": key, "problem": problem})
+
+
+def _mixed_up(key: str, value: str) -> str | None:
+    """A deserializer where Kafka needs a serializer, or the reverse: `AbstractConfig.getConfiguredInstance`."""
+    if key.endswith(".deserializer") and value.endswith("Serializer"):
+        return "is a serializer"
+    return "is a deserializer" if key.endswith(".serializer") and value.endswith("Deserializer") else None
 
 
 CONDITIONS: Final[Mapping[str, Condition]] = {

@@ -127,8 +127,8 @@ def transactional_id_of_several(part: Part, world: World) -> Iterator[Hit]:
         return
     twins = [
         other
-        for other in world.of("producer")
-        if (other.file, other.name) != (part.file, part.name) and other.text("transactional.id") == setting.value
+        for other in world.sharing(part, "transactional.id")
+        if (other.file, other.name) != (part.file, part.name)  # a profile of its own
     ]
     if twins or (part.count("instances") or 1) > 1:
         yield Hit(("transactional.id",))

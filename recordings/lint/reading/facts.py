@@ -11,7 +11,7 @@ from recordings.lint.kafka_keys import number_of
 from recordings.lint.parts import FACTS, Part, Setting
 from recordings.lint.reading.lint_input import LintInputError
 
-_COMMENT: Final = re.compile(r"^[ \t]*[#!][ \t]*flightdeck:[ \t]*(.*)$", re.MULTILINE)
+_COMMENT: Final = re.compile(r"^[ \t]*[#!][ \t]*flightdeck:[ \t]*(.*)")
 _DURATIONS: Final = ("restart", "per-record", "retries-take")
 _WORDS: Final = {"sink": ("outside", "kafka"), "pod-names": ("changing", "stable")}
 MOST_FACTS: Final = 100
@@ -45,8 +45,10 @@ def comments_of(text: str, file: str) -> tuple[dict[str, Setting], frozenset[str
     """
     facts: dict[str, Setting] = {}
     ignored = set[str]()
-    for match in _COMMENT.finditer(text):
-        line = text.count("\n", 0, match.start()) + 1
+    for line, comment in enumerate(text.split("\n"), 1):
+        match = _COMMENT.match(comment)
+        if match is None:
+            continue
         for word in match[1].split(","):
             name, _, value = (piece.strip() for piece in word.partition("="))
             if name == "ignore":

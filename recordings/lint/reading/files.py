@@ -60,8 +60,9 @@ def _of_properties(text: str, file: str, line: int) -> list[Part]:
 
 def _of_yaml(text: str, file: str, line: int) -> list[Part]:
     parts, plain = list[Part](), list[list[Setting]]()
-    for document in read_yaml(text, file):
-        resource = resource_parts(document, file)
+    documents = read_yaml(text, file)
+    for document in documents:
+        resource = resource_parts(document, file, documents)
         if resource is not None:
             parts += resource
             continue

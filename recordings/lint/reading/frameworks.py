@@ -12,7 +12,8 @@ from cluster.config import parse_iso_duration
 from cluster.config.units import MICROSECONDS
 from recordings.lint.kafka_keys import Role, all_names, kafka_keys, roles_of
 from recordings.lint.parts import Part, PartKind, Setting, UnknownKey
-from recordings.lint.reading.near import meant_by
+from recordings.lint.reading.lint_input import LintInputError
+from recordings.lint.reading.near import MOST_LOOKED_UP, meant_by
 
 Frame = Literal["", "spring", "quarkus", "strimzi", "scenario"]
 
@@ -82,6 +83,8 @@ _QUARKUS_OWN: Final = frozenset({
     "key-serialization-failure-handler", "interceptor-bean", "host", "port", "tls-configuration-name",
 })  # fmt: skip
 
+MOST_CHANNELS: Final = 300
+
 _CHANNEL: Final = re.compile(r"mp\.messaging\.(incoming|outgoing)\.(\"[^\"]+\"|[^.]+)\.(.+)", re.DOTALL)
 _CONNECTORS: Final = ("mp.messaging.connector.smallrye-kafka.", "kafka.")
 _BINDINGS: Final = re.compile(
@@ -110,6 +113,7 @@ class _Draft:
         self.settings: dict[str, Setting] = {}
         self.unknown: list[UnknownKey] = []
         self.facts: dict[str, Setting] = {}
+        self._looked_up = 0
 
     def put(self, key: str, setting: Setting) -> None:
         self.settings[key] = setting
@@ -120,11 +124,16 @@ class _Draft:
         if key in kafka_keys(role):
             self.put(key, setting)
             return
-        meant, of = meant_by(key, role, own), roles_of(key)
+        of = roles_of(key)
         if of:
             self.unknown.append(UnknownKey(setting, of=of))
-        elif meant is not None:
+        elif (meant := self.near(key, role, own)) is not None:
             self.unknown.append(UnknownKey(setting, meant))
+
+    def near(self, key: str, role: Role | None, own: Iterable[str] = ()) -> str | None:
+        """The name that was probably meant, searched for the first unknown keys of a part only."""
+        self._looked_up += 1
+        return meant_by(key, role, own) if self._looked_up <= MOST_LOOKED_UP else None
 
     def part(self, common: Mapping[str, Setting], defaults: dict[str, str | None], file: str) -> Part:
         role: Role = "consumer" if self.kind == "consumer" else "producer"
@@ -142,13 +151,14 @@ def _spring_parts(settings: list[Setting], file: str) -> list[Part]:
     consumer, producer = _Draft("consumer", "spring.kafka", "spring"), _Draft("producer", "spring.kafka", "spring")
     drafts = {"consumer": consumer, "producer": producer}
     common: dict[str, Setting] = {}
+    rest_of = _Draft("client", "spring.kafka", "spring")
     seen = set[str]()
     for setting in settings:
         written = setting.written.replace("properties[", "properties.[")
         cloud = _BINDINGS.fullmatch(written) or _BINDER.fullmatch(written)
         if cloud is not None:
             side = cloud[1].partition("-")[0]
-            _spring_key(cloud[2], setting, drafts.get(side), common)
+            _spring_key(cloud[2], setting, drafts.get(side, rest_of), common)
             seen.add(side)
             continue
         below = written.removeprefix("spring.kafka.")
@@ -156,7 +166,7 @@ def _spring_parts(settings: list[Setting], file: str) -> list[Part]:
             continue
         section, _, rest = below.partition(".")
         if section == "properties":
-            _spring_key(rest, setting, None, common)
+            _spring_key(rest, setting, rest_of, common)
         elif section in drafts:
             seen.add(section)
             _spring_section(section, rest, setting, drafts[section], common)
@@ -164,20 +174,23 @@ def _spring_parts(settings: list[Setting], file: str) -> list[Part]:
             seen.add("consumer")
             _spring_listener(rest, setting, consumer)
     off: dict[str, str | None] = {"enable.auto.commit": "false", "group.id": None}
-    return [
+    parts = [
         draft.part(common, off if side == "consumer" else {}, file)
         for side, draft in drafts.items()
         if side in seen
     ]  # fmt: skip
+    return parts + ([rest_of.part({}, {}, file)] if rest_of.unknown else [])
 
 
-def _spring_key(key: str, setting: Setting, draft: _Draft | None, common: dict[str, Setting]) -> None:
-    """A key of Kafka's in a map of properties."""
+def _spring_key(key: str, setting: Setting, draft: _Draft, common: dict[str, Setting]) -> None:
+    """A key of Kafka's in a map of properties: of one client, or of all."""
     key = key.removeprefix("[").removesuffix("]")
-    if draft is not None:
+    if draft.kind != "client":
         draft.look_up(key, setting)
     elif key in all_names():
         common[key] = setting
+    elif (meant := draft.near(key, "consumer") or draft.near(key, "producer")) is not None:
+        draft.unknown.append(UnknownKey(setting, meant))
 
 
 def _spring_section(section: str, rest: str, setting: Setting, draft: _Draft, common: dict[str, Setting]) -> None:
@@ -191,21 +204,25 @@ def _spring_section(section: str, rest: str, setting: Setting, draft: _Draft, co
     key = named.get(_canonical(rest))
     if key is None:
         role: Role = "consumer" if section == "consumer" else "producer"
-        meant = meant_by(rest, role, _SPRING[section])
+        meant = draft.near(rest, role, _SPRING[section])
         if meant is not None:
             meant = meant if meant in _SPRING[section] else f"properties[{meant}]"
             draft.unknown.append(UnknownKey(setting, f"spring.kafka.{section}.{meant}"))
         return
-    draft.put(key, _in_kafka_units(key, setting))
+    if setting.value is None or setting.value.strip():  # an empty value is bound to nothing
+        draft.put(key, _in_kafka_units(key, setting))
 
 
 def _spring_listener(rest: str, setting: Setting, draft: _Draft) -> None:
     name = next((one for one in _SPRING_LISTENER if _canonical(one) == _canonical(rest)), None)
-    if name is None:
-        meant = meant_by(rest, None, _SPRING_LISTENER)
+    below = rest.removeprefix("properties.").strip("[]")
+    if below != rest and below in kafka_keys("consumer"):  # a listener has no properties
+        draft.unknown.append(UnknownKey(setting, f"spring.kafka.consumer.properties[{below}]"))
+    elif name is None:
+        meant = draft.near(rest, None, _SPRING_LISTENER)
         if meant is not None:
             draft.unknown.append(UnknownKey(setting, f"spring.kafka.listener.{meant}"))
-    elif name in ("ack-mode", "concurrency"):
+    elif name in ("ack-mode", "concurrency") and (setting.value is None or setting.value.strip()):
         draft.put(f"listener.{name}", setting)
 
 
@@ -266,8 +283,7 @@ def _quarkus_parts(settings: list[Setting], file: str) -> list[Part]:
         elif key not in _QUARKUS_OWN:
             draft.look_up(key, setting, _QUARKUS_OWN)
     off: dict[str, str | None] = {"enable.auto.commit": "false", "group.id": None}
-    return [
-        draft.part(common, off if draft.kind == "consumer" else {}, file)
-        for place, draft in drafts.items()
-        if place not in others
-    ]  # fmt: skip
+    ours = [draft for place, draft in drafts.items() if place not in others]
+    if len(ours) > MOST_CHANNELS:
+        raise LintInputError(file, 0, f"it has more than {MOST_CHANNELS} channels")
+    return [draft.part(common, off if draft.kind == "consumer" else {}, file) for draft in ours]

@@ -10,9 +10,11 @@ from difflib import SequenceMatcher
 from functools import lru_cache
 from typing import Final
 
-from recordings.lint.kafka_keys import Role, kafka_keys
+from recordings.lint.kafka_keys import Role, all_names, kafka_keys
 
 NEAR: Final = 0.86
+MOST_LOOKED_UP: Final = 100
+"""Unknown keys of a part for which the near ones are searched: each is compared with hundreds of names."""
 LONGEST: Final = 100
 _SEPARATORS: Final = re.compile(r"[-_.\s]+")
 _CAMEL: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
@@ -24,21 +26,29 @@ def meant_by(key: str, role: Role | None, own: Iterable[str] = ()) -> str | None
 
     `session-timeout`, `sessionTimeoutMs` and `sesion.timeout.ms` are nearly `session.timeout.ms`.
     """
-    if not key or len(key) > LONGEST:
+    if not key or len(key) > LONGEST or _is_prefixed(key):
         return None
     return _nearest(key, (*own, *(kafka_keys(role) if role is not None else ())))
+
+
+def _is_prefixed(key: str) -> bool:
+    """Whether a key is one of Kafka's behind a name of the user's: `listener.name.internal.ssl.keystore.location`."""
+    return any(key[place + 1 :] in all_names() for place, letter in enumerate(key) if letter == ".")
 
 
 @lru_cache(maxsize=1_000)
 def _nearest(key: str, names: tuple[str, ...]) -> str | None:
     plain = _plain(key)
     best, best_score = None, NEAR
+    matcher = SequenceMatcher(None, "", plain)  # keeps what it knows of its second text
     for name in names:
         other = _plain(name)
         if plain in (other, _UNIT.sub("", other)):
             return name
-        matcher = SequenceMatcher(None, plain, other)
-        if matcher.real_quick_ratio() < best_score or matcher.quick_ratio() < best_score:
+        if 2 * min(len(plain), len(other)) < NEAR * (len(plain) + len(other)):
+            continue
+        matcher.set_seq1(other)
+        if matcher.quick_ratio() < best_score:
             continue
         if (score := matcher.ratio()) > best_score:
             best, best_score = name, score

@@ -4,13 +4,13 @@ from typing import Final
 
 from recordings.lint.kafka_keys import Role, kafka_keys, roles_of
 from recordings.lint.parts import Part, PartKind, Setting, UnknownKey
-from recordings.lint.reading.near import meant_by
+from recordings.lint.reading.near import MOST_LOOKED_UP, meant_by
 
 _WORKER: Final = frozenset({
     "config.storage.topic", "offset.storage.topic", "status.storage.topic", "offset.storage.file.filename",
-    "plugin.path", "connector.class",
+    "plugin.path", "connector.class", "clusters",
 })  # fmt: skip
-"""Keys of Connect's workers and connectors, whose other keys are not judged here."""
+"""Keys of Connect's workers and connectors and of MirrorMaker, whose other keys are not judged here."""
 
 REMOVED: Final = {
     "zookeeper.connect": ("broker", "process.roles and controller.quorum.bootstrap.servers"),
@@ -91,12 +91,14 @@ def _part(kind: PartKind, settings: list[Setting], file: str, *, first: bool, na
     """A part of all settings that its kind has; the first part of a file has the keys that none has, too."""
     own: dict[str, Setting] = {}
     unknown = list[UnknownKey]()
+    looked_up = 0
     for setting in settings:
         key = _bare(setting.written) if name else setting.written
         if kind != "client" and (key in kafka_keys(kind) or key in REMOVED):
             own[key] = setting
         elif first and not roles_of(key) and key not in REMOVED:
-            meant = _meant(key, kind)
+            looked_up += 1
+            meant = _meant(key, kind) if looked_up <= MOST_LOOKED_UP else None
             unknown += [UnknownKey(setting, meant)] if meant is not None else []
         elif first and name:
             unknown.append(UnknownKey(setting, of=roles_of(key)))

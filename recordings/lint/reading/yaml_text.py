@@ -6,6 +6,7 @@ make the reader recurse.
 
 import re
 from collections.abc import Iterator
+from itertools import islice
 from typing import Final
 
 import yaml
@@ -13,6 +14,7 @@ import yaml
 from recordings.lint.reading.lint_input import LintInputError
 
 MOST_VALUES: Final = 20_000
+MOST_DOCUMENTS: Final = 500
 MOST_LEVELS: Final = 60
 LETTERS_OF_A_VALUE: Final = 100
 """Longer texts of a list count as several values: aliases could join one text many times."""
@@ -38,7 +40,7 @@ class YamlValue:
 def read_yaml(text: str, file: str) -> list[list[YamlEntry]]:
     """The documents of a file, each as (path, text, line) of its scalars in order. Raises LintInputError."""
     try:
-        documents = list(_documents(text, file))
+        documents = list(islice(_documents(text, file), MOST_DOCUMENTS + 1))
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         raise LintInputError(file, mark.line + 1 if mark else 0, "it is not YAML") from None
@@ -46,11 +48,10 @@ def read_yaml(text: str, file: str) -> list[list[YamlEntry]]:
         raise LintInputError(file, 0, "it is not YAML") from None
     except (ValueError, IndexError, RecursionError):  # PyYAML's own, for numbers and marks out of range
         raise LintInputError(file, 0, "it is not YAML") from None
-    found = []
-    for document in documents:
-        budget = [MOST_VALUES]
-        found.append(list(_flat(document, (), budget, file, 0)))
-    return found
+    if len(documents) > MOST_DOCUMENTS:
+        raise LintInputError(file, documents[-1].line, f"it has more than {MOST_DOCUMENTS} documents")
+    budget = [MOST_VALUES]
+    return [list(_flat(document, (), budget, file, 0)) for document in documents]
 
 
 def _documents(text: str, file: str) -> Iterator[YamlValue]:

@@ -1,5 +1,9 @@
-"""docs/lint.md has the rules and the facts as they are."""
+"""docs/lint.md has the rules and the facts as they are, and its example is what one sees."""
 
+import re
+from pathlib import Path
+
+from tests.support.console.command_processes import in_a_process
 from tests.support.lint_page import PAGE, with_tables
 
 
@@ -11,3 +15,13 @@ def test_the_page_has_every_rule_and_fact() -> None:
 def test_a_stale_page_is_found() -> None:
     page = PAGE.read_text(encoding="utf-8").replace("| `unclean-election` | error |", "| `unclean-election` | note |")
     assert page != with_tables(page)
+
+
+def test_the_example_is_what_is_printed(tmp_path: Path) -> None:
+    page = PAGE.read_text(encoding="utf-8")
+    (configuration,) = re.findall(r"`billing.properties`[^\n]*\n\n```properties\n(.*?)```", page, re.DOTALL)
+    (printed,) = re.findall(r"```text\n(.*?)```", page, re.DOTALL)
+    file = tmp_path / "billing.properties"
+    file.write_text(configuration)
+    ended = in_a_process("lint", file, "--fact", "restart=60s")
+    assert (ended.code, ended.out.replace(f"{tmp_path}/", "")) == (1, printed)

@@ -12,6 +12,7 @@ from recordings.lint.linter import findings_of
 from recordings.lint.parts import Part
 from recordings.lint.reading.files import read_text
 from recordings.lint.reading.lint_input import LintInputError
+from recordings.lint.reading.near import MOST_LOOKED_UP
 from recordings.lint.reading.properties_text import read_properties
 from recordings.lint.reading.yaml_text import MOST_LEVELS, read_yaml
 from recordings.lint.rules import rules
@@ -124,6 +125,45 @@ def test_what_cannot_be_read_is_said_with_its_line(text: str, name: str, line: i
     assert error.value.line == line
 
 
+MEANT = {
+    "spring.kafka.consumer.session-timeout": "spring.kafka.consumer.properties[session.timeout.ms]",
+    "spring.kafka.consumer.max-poll-interval-ms": "spring.kafka.consumer.properties[max.poll.interval.ms]",
+    "spring.kafka.consumer.max-poll-record": "spring.kafka.consumer.max-poll-records",
+    "spring.kafka.producer.linger-ms": "spring.kafka.producer.properties[linger.ms]",
+    "spring.kafka.listener.properties.max.poll.records": "spring.kafka.consumer.properties[max.poll.records]",
+    "spring.kafka.properties.security-protocol": "security.protocol",
+    "mp.messaging.incoming.a.max-poll-records": "max.poll.records",
+    "max_poll_records": "max.poll.records",
+}
+"""Keys as people write them, and what they mean."""
+
+
+@pytest.mark.parametrize(("written", "meant"), MEANT.items())
+def test_a_key_that_nothing_reads_has_the_one_that_was_meant(written: str, meant: str) -> None:
+    parts = parts_of(f"{written}=1\n", "a.properties")
+    assert [unknown.meant for part in parts for unknown in part.unknown] == [meant]
+
+
+@pytest.mark.parametrize(
+    "written",
+    ["schema.registry.url", "spring.kafka.consumer.properties.spring.json.trusted.packages", "auto.register.schemas",
+     "listener.name.internal.ssl.keystore.location", "mp.messaging.incoming.a.topic", "A.bootstrap.servers"],
+)  # fmt: skip
+def test_a_key_of_the_applications_own_is_none(written: str) -> None:
+    assert found(f"{written}=1\n", "a.properties") == []
+
+
+def test_strimzis_brokers_are_counted_in_the_node_pools_of_their_cluster() -> None:
+    head = "apiVersion: kafka.strimzi.io/v1\nkind: "
+    pool = (
+        f"---\n{head}KafkaNodePool\nmetadata: {{labels: {{strimzi.io/cluster: C}}}}\n"
+        "spec: {replicas: 2, roles: [broker]}\n"
+    )
+    kafka = f"{head}Kafka\nmetadata: {{name: C}}\nspec: {{kafka: {{config: {{a: b}}}}}}\n"
+    (part,) = parts_of(kafka + pool + pool + pool.replace(" C", " D"))
+    assert part.count("brokers") == 4
+
+
 def test_aliases_are_followed_within_a_budget() -> None:
     bomb = "a: &a [x, x, x, x, x, x, x, x, x, x]\n" + "".join(
         f"{chr(98 + n)}: &{chr(98 + n)} [{', '.join(['*' + chr(97 + n)] * 10)}]\n" for n in range(8)
@@ -133,6 +173,22 @@ def test_aliases_are_followed_within_a_budget() -> None:
     long = f"a: &a {'x' * 100_000}\nb: [{', '.join(['*a'] * 2_000)}]\n"
     with pytest.raises(LintInputError, match="values"):
         read_text(long, "long.yaml")
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "reason"),
+    [("".join(f"mp.messaging.incoming.c{n}.group.id=g\n" for n in range(301)), "a.properties", "300 channels"),
+     ("--- a\n" * 501, "a.yaml", "500 documents"), ("- {a: b}\n" * 10_001, "a.yaml", "20,000 values")],
+)  # fmt: skip
+def test_what_would_take_long_is_refused(text: str, name: str, reason: str) -> None:
+    with pytest.raises(LintInputError, match=reason):
+        read_text(text, name)
+
+
+def test_near_keys_are_searched_for_the_first_unknown_ones_only() -> None:
+    text = "group.id=g\n" + "".join(f"sesion.timeot{n}.ms=5\n" for n in range(2 * MOST_LOOKED_UP))
+    (part,) = parts_of(text, "a.properties")
+    assert len(part.unknown) == MOST_LOOKED_UP
 
 
 words = st.sampled_from([*sorted(all_names()), "spring.kafka.consumer", "mp.messaging.incoming.a", "kind", "data"])
