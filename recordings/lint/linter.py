@@ -10,7 +10,7 @@ from recordings.lint.parts import Part, Setting
 from recordings.lint.reading.facts import with_facts
 from recordings.lint.reading.files import LintFile, read_file
 from recordings.lint.reading.lint_input import LintInputError
-from recordings.lint.rules import LintRule, Severity, rules
+from recordings.lint.rules import SEVERITIES, LintRule, Severity, rules
 from recordings.lint.world import Hit, World
 from recordings.scenarios.loader import ScenarioErrors
 
@@ -43,10 +43,16 @@ class LintReport(msgspec.Struct, frozen=True):
     errors: tuple[str, ...]
 
 
-def lint(paths: Sequence[Path], facts: Mapping[str, str] | None = None, ignored: Iterable[str] = ()) -> LintReport:
+def lint(
+    paths: Sequence[Path],
+    facts: Mapping[str, str] | None = None,
+    ignored: Iterable[str] = (),
+    at_least: Severity = "note",
+) -> LintReport:
     """Lint files together: what brokers allow is taken from a broker's file among them, else from Kafka's defaults.
 
-    `facts` hold for all of them and come before what a file says; `ignored` rules do not fire.
+    `facts` hold for all of them and come before what a file says; `ignored` rules do not fire, nor those below
+    `at_least`.
     """
     given = {name: Setting(value, "", 0, f"--fact {name}") for name, value in (facts or {}).items()}
     read: dict[Path, LintFile] = {}
@@ -58,9 +64,11 @@ def lint(paths: Sequence[Path], facts: Mapping[str, str] | None = None, ignored:
             errors.append(str(error))
     worlds = [[path] for path in read if path.suffix.lower() == ".toml"]
     worlds.append([path for path in read if path.suffix.lower() != ".toml"])
+    below = SEVERITIES[SEVERITIES.index(at_least) + 1 :]
+    off = frozenset([*ignored, *(rule.name for rule in rules() if rule.severity in below)])
     findings = list[LintFinding]()
     for world in worlds:
-        findings += _findings_of({path: read[path] for path in world}, given, frozenset(ignored))
+        findings += _findings_of({path: read[path] for path in world}, given, off)
     return LintReport(tuple(str(path) for path in dict.fromkeys(paths)), tuple(findings), tuple(errors))
 
 

@@ -5,7 +5,7 @@ import tomllib
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
-from typing import Final, Literal
+from typing import Final, Literal, get_args
 
 import msgspec
 
@@ -20,6 +20,8 @@ CONDITIONS: Final[Mapping[str, Condition]] = {
 """The conditions of the rules without a comparison, by the name of their rule."""
 
 Severity = Literal["error", "warning", "note"]
+SEVERITIES: Final[tuple[Severity, ...]] = get_args(Severity)
+"""The severities, the gravest first."""
 
 _OPERATORS: Final[Mapping[str, Callable[[int, int], bool]]] = {
     "<": operator.lt, ">": operator.gt, ">=": operator.ge, "==": operator.eq,

@@ -25,6 +25,9 @@ Facts = Annotated[
         negative="",
     ),
 ]
+Least = Annotated[
+    Literal["error", "warning", "note"], Parameter(help="The least severity that is reported.", negative="")
+]
 Ignored = Annotated[list[str] | None, Parameter(name="--ignore", help="A rule that does not fire.", negative="")]
 
 
@@ -40,12 +43,13 @@ def lint(
     ] = "text",
     fact: Facts = None,
     ignore: Ignored = None,
+    at_least: Least = "note",
 ) -> int:
     """Check configurations without a flight: what contradicts, what Kafka refuses, what hurts later."""
     facts, ignored = _facts(fact), _rules(ignore)
     from recordings.lint.linter import lint as lint_files
 
-    report = lint_files(files, facts, ignored)
+    report = lint_files(files, facts, ignored, at_least)
     if format == "sarif":
         from recordings.lint.sarif import sarif_of
 

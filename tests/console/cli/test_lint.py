@@ -53,6 +53,14 @@ def test_facts_and_ignored_rules_from_the_command_line(flightdeck: Flightdeck, t
     assert flightdeck("lint", path).code == 0
 
 
+def test_lesser_findings_are_left_out_when_it_is_asked_for(flightdeck: Flightdeck, wrong: Path) -> None:
+    ended = flightdeck("lint", wrong, "--at-least", "error")
+    assert (ended.code, ended.out.splitlines()[-1]) == (1, "1 file: 1 error")
+    wrong.write_text("linger.ms=0\n")
+    assert flightdeck("lint", wrong, "--at-least", "warning").code == 0
+    assert flightdeck("lint", wrong).code == 1
+
+
 @pytest.mark.parametrize(
     ("words", "reason"),
     [(("--fact", "restrat=3s"), "did you mean restart?"), (("--fact", "restart"), "write it like"),

@@ -179,6 +179,7 @@ def test_aliases_are_followed_within_a_budget() -> None:
     ("text", "name", "reason"),
     [("".join(f"mp.messaging.incoming.c{n}.group.id=g\n" for n in range(301)), "a.properties", "300 channels"),
      ("--- a\n" * 501, "a.yaml", "500 documents"), ("- {a: b}\n" * 10_001, "a.yaml", "20,000 values")],
+    ids=("channels", "documents", "values"),
 )  # fmt: skip
 def test_what_would_take_long_is_refused(text: str, name: str, reason: str) -> None:
     with pytest.raises(LintInputError, match=reason):

@@ -8,7 +8,7 @@ import pytest
 from recordings.lint.kafka_keys import all_names, kafka_keys
 from recordings.lint.linter import lint
 from recordings.lint.rules import CONDITIONS, LintRule, rules
-from recordings.scenarios.loader import library
+from recordings.scenarios.loader import LIBRARY, library
 
 CASES = Path(__file__).with_name("cases")
 PLACES = re.compile(r"\{[a-z_]+\}")
@@ -53,6 +53,27 @@ def test_a_rule_says_where_it_comes_from_in_short_sentences(rule: LintRule) -> N
     assert rule.kip == "" or re.fullmatch(r"KIP-[0-9]+", rule.kip)
     for sentence in re.split(r"(?<=[.;:])\s", f"{rule.says} {rule.reason}"):
         assert len(sentence.split()) <= MOST_WORDS
+
+
+FIRE_IN_THEIR_LESSON = {
+    "session-shorter-than-restart", "static-id-of-changing-pods", "static-id-of-several", "retries-outlast-interval",
+    "auto-commit-with-workers", "retries-reorder", "linger-is-zero", "transactional-id-of-several",
+    "round-robin-partitioner", "offsets-expire-early",
+}  # fmt: skip
+"""Rules whose lesson is a scenario that they flag; of the others the harm comes from a command, or a key is refused."""
+
+
+@by_name
+def test_a_rule_fires_in_its_lesson_where_the_scenario_declares_the_harm(rule: LintRule) -> None:
+    fired = {finding.rule for finding in lint([LIBRARY / f"{rule.lesson}.toml"]).findings}
+    assert (rule.name in fired) == (rule.name in FIRE_IN_THEIR_LESSON)
+
+
+def test_no_scenario_of_the_library_is_taken_for_one_that_kafka_would_refuse() -> None:
+    refused = {"keys-of-the-other-protocol", "idempotence-needs-acks", "too-many-in-flight", "impossible-value"}
+    report = lint([LIBRARY / f"{name}.toml" for name in library()])
+    assert report.errors == ()
+    assert not refused & {finding.rule for finding in report.findings}
 
 
 def test_there_are_at_least_thirty_rules_and_each_name_is_given_once() -> None:
