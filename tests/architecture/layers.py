@@ -76,6 +76,7 @@ RULES = (
     Rule(
         ("recordings.scenarios",), ("recordings.journal", "recordings.flights"), "a scenario is there before its flight"
     ),
+    Rule(("recordings.lint",), ("recordings.journal", "recordings.flights"), "they are judged without a flight"),
     Rule(("recordings.kafka_log",), ("recordings.journal", "recordings.flights"), "log lines come from events"),
     Rule(("cluster.clients",), ("cluster.broker", "cluster.coordinators"), "a client knows brokers by their answers"),
     Rule(("cluster.assignors", "cluster.coordinators"), DRIVERS, "rules neither wait nor send"),

@@ -9,6 +9,7 @@ import msgspec
 from recordings.lint.parts import Part, Setting
 from recordings.lint.reading.facts import comments_of, with_facts
 from recordings.lint.reading.frameworks import framed_parts, is_framed
+from recordings.lint.reading.kubernetes import workload_settings
 from recordings.lint.reading.lint_input import LintInputError, text_of_file
 from recordings.lint.reading.placeholders import resolved
 from recordings.lint.reading.plain_files import plain_parts
@@ -65,6 +66,10 @@ def _of_yaml(text: str, file: str, line: int) -> list[Part]:
         resource = resource_parts(document, file, documents)
         if resource is not None:
             parts += resource
+            continue
+        workload = workload_settings(document, file)
+        if workload is not None:
+            parts += [with_facts(part, workload[1]) for part in _of_settings(workload[0], file)]
             continue
         inner = _config_map(document, file)
         if inner is not None:

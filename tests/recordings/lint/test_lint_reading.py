@@ -164,6 +164,42 @@ def test_strimzis_brokers_are_counted_in_the_node_pools_of_their_cluster() -> No
     assert part.count("brokers") == 4
 
 
+WORKLOAD = """kind: {kind}
+spec:
+  replicas: 3
+  template:
+    spec:
+      containers:
+        - name: billing
+          env:
+            - name: SPRING_KAFKA_CONSUMER_MAX_POLL_RECORDS
+              value: "50"
+            - name: SPRING_KAFKA_CONSUMER_PROPERTIES_GROUP_INSTANCE_ID
+              {value}
+            - name: SPRING_KAFKA_PROPERTIES_SASL_JAAS_CONFIG
+              valueFrom: {{secretKeyRef: {{name: kafka, key: jaas}}}}
+"""
+POD_NAME = "valueFrom: {fieldRef: {fieldPath: metadata.name}}"
+
+
+def test_a_container_configures_by_its_environment() -> None:
+    (part,) = parts_of(WORKLOAD.format(kind="Deployment", value=POD_NAME))
+    assert (part.number("max.poll.records"), part.count("instances")) == (50, 3)
+    assert part.settings["max.poll.records"].line == 9
+    assert part.settings["sasl.jaas.config"].value is None
+
+
+@pytest.mark.parametrize(
+    ("kind", "value", "wrong"),
+    [("Deployment", POD_NAME, "pod's name"), ("StatefulSet", POD_NAME, None), ("StatefulSet", "value: x", "same"),
+     ("Deployment", "value: $(POD_NAME)", "pod's name"), ("CronJob", POD_NAME, None)],
+)  # fmt: skip
+def test_a_workload_says_whether_pods_keep_their_names(kind: str, value: str, wrong: str | None) -> None:
+    messages = found(WORKLOAD.format(kind=kind, value=value), "deployment.yaml")
+    assert [wrong in message for message in messages if wrong is not None] == ([True] if wrong else [])
+    assert len(messages) == (1 if wrong else 0)
+
+
 def test_aliases_are_followed_within_a_budget() -> None:
     bomb = "a: &a [x, x, x, x, x, x, x, x, x, x]\n" + "".join(
         f"{chr(98 + n)}: &{chr(98 + n)} [{', '.join(['*' + chr(97 + n)] * 10)}]\n" for n in range(8)
