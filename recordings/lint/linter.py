@@ -36,11 +36,12 @@ class LintFinding(msgspec.Struct, frozen=True):
 
 
 class LintReport(msgspec.Struct, frozen=True):
-    """What was found in some files, and which of them could not be read, with the reason."""
+    """What was found in some files, which could not be read, with the reason, and which say nothing of Kafka."""
 
     files: tuple[str, ...]
     findings: tuple[LintFinding, ...]
     errors: tuple[str, ...]
+    without_kafka: tuple[str, ...] = ()
 
 
 def lint(
@@ -69,7 +70,13 @@ def lint(
     findings = list[LintFinding]()
     for world in worlds:
         findings += _findings_of({path: read[path] for path in world}, given, off)
-    return LintReport(tuple(str(path) for path in dict.fromkeys(paths)), tuple(findings), tuple(errors))
+    names = tuple(str(path) for path in dict.fromkeys(paths))
+    return LintReport(names, tuple(findings), tuple(errors), tuple(str(path) for path in read if _is_bare(read[path])))
+
+
+def _is_bare(file: LintFile) -> bool:
+    """Whether a file has no key of Kafka's: every rule holds of it, and that says nothing."""
+    return not any(part.settings or part.unknown or part.frame == "scenario" for part in file.parts)
 
 
 def _findings_of(

@@ -60,6 +60,8 @@ def lint(
         print_text(_text_of(report))
     for error in report.errors:
         print_error("\n".join(map(visible_line, error.splitlines())))
+    for file in report.without_kafka:
+        print_error(visible_line(f"note: {file}: it configures nothing of Kafka"))
     if report.errors:
         return BAD_INPUT
     return NOT_HELD if report.findings else HELD

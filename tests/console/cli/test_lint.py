@@ -41,6 +41,19 @@ def test_nothing_found_is_0_and_what_cannot_be_read_is_2(flightdeck: Flightdeck,
     assert "2 files: 1 error, 1 warning" in ended.out
 
 
+def test_a_file_that_configures_nothing_of_kafka_is_said(flightdeck: Flightdeck, tmp_path: Path) -> None:
+    for name in ("other.yaml", "other.properties"):
+        (tmp_path / name).write_text("server.port: 80\n")
+        ended = flightdeck("lint", tmp_path / name)
+        assert ended == (
+            0,
+            "1 file: nothing found\n",
+            f"flightdeck: note: {tmp_path / name}: it configures nothing of Kafka\n",
+        )
+    (tmp_path / "other.yaml").write_text("server.port: 80\nspring.kafka.consumer.group-id: billing\n")
+    assert flightdeck("lint", tmp_path / "other.yaml").err == ""
+
+
 def test_facts_and_ignored_rules_from_the_command_line(flightdeck: Flightdeck, tmp_path: Path) -> None:
     path = tmp_path / "a.properties"
     path.write_text("group.id=billing\nmax.poll.records=500\n")
