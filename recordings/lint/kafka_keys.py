@@ -97,12 +97,6 @@ def roles_of(name: str) -> tuple[Role, ...]:
 
 
 @cache
-def secret_names() -> frozenset[str]:
-    """The keys whose values Kafka itself hides (`ConfigDef.Type.PASSWORD`)."""
-    return frozenset(key.name for table in _tables().values() for key in table.values() if key.type == "PASSWORD")
-
-
-@cache
 def _tables() -> dict[Role, dict[str, KafkaKey]]:
     tables: dict[Role, dict[str, KafkaKey]] = {
         role: {} for role in ("consumer", "producer", "admin", "streams", "broker", "topic")

@@ -49,7 +49,7 @@ class World:
         """The other parts of the kind that have the same value of a key of `SHARED`."""
         value = part.text(key)
         same = [] if value is None else self._sharing.get((part.kind, key, value), [])
-        return [other for other in same[:MOST_SHARING] if other is not part]
+        return [other for other in same[:MOST_SHARING] if other is not part and _of_one_cluster(part, other)]
 
     def brokers_number(self, key: str) -> int | None:
         """A number of the brokers: of the first broker file of the run, else Kafka's default."""
@@ -66,6 +66,12 @@ class World:
     def beside(self, part: Part, kind: PartKind) -> list[Part]:
         """The parts of a kind that the same file configures."""
         return self._of_file.get((part.file, kind), [])
+
+
+def _of_one_cluster(part: Part, other: Part) -> bool:
+    """Whether two clients may meet: not if both say their brokers, and these are others (a test's, production's)."""
+    both = part.has("bootstrap.servers") and other.has("bootstrap.servers")
+    return not both or part.text("bootstrap.servers") == other.text("bootstrap.servers")
 
 
 Condition: TypeAlias = Callable[[Part, World], Iterator[Hit]]

@@ -4,7 +4,7 @@ import pytest
 
 from cluster.config import CONFIG_KEYS, ConfigKey
 from cluster.config.assignor_names import KAFKA_ASSIGNORS, KAFKA_PACKAGE
-from recordings.lint.kafka_keys import kafka_keys, secret_names
+from recordings.lint.kafka_keys import kafka_keys
 
 NOT_OF_THE_RELEASE = {
     "transaction.version": "a feature of the cluster",
@@ -35,16 +35,6 @@ def test_defaults_are_the_same(key: ConfigKey) -> None:
 
 def test_what_the_release_does_not_have_is_listed() -> None:
     assert {key.name for key in CONFIG_KEYS if key.name not in kafka_keys(key.scope)} == set(NOT_OF_THE_RELEASE)
-
-
-def test_secrets_are_those_that_kafka_hides() -> None:
-    assert {
-        "sasl.jaas.config",
-        "ssl.key.password",
-        "ssl.keystore.password",
-        "ssl.truststore.password",
-    } <= secret_names()
-    assert not {name for name in secret_names() if name.endswith(("location", "type"))}
 
 
 @pytest.mark.parametrize(

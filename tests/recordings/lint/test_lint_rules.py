@@ -76,6 +76,15 @@ def test_no_scenario_of_the_library_is_taken_for_one_that_kafka_would_refuse() -
     assert not refused & {finding.rule for finding in report.findings}
 
 
+@pytest.mark.parametrize(("servers", "fenced"), [("a:9092", 2), ("b:9092", 0)])
+def test_clients_of_two_clusters_do_not_meet(tmp_path: Path, servers: str, fenced: int) -> None:
+    files = []
+    for name, brokers in (("production", "a:9092"), ("test", servers)):
+        files.append(tmp_path / f"{name}.properties")
+        files[-1].write_text(f"bootstrap.servers={brokers}\ntransactional.id=mover\n")
+    assert len(lint(files).findings) == fenced
+
+
 def test_there_are_at_least_thirty_rules_and_each_name_is_given_once() -> None:
     names = [rule.name for rule in rules()]
     assert len(set(names)) == len(names) >= 30
