@@ -107,4 +107,6 @@ class ActiveFaultsListing(Listing):
     def matches(self, key: str, pattern: str) -> bool:
         """Whether the text of the fault or operation holds the pattern; `!` in front negates it."""
         operation = self.operations.get(key)
+        if operation is None and key not in self.faults:
+            return super().matches(key, pattern)
         return holds(operation.name if operation is not None else self.faults[key].text, pattern)

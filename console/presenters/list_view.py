@@ -127,8 +127,11 @@ def _read_filter(pattern: str) -> tuple[bool, re.Pattern[str]]:
 
 
 def ordered(keys: Sequence[str], value: RowValue, *, largest_first: bool) -> list[str]:
-    """The keys by their rows' values, in their former order among equals; rows without a value stand last."""
-    valued = [(found, key) for key in keys if (found := value(key)) is not None]
+    """The keys by their rows' values, in their former order among equals; rows without a value stand last.
+
+    Rows that cannot be selected have none.
+    """
+    valued = [(found, key) for key in keys if CONTINUED not in key and (found := value(key)) is not None]
     valued.sort(key=lambda pair: pair[0], reverse=largest_first)
     known = {key for _, key in valued}
     return [*(key for _, key in valued), *(key for key in keys if key not in known)]

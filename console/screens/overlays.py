@@ -146,6 +146,8 @@ class FaultMenu(Overlay):
         self._choose(self.panel.selected, edit=True)
 
     def _choose(self, text: str, *, edit: bool) -> None:
+        if text not in self.faults:  # a filter may leave no row
+            return
         reason = self.faults[text].reason
         if reason and not edit:
             self.notify(f"{text}: {reason}", severity="warning", timeout=4)

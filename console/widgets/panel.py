@@ -89,7 +89,9 @@ class Panel(Canvas, can_focus=True):
         self._take(listing)
 
     def _version(self) -> object:
-        """What a listing was made of: the view and its last event."""
+        """What a listing was made of: the view and its last event; unknown to a panel that its screen removes."""
+        if not self.is_attached:
+            return None
         view = cast("ClusterView", self.app.flight.view)  # type: ignore[attr-defined]
         return id(view), view.seq
 
@@ -293,7 +295,9 @@ class Panel(Canvas, can_focus=True):
         """Whether a column's order begins with the largest: that of numbers does, that of words does not."""
         listing = self._listing
         value = listing.sortable().get(title) if listing is not None else None
-        return listing is None or value is None or not any(isinstance(value(key), str) for key in listing.row_keys())
+        if listing is None or value is None:
+            return True
+        return not any(isinstance(value(key), str) for key in listing.row_keys() if CONTINUED not in key)
 
     def _sort_under(self, title: str) -> None:
         """A click on a column's title: order by it, turn it round, and back to the listing's own order."""

@@ -1,17 +1,20 @@
 """Lists: rows in an order of the user's, a filter with its language, copies, events as links to their instants."""
 
+from contextvars import Context
+
 import pytest
 
 from cluster.view import fold
 from console.app import FlightdeckApp
 from console.presenters.list_view import FilterError, holds, ordered
+from console.screens.flight_screen import FlightScreen
 from console.widgets.command_input import CommandInput
 from console.widgets.panel import Panel
 from recordings.scenarios.loader import load
 from tests.console.judge.bench import flown
 from tests.support.console import recorded_flight
 from tests.support.console.pilot import Seat, sit
-from tests.support.console.places import source_in
+from tests.support.console.places import PLACES, STATES, look, source_in
 from tests.support.console.stopped_clock import StillFlight
 
 
@@ -325,3 +328,45 @@ def test_a_key_between_two_frames_draws_the_list_of_now() -> None:
         assert "payments-0" not in panel.whole_text()
 
     sit(script, app=FlightdeckApp(source=source_in("transaction stuck")))
+
+
+def test_every_list_of_every_place_can_be_filtered_sorted_and_chosen_from() -> None:
+    """Rows that are only text have no value, and a filter may leave no row."""
+    sorted_by: set[str] = set()
+
+    async def script(seat: Seat) -> None:
+        seat.app._tick = lambda: None  # type: ignore[method-assign]
+        for place in PLACES:
+            await look(seat, STATES["rebalancing"].objects, place)
+            screen = seat.app.screen
+            for panel in screen.query(Panel):
+                listing = panel._listing
+                for title in listing.sortable() if listing is not None else ():
+                    panel._sort_under(title)
+                    panel._sort_under(title)
+                    panel.sort_by("")
+                    sorted_by.add(title)
+                panel.filter("no row has this")
+                for key in ("e", "enter", "y", "n", "G") if place.name in {"fault menu", "why the group"} else ():
+                    await seat.press(key)
+                panel.filter("")
+            assert seat.app.is_running
+            while not isinstance(seat.app.screen, FlightScreen):
+                await seat.press("escape")
+
+    sit(script, app=FlightdeckApp(source=source_in("rebalancing")))
+    assert {"lag", "poll", "ISR out"} <= sorted_by
+
+
+def test_a_panel_that_its_screen_removes_is_shown_nothing_new() -> None:
+    """The flight's thread may have the console draw while a screen closes."""
+
+    async def script(seat: Seat) -> None:
+        panel = seat.app.screen.query_one("#groups", Panel)
+        listing = panel._listing
+        assert listing is not None
+        await panel.remove()
+        Context().run(panel.show, listing)
+        assert panel._version() is None
+
+    sit(script)
