@@ -4,6 +4,7 @@ from typing import Any
 
 from recordings.spark.analyses.analysis import Analysis
 from recordings.spark.analyses.availability import AVAILABILITY
+from recordings.spark.analyses.delivery import DELIVERY
 from recordings.spark.analyses.groups import GROUPS
 from recordings.spark.analyses.incidents import INCIDENTS
 from recordings.spark.analyses.lasting_transactions import LASTING_TRANSACTIONS
@@ -18,6 +19,7 @@ from recordings.spark.analyses.transactions import TRANSACTIONS
 
 ANALYSES: tuple[Analysis[Any], ...] = (
     LOG_LOSSES,
+    DELIVERY,
     PRODUCERS,
     OUTAGES,
     AVAILABILITY,
