@@ -1,13 +1,14 @@
 """Anomalies of delivery: as an independent reader of the raw event log has them, and only where Kafka allows them."""
 
 import json
+from collections import defaultdict
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from recordings.journal.reader import Recording
-from recordings.spark.analyses.delivery import document
+from recordings.spark.analyses.delivery import DELIVERY, document
 from recordings.spark.report_model import FlightReport
 from tests.support.spark.five_readers import FiveReaders
 from tests.support.spark.fleet import AT_LENGTH, EVERY_RUN
@@ -70,6 +71,87 @@ def test_a_broken_cluster_shows_its_anomaly(name: str, anomaly: str, whole_fleet
 def test_a_broken_cluster_shows_aborted_reads(name: str, whole_fleet: FiveReaders) -> None:
     found = [one for one in rows(whole_fleet.reported(name)) if one.anomaly == "G1a"]
     assert any("COMMIT" in one.because for one in found)
+
+
+# --- what is allowed --------------------------------------------------------------------------------------------------
+
+TEXT = """
+title = "Delivery"
+until = "60s"
+{defaults}
+[[topic]]
+name = "orders"
+partitions = 1
+[[producer]]
+name = "checkout"
+topics = ["orders"]
+rate = "1/s"
+{producer}
+[[group]]
+name = "billing"
+topics = ["orders"]
+members = 1
+{group}
+"""
+DUPLICATE = {"anomaly": "duplicate", "subject": "checkout-1", "partition": "orders-0", "records": 2, "first_seq": 9}
+ABORTED = {"anomaly": "G1a", "subject": "billing", "partition": "orders-0", "records": 2, "first_seq": 9}
+LOST = {"group": "billing", "lost": 3, "unread": 0}
+
+
+Texts = dict[str, str]
+Queries = dict[str, list[dict[str, Any]]]
+
+
+def allowed(row: dict[str, Any], *settings: str, texts: Texts | None = None, queries: Queries | None = None) -> bool:
+    """Whether an anomaly is allowed in a flight of this scenario."""
+    words = {"defaults": "", "producer": "", "group": ""} | (texts or {})
+    found: dict[str, list[Any]] = defaultdict(list, queries or {})
+    found["flights"] = [{"scenario_text": TEXT.format(**words), "scenario": "delivery", "settings": list(settings)}]
+    found["readers" if "group" in row else "anomalies"] = [row]
+    [one] = DELIVERY.build(found)
+    return one.allowed
+
+
+COMMITTED = {"isolation": [{"group": "billing"}]}
+
+
+def test_kafka_s_defaults_allow_no_anomaly() -> None:
+    assert not allowed(DUPLICATE)
+    assert not allowed(LOST)
+    assert not allowed(ABORTED, queries=COMMITTED)
+
+
+@pytest.mark.parametrize(
+    "texts",
+    [
+        {"producer": 'config = { "enable.idempotence" = false }'},
+        {"producer": "config = { acks = 1 }"},
+        {"defaults": "[defaults.producer]\nconfig = { acks = 1 }"},
+    ],
+)
+def test_a_producer_that_does_not_wait_or_number_may_write_twice_and_lose(texts: Texts) -> None:
+    assert allowed(DUPLICATE, texts=texts)
+    assert allowed(LOST, texts=texts)
+
+
+def test_settings_of_the_flight_count_as_those_of_the_scenario() -> None:
+    assert allowed(DUPLICATE, "checkout:enable.idempotence=false")
+    assert not allowed(DUPLICATE, "checkout:linger.ms=5")
+    assert allowed(DUPLICATE, queries={"changed": [{"run_id": "x"}]})
+
+
+def test_an_application_that_commits_before_it_processes_may_lose() -> None:
+    assert allowed(LOST, texts={"group": '[group.application]\ncommit = "before-processing"'})
+    assert not allowed(LOST, texts={"group": '[group.application]\ncommit = "after-each-poll"'})
+    assert allowed(LOST, queries={"moved": [{"group": "billing"}]})
+
+
+def test_only_a_log_that_was_cut_explains_an_aborted_read() -> None:
+    lossy = COMMITTED | {"hazards": [{"events": 1}]}
+    assert allowed(ABORTED)
+    assert not allowed(ABORTED, queries=lossy)
+    assert not allowed(ABORTED, queries=lossy | {"cut": [{"partition": "orders-1"}]})
+    assert allowed(ABORTED, queries=lossy | {"cut": [{"partition": "orders-0"}]})
 
 
 def test_the_document_has_every_anomaly() -> None:

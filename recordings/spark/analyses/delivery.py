@@ -3,15 +3,18 @@
 The names are Jepsen's (`jepsen.tests.kafka`); `docs/anomalies.md` has the table of what is allowed when.
 """
 
-import tomllib
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as sf
 
+from cluster.config import Value, resolve
+from cluster.spec import ProducerSpec, ScenarioSpec
+from recordings.scenarios.loader import ScenarioErrors, SettingError, parse_scenario
+from recordings.scenarios.overrides import apply_settings, parse_setting
 from recordings.spark.analyses.analysis import Analysis
 from recordings.spark.facts.anomalies import anomalies
 from recordings.spark.formatting import many
@@ -44,37 +47,49 @@ class Anomaly(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Circumstances(NamedTuple):
-    """What decides whether an anomaly is allowed."""
+    """What decides whether an anomaly is allowed.
 
-    scenario: Mapping[str, Any]
+    `spec`: the scenario with the flight's settings, None if this version cannot read it: then Kafka's defaults hold.
+    `changed`: a key that decides it was changed during the flight.
+    """
+
+    spec: ScenarioSpec | None
     read_committed: frozenset[str]
     log_lost: bool
     moved: frozenset[str]
-
-    def application(self, group: str) -> Mapping[str, Any]:
-        """A group's application as the scenario declares it."""
-        declared: Mapping[str, Any] = next((one for one in self._tables("group") if one.get("name") == group), {})
-        return declared.get("application", {}) if isinstance(declared.get("application", {}), dict) else {}
+    changed: bool
 
     def is_idempotent(self, producer: str) -> bool:
-        """Whether a producer numbers its records: KafkaProducer does unless its own keys say otherwise."""
-        name = producer.rpartition("-")[0]
-        declared = next((one.get("config", {}) for one in self._tables("producer") if one.get("name") == name), None)
-        config = declared if declared is not None else self.application(name).get("producer", {})
-        return config.get("enable.idempotence", True) is not False and str(config.get("acks", "all")) in {"all", "-1"}
+        """Whether a producer numbers its records, and waits for all in-sync replicas."""
+        own = [one.producer_config() for one in self._producers() if producer in one.instances()]
+        groups = self.spec.groups if self.spec is not None else ()
+        own += [resolve("producer", one.application.producer) for one in groups if producer in one.instances()]
+        return all(_is_safe(config) for config in own)
 
     def producers_are_safe(self) -> bool:
         """Whether every producer waits for all in-sync replicas."""
-        return all(self.is_idempotent(f"{one.get('name')}-1") for one in self._tables("producer"))
+        return not self.changed and all(_is_safe(one.producer_config()) for one in self._producers())
 
     def commits_what_is_processed(self, group: str) -> bool:
         """Whether a group's members commit no record before they have processed it."""
-        application = self.application(group)
-        return application.get("commit", "auto") in AT_LEAST_ONCE and not application.get("worker_threads")
+        found = [one.application for one in self.spec.groups if one.name == group] if self.spec is not None else []
+        return not self.changed and all(one.commit in AT_LEAST_ONCE and not one.worker_threads for one in found)
 
-    def _tables(self, kind: str) -> list[Mapping[str, Any]]:
-        found = self.scenario.get(kind, [])
-        return [one for one in found if isinstance(one, dict)] if isinstance(found, list) else []
+    def _producers(self) -> Sequence[ProducerSpec]:
+        return self.spec.producers if self.spec is not None else ()
+
+
+def _is_safe(config: Mapping[str, Value]) -> bool:
+    return config["enable.idempotence"] is True and str(config["acks"]) in {"all", "-1"}
+
+
+def _spec(flight: "Row") -> ScenarioSpec | None:
+    """The scenario as it was flown; None if this version cannot read it."""
+    try:
+        scenario = parse_scenario(flight["scenario_text"], flight["scenario"], recorded=True)
+        return apply_settings(scenario.spec, [parse_setting(text) for text in flight["settings"]])
+    except (ScenarioErrors, SettingError):
+        return None
 
 
 def _by_the_log(flown: Circumstances, _: str) -> str:
@@ -92,10 +107,14 @@ def _lost_write(flown: Circumstances, group: str) -> str:
 
 
 def _without_numbers(flown: Circumstances, producer: str) -> str:
+    if flown.changed:
+        return "a setting of producers was changed during the flight"
     return "" if flown.is_idempotent(producer) else "the producer is not idempotent"
 
 
 def _uncommitted(flown: Circumstances, group: str) -> str:
+    if flown.changed:
+        return "a setting was changed during the flight"
     if group not in flown.read_committed:
         return "the group reads with isolation.level read_uncommitted"
     return "an unclean election or a crash took a COMMIT from the log" if flown.log_lost else ""
@@ -131,7 +150,7 @@ RULES: dict[str, Rule] = {
         _without_numbers,
     ),
     "inconsistent-offsets": Rule(
-        "A record that a group processed, and whose offset has another record now.",
+        "A record that a group processed after its log had dropped it: its offset goes to another one.",
         "After an unclean election or a crash; acks below all.",
         _by_the_log,
     ),
@@ -174,6 +193,12 @@ def _hazards(tables: Tables) -> DataFrame:
     return unclean.unionByName(crashes).groupBy("run_id").agg(sf.count("*").alias("events"))
 
 
+def _changed(tables: Tables) -> DataFrame:
+    """The flights in which a key that decides what is allowed was changed: `run_id`."""
+    keys = ("acks", "enable.idempotence", "enable.auto.commit", "commit", "isolation.level", "worker_threads")
+    return tables["setting_changed"].where(sf.col("key").isin(*keys)).select("run_id").distinct()
+
+
 def _moved(tables: Tables) -> DataFrame:
     """The groups whose position was set other than by what their members committed: `run_id`, `group`."""
     reset = tables["positions_reset"].where("reason in ('seek', 'latest', 'by_duration')")
@@ -185,7 +210,7 @@ def _build(rows: "FlightRows") -> list[Anomaly]:
     [flight] = rows["flights"]
     committed = frozenset(row["group"] for row in rows["isolation"])
     moved = frozenset(row["group"] for row in rows["moved"])
-    flown = Circumstances(tomllib.loads(flight["scenario_text"]), committed, bool(rows["hazards"]), moved)
+    flown = Circumstances(_spec(flight), committed, bool(rows["hazards"]), moved, bool(rows["changed"]))
     cut = {row["partition"] for row in rows["cut"]}
     shown: defaultdict[tuple[str, str], list[Row]] = defaultdict(list)
     for row in rows["anomalies"]:
@@ -239,6 +264,7 @@ DELIVERY = Analysis(
         "isolation": lambda tables: tables["group_declared"].where("read_committed").select("run_id", "group"),
         "hazards": _hazards,
         "moved": _moved,
+        "changed": _changed,
         "cut": lambda tables: tables["log_truncated"].select("run_id", "partition").distinct(),
     },
     build=_build,
