@@ -36,6 +36,7 @@ class RawAnomalies:
         self.commits: dict[str, list[tuple[int, int, list[_Record]]]] = defaultdict(list)
         self.epoch: dict[str, int] = {}
         self.leader: dict[str, int] = {}
+        self.crashed: dict[str, tuple[int, int]] = {}
         self.start: dict[str, int] = defaultdict(int)
         self.compacted: set[str] = set()
         self.topics: set[str] = set()
@@ -45,6 +46,8 @@ class RawAnomalies:
         self.found: dict[tuple[str, str], int] = defaultdict(int)
         for line in lines:
             getattr(self, f"_{line['kind']}", self._other)(line)
+        for name, crash in self.crashed.items():
+            self._cut(name, *crash)
         self._judge_logs()
         self._judge_reads()
 
@@ -80,11 +83,18 @@ class RawAnomalies:
     def _leadership_taken(self, line: Line) -> None:
         name = line["partition"]
         if line["leader_epoch"] >= self.epoch.get(name, -1):
+            crash = self.crashed.pop(name, None)
+            if crash is not None and line["broker"] == self.leader.get(name):
+                self._cut(name, *crash)  # else its successor has what the crash took from it
             self.epoch[name], self.leader[name] = line["leader_epoch"], line["broker"]
             self._cut(name, line["log_end"], line["seq"])
 
     def _log_truncated(self, line: Line) -> None:
-        if self.leader.get(line["partition"]) == line["broker"]:
+        if self.leader.get(line["partition"]) != line["broker"]:
+            return
+        if line["reason"] == "crash":
+            self.crashed.setdefault(line["partition"], (line["offset"], line["seq"]))
+        else:
             self._cut(line["partition"], line["offset"], line["seq"])
 
     def _cut(self, name: str, end: int, seq: int) -> None:
