@@ -63,7 +63,7 @@ class Panel(Canvas, can_focus=True):
     def __init__(self, number: int, name: str) -> None:
         super().__init__(id=name)
         self.number = number
-        self.selected = ""
+        self._selected = ""
         self.pattern = ""
         self._listing: Listing | None = None
         self._make: Callable[[int], Listing] | None = None
@@ -73,6 +73,7 @@ class Panel(Canvas, can_focus=True):
         self._top = 0
         self._visible = 0  # rows at the last paint
         self._walked = False  # the user has selected a row here
+        self._missed = ""  # the selected row that is gone: it is selected again when it is back
         self.order = ""  # the title of the column that orders the rows; empty: the listing's own order
         self.largest_first = True
         self._sorted: list[str] = []
@@ -193,6 +194,15 @@ class Panel(Canvas, can_focus=True):
 
     # --- selection --------------------------------------------------------------------------------------------------
 
+    @property
+    def selected(self) -> str:
+        """The key of the selected row; empty for none."""
+        return self._selected
+
+    @selected.setter
+    def selected(self, key: str) -> None:
+        self._selected, self._missed = key, ""
+
     def _selectable(self) -> list[str]:
         return [key for key in self._keys if CONTINUED not in key]
 
@@ -201,8 +211,12 @@ class Panel(Canvas, can_focus=True):
         first, before = keys[0] if keys else "", self._first
         self._first = first
         follows = self._listing is not None and self._listing.newest_first and self.selected == before
-        if follows or self.selected not in keys:
+        if follows:
             self.selected = first
+        elif self._missed in keys:
+            self.selected = self._missed
+        elif self.selected not in keys:
+            self._selected, self._missed = first, self._missed or self._selected
 
     def _scroll(self, visible: int) -> None:
         last_top = max(0, len(self._keys) - visible)

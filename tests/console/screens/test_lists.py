@@ -1,12 +1,14 @@
 """Lists: rows in an order of the user's, a filter with its language, copies, events as links to their instants."""
 
+from collections.abc import Sequence
 from contextvars import Context
 
 import pytest
 
 from cluster.view import fold
 from console.app import FlightdeckApp
-from console.presenters.list_view import FilterError, holds, ordered
+from console.presenters.list_view import FilterError, Listing, holds, ordered
+from console.presenters.styled_text import Line, line
 from console.screens.flight_screen import FlightScreen
 from console.widgets.command_input import CommandInput
 from console.widgets.panel import Panel
@@ -16,6 +18,20 @@ from tests.support.console import recorded_flight
 from tests.support.console.pilot import Seat, sit
 from tests.support.console.places import PLACES, STATES, look, source_in
 from tests.support.console.stopped_clock import StillFlight
+
+
+class FixedListing(Listing):
+    """Rows by these names."""
+
+    def __init__(self, names: Sequence[str]) -> None:
+        super().__init__(40)
+        self.names = names
+
+    def row_keys(self) -> Sequence[str]:
+        return self.names
+
+    def rows(self, key: str) -> tuple[Line, ...]:
+        return (line(f"  {key}"),)
 
 
 def panel_of(seat: Seat, name: str) -> Panel:
@@ -368,5 +384,27 @@ def test_a_panel_that_its_screen_removes_is_shown_nothing_new() -> None:
         await panel.remove()
         Context().run(panel.show, listing)
         assert panel._version() is None
+
+    sit(script)
+
+
+def test_a_row_that_comes_back_is_selected_again() -> None:
+    def members(*names: str) -> Listing:
+        return FixedListing(names)
+
+    async def script(seat: Seat) -> None:
+        panel = panel_of(seat, "faults")
+        for selected in ("b", "c"):
+            panel._take(members("a", "b", "c"))
+            panel.selected = selected
+            panel._take(members("a"))
+            panel._take(members("z"))
+            assert panel.selected == "z"
+            panel._take(members("a", "b", "c", "z"))
+            assert panel.selected == selected
+        panel._take(members("a", "b"))
+        panel._select("b")
+        panel._take(members("a", "b", "c"))
+        assert panel.selected == "b", "the user has chosen another row meanwhile"
 
     sit(script)
