@@ -395,6 +395,7 @@ class Panel(Canvas, can_focus=True):
         if self._listing is not None:
             self._renew()
             self._take(self._listing)
+        self._missed = ""  # the row that a filter selects stays selected without it
 
     # --- mouse and focus --------------------------------------------------------------------------------------------
 

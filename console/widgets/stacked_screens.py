@@ -11,7 +11,7 @@ from typing import Any, Generic, TypeVar
 from rich.segment import Segment
 from rich.style import Style
 from textual.color import Color
-from textual.geometry import Region
+from textual.geometry import Region, Size
 from textual.renderables.background_screen import BackgroundScreen
 from textual.screen import Screen
 from textual.strip import Strip
@@ -21,6 +21,11 @@ Result = TypeVar("Result")
 
 class StackedScreen(Screen[Result], Generic[Result]):
     """A screen over which others may open. It tells them which regions of it have changed."""
+
+    def _screen_resized(self, size: Size) -> None:
+        """Textual tells a screen that opens of its size once more after its layout, and all screens below it."""
+        if self._compositor.root is not self or self._compositor.size != size:
+            super()._screen_resized(size)
 
     def _compositor_refresh(self) -> None:
         above = self.app.screen_stack[self.app.screen_stack.index(self) + 1 :] if self.is_attached else []
