@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 from rich.console import RenderableType
-from textual import events
 from textual.app import App
 from textual.binding import BindingType
 from textual.command import CommandPalette
@@ -42,6 +41,7 @@ from console.settings import Keymap, SettingsFile, read_keymap, shown_key
 from console.shutdown import ShutdownGuard
 from console.terminal_output import (
     draw_changes_only,
+    hear_input,
     remapped_keys,
     size_of_terminal,
     terminal_attributes,
@@ -148,6 +148,11 @@ class FlightdeckApp(App[None]):
         self._shutdown_guard.install()
         if interruption.was_asked():
             leave()
+
+        def give_way() -> None:
+            self.flight.source.give_way()
+
+        hear_input(self, give_way)
         self.set_keymap(self.keymap.keys)
         self.call_after_refresh(self._begin_flight)
         self.set_timer(BEGIN_SECONDS, self._begin_flight)
@@ -192,12 +197,6 @@ class FlightdeckApp(App[None]):
         self.flight.advance(DRAIN_SECONDS / TICKS_PER_FRAME)
         if self._ticks % (TICKS_PER_FRAME if self.app_focus else TICKS_PER_FRAME * UNFOCUSED_FRAMES) == 0:
             self.paint_frame()
-
-    async def on_event(self, event: events.Event) -> None:
-        """Have the flight leave the processor to what a key or a click sets off, and hand it on."""
-        if isinstance(event, events.Key | events.MouseDown | events.MouseScrollDown | events.MouseScrollUp):
-            self.flight.source.give_way()
-        await super().on_event(event)
 
     def draw(self) -> None:
         """Fold queued events and paint, without waiting for the next frame."""

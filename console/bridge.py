@@ -8,10 +8,12 @@ as one immutable value. Heavy imports wait until the thread runs, so that the fi
 
 import gc
 import math
+import sys
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -46,6 +48,8 @@ STUCK_SECONDS = 1.0  # after this wait a thread that has not seen the stop reque
 LAST_EVENTS = 50  # shown after a failure
 GIVE_WAY_SECONDS = 0.2  # how long the flight rests after a key: both threads want the one lock of the interpreter
 
+SWITCH_SECONDS = 0.001  # the console waits so long for that lock; with Python's 0.005 a key waits for a frame or two
+
 YOUNG, MIDDLE, OLD = 20_000, 10, 5  # allocations; collections of the generation before
 
 
@@ -57,6 +61,17 @@ def collect_frames() -> None:
     """
     gc.freeze()
     gc.set_threshold(YOUNG, MIDDLE, OLD)
+
+
+@contextmanager
+def switching_often() -> Iterator[None]:
+    """Have Python offer its lock to the console's thread more often while a flight runs on another."""
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(SWITCH_SECONDS)
+    try:
+        yield
+    finally:
+        sys.setswitchinterval(before)
 
 
 class Bridge:
@@ -443,7 +458,8 @@ class Bridge:
                 self._wake()
                 if self._resume is not None:
                     await self._fly_again(simulation, self._resume)
-                await simulation.timeline.fly(until_us if until_us is not None else float("inf"))
+                with switching_often():
+                    await simulation.timeline.fly(until_us if until_us is not None else float("inf"))
                 return True
         return False
 

@@ -55,6 +55,14 @@ class Overlay(ModalScreen[ChosenCommand | None], StackedScreen[ChosenCommand | N
         self.panel = Panel(0, "overlay")
         self.notice = Canvas(id="notice")
         self.dimmed = ScreenBelow(self)
+        self._drawn = False
+
+    def _compositor_refresh(self) -> None:
+        """Textual tells the panel of its size after the first frame, which would show an empty box."""
+        if not self._drawn and self.panel.size:
+            self._drawn = True
+            self.panel.on_resize()
+        super()._compositor_refresh()
 
     def render_lines(self, crop: Region) -> list[Strip]:
         """The lines of a region."""

@@ -1,17 +1,19 @@
 """The bridge to the trio thread, with real simulations: both streams, controls, the end, crashes, recordings."""
 
 import json
+import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from textual import events
 
 from cluster.commands import Kill
 from cluster.events import Event
 from cluster.invariants import SENTENCES
 from cluster.view import ClusterView, document
-from console.bridge import JOIN_SECONDS, Bridge
+from console.bridge import JOIN_SECONDS, SWITCH_SECONDS, Bridge
 from console.flight_clock import ENDED, FAILED, LIVE, PAUSED
 from console.refused_commands import RefusedCommands
 from recordings.bounded_files import RecordingError
@@ -20,6 +22,7 @@ from recordings.flights.runner import fly, make_plan
 from recordings.journal.reader import Recording
 from recordings.scenarios.loader import load
 from tests.mutants import MUTANTS
+from tests.support.console.pilot import Seat, sit
 from tests.support.minimal_scenario import TWO_MEMBERS
 
 FLAT_OUT = float("inf")
@@ -148,6 +151,30 @@ def test_a_flight_rests_while_the_effect_of_a_key_is_awaited(
     assert len(set(rests_us)) == 1
     console.bridge._gives_way_until = 0.0
     console.until(lambda: console.bridge.clock.now_us > rests_us[0])
+
+
+def test_a_key_is_heard_before_the_application_has_its_turn(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def script(seat: Seat) -> None:
+        heard: list[str] = []
+        monkeypatch.setattr(seat.app.flight.source, "give_way", lambda: heard.append("heard"))
+        driver = seat.app._driver
+        assert driver is not None
+        driver.send_message(events.Key("j", "j"))
+        assert heard == ["heard"]
+        driver.send_message(events.AppFocus())
+        assert heard == ["heard"]
+        await seat.settle()
+
+    sit(script)
+
+
+def test_python_switches_often_only_while_a_flight_runs(scenario: Path, consoles: Callable[..., Console]) -> None:
+    before = sys.getswitchinterval()
+    console = consoles(scenario, speed=5.0).start()
+    console.until(lambda: console.bridge.clock.now_us > 100_000)
+    assert sys.getswitchinterval() == pytest.approx(SWITCH_SECONDS)
+    console.bridge.stop()
+    assert sys.getswitchinterval() == before
 
 
 def test_a_paused_flight_steps_without_a_rest(scenario: Path, consoles: Callable[..., Console]) -> None:
