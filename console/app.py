@@ -51,7 +51,7 @@ from console.themes.theming import Theming
 from console.time_input import Instant
 from console.travel.live_travel import with_past
 from console.visible import visible
-from console.widgets.command_input import CommandInput
+from console.widgets.command_input import PromptLine
 from console.widgets.panel import Panel
 from recordings.flights import interruption
 
@@ -537,23 +537,23 @@ class FlightdeckApp(App[None]):
         else:
             self.open_line("/", panel.pattern)
 
-    def input_line(self) -> CommandInput | None:
+    def input_line(self) -> PromptLine | None:
         """The input line of the screen on top, open or not; None if the screen has none."""
-        return self.screen.query_one(CommandInput) if isinstance(self.screen, FlightScreen | Overlay) else None
+        return self.screen.query_one(PromptLine) if isinstance(self.screen, FlightScreen | Overlay) else None
 
     def open_line(self, prompt: str, text: str = "") -> None:
         """Open the input line with `text` in it."""
         self.line_commands.open(prompt, text)
 
-    def on_command_input_entered(self, message: CommandInput.Entered) -> None:
+    def on_prompt_line_entered(self, message: PromptLine.Entered) -> None:
         """Execute the line, or show its error."""
         self.line_commands.entered(message.line, message.text)
 
-    def on_command_input_changed(self, message: CommandInput.Changed) -> None:
+    def on_prompt_line_changed(self, message: PromptLine.Changed) -> None:
         """Filter the list while the pattern is typed."""
         message.line.filter_list(message.text)
 
-    def on_command_input_cancelled(self, message: CommandInput.Cancelled) -> None:
+    def on_prompt_line_cancelled(self, message: PromptLine.Cancelled) -> None:
         """Close the line and clear the filter."""
         message.line.filter_list("")
         message.line.close()

@@ -13,7 +13,7 @@ from console.presenters.styled_text import Line, PlaceLink
 from console.settings import SettingsFile
 from console.themes.theming import Theming
 from console.time_input import Instant
-from console.widgets.command_input import CommandInput
+from console.widgets.command_input import PromptLine
 from console.widgets.panel import Panel
 
 
@@ -61,7 +61,7 @@ class AppInterface(Protocol):
     def open_line(self, prompt: str, text: str = "") -> None:
         """Open the input line with `text` in it."""
 
-    def input_line(self) -> CommandInput | None:
+    def input_line(self) -> PromptLine | None:
         """The input line of the screen on top, open or not; None if the screen has none."""
 
     def seek(self, instant: Instant) -> None:

@@ -31,7 +31,7 @@ from console.screens.catalogue import PLACES
 from console.settings.settings_file import MOST_COMMANDS
 from console.themes.names import THEME_NAMES
 from console.time_input import Instant
-from console.widgets.command_input import CommandInput, InputHelp, LineError
+from console.widgets.command_input import InputHelp, LineError, PromptLine
 
 _PATHS = re.compile(r"[\w-]+(?:\.[\w-]+)*")
 FORK_IT = " · F flies it from here, beside"
@@ -54,7 +54,7 @@ class LineCommands:
         self._app.warn(self._execute(command))
         return True
 
-    def open(self, prompt: str, text: str = "") -> CommandInput | None:
+    def open(self, prompt: str, text: str = "") -> PromptLine | None:
         """Open the input line with `text` in it; None where it cannot be opened."""
         command_line = self._app.input_line()
         if command_line is None or command_line.is_open:
@@ -70,7 +70,7 @@ class LineCommands:
         command_line.open(prompt, text, input_help if prompt == ":" else InputHelp(usage=lambda _: FILTER_USAGE))
         return command_line
 
-    def entered(self, command_line: CommandInput, text: str) -> None:
+    def entered(self, command_line: PromptLine, text: str) -> None:
         """Execute the line, or show its error; a filter stays."""
         if command_line.prompt == "/":
             if command_line.filter_list(text):
@@ -80,7 +80,7 @@ class LineCommands:
         else:
             command_line.close()
 
-    def _entered(self, command_line: CommandInput, text: str) -> None:
+    def _entered(self, command_line: PromptLine, text: str) -> None:
         try:
             command = self._read(text)
         except CommandError as error:

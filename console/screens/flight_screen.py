@@ -36,7 +36,7 @@ from console.presenters.travel.steps import step_line
 from console.presenters.why.answers import Subject
 from console.presenters.why.questions import QUESTIONS
 from console.widgets.canvas import Canvas, LinkedCanvas
-from console.widgets.command_input import CommandInput
+from console.widgets.command_input import PromptLine
 from console.widgets.panel import Panel
 from console.widgets.panel_layout import Arrangement, Board, PanelSlot, SizeHint
 from console.widgets.scrubber import Scrubber
@@ -91,7 +91,7 @@ class FlightScreen(StackedScreen[None]):
         }
         self.bars["strip"] = Scrubber("strip")
         self.too_small = Canvas(id="too-small")
-        self.command_line = CommandInput()
+        self.command_line = PromptLine()
         self._focused_before: Widget | None = None
         self._numbered = 0  # the panel whose number was pressed last, until another key or a click
         self._last_key = ""

@@ -22,7 +22,7 @@ from console.presenters.partitions.key_placement import key_lines, key_report
 from console.presenters.styled_text import PLAIN, STRONG, Line, line
 from console.screens.catalogue import PLACES
 from console.widgets.canvas import Canvas
-from console.widgets.command_input import CommandInput
+from console.widgets.command_input import PromptLine
 from console.widgets.panel import Panel
 from console.widgets.stacked_screens import ScreenBelow, StackedScreen
 
@@ -80,7 +80,7 @@ class Overlay(ModalScreen[ChosenCommand | None], StackedScreen[ChosenCommand | N
         with self.box:
             yield self.panel
         yield self.notice
-        yield CommandInput()
+        yield PromptLine()
 
     def on_mount(self) -> None:
         """Focus the panel."""
@@ -110,7 +110,7 @@ class Overlay(ModalScreen[ChosenCommand | None], StackedScreen[ChosenCommand | N
     def _paint_notice(self) -> None:
         """The notice of now, below the box."""
         notices, bar = cast("AppInterface", self.app).notices, self.notice
-        if self.query_one(CommandInput).is_open or not self.is_current:
+        if self.query_one(PromptLine).is_open or not self.is_current:
             notices.hold()
             return
         lines = notices.lines(self.size.width)

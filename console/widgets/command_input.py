@@ -77,19 +77,19 @@ def _in_common(words: Sequence[str]) -> str:
     return next((first[:place] for place, letter in enumerate(first) if letter != last[place : place + 1]), first)
 
 
-class CommandInput(Widget):
+class PromptLine(Widget):
     """A prompt, a line of hints above it, and below it the preview of the command or its error. Hidden until `open`.
 
     The widget is always mounted, so that `open` moves the focus before the next key arrives.
     """
 
     DEFAULT_CSS = """
-    CommandInput { layer: line; dock: bottom; height: 3; background: $background; display: none; }
-    CommandInput #prompt { width: 3; height: 1; }
-    CommandInput Horizontal { height: 1; }
-    CommandInput Input { height: 1; border: none; padding: 0; background: $background; }
-    CommandInput Input:focus { border: none; }
-    CommandInput #hints, CommandInput #feedback { height: 1; }
+    PromptLine { layer: line; dock: bottom; height: 3; background: $background; display: none; }
+    PromptLine #prompt { width: 3; height: 1; }
+    PromptLine Horizontal { height: 1; }
+    PromptLine Input { width: 1fr; height: 1; border: none; padding: 0; background: $background; }
+    PromptLine Input:focus { border: none; }
+    PromptLine #hints, PromptLine #feedback { height: 1; }
     """
 
     BINDINGS = [  # noqa: RUF012 - Textual's own way
@@ -103,21 +103,21 @@ class CommandInput(Widget):
     class Entered(Message):
         """Enter was pressed."""
 
-        def __init__(self, line: "CommandInput", text: str) -> None:
+        def __init__(self, line: "PromptLine", text: str) -> None:
             super().__init__()
             self.line, self.text = line, text
 
     class Changed(Message):
         """The text changed."""
 
-        def __init__(self, line: "CommandInput", text: str) -> None:
+        def __init__(self, line: "PromptLine", text: str) -> None:
             super().__init__()
             self.line, self.text = line, text
 
     class Cancelled(Message):
         """Escape was pressed."""
 
-        def __init__(self, line: "CommandInput") -> None:
+        def __init__(self, line: "PromptLine") -> None:
             super().__init__()
             self.line = line
 

@@ -12,7 +12,7 @@ from console.cli.main import main
 from console.presenters import impact as impact_module
 from console.presenters.impact import impact_line, impact_of, listed, preview, sentences
 from console.presenters.styled_text import plain
-from console.widgets.command_input import CommandInput
+from console.widgets.command_input import PromptLine
 from tests.support.console import synthetic, synthetic_transactions
 from tests.support.console.pilot import Seat, sit
 from tests.support.console.stopped_clock import NAMES
@@ -315,7 +315,7 @@ def test_the_line_says_what_it_would_hit_and_complaints_come_first() -> None:
     async def script(seat: Seat) -> None:
         await seat.press("colon")
         await seat.type("stop billing-3")
-        command_line = seat.app.screen.query_one(CommandInput)
+        command_line = seat.app.screen.query_one(PromptLine)
         assert "would hit: billing-3 leaves at once (member left)" in command_line.feedback.plain_text()
         await seat.type("3")
         await seat.press("enter")

@@ -16,7 +16,7 @@ from console.screens.overlays import FailureScreen, FaultMenu, HelpScreen
 from console.screens.overview import OverviewScreen
 from console.screens.rebalance_details import RebalanceDetailsScreen
 from console.themes.names import DESCRIPTIONS
-from console.widgets.command_input import CommandInput
+from console.widgets.command_input import PromptLine
 from tests.support.console import synthetic
 from tests.support.console.pilot import Seat, sit
 from tests.support.console.stopped_clock import StillFlight
@@ -229,7 +229,7 @@ def test_a_fault_can_be_edited_before_it_is_given() -> None:
         seat.app.go("billing-3")
         await seat.settle()
         await seat.press("f", "j", "j", "j", "j", "e")
-        command_line = seat.app.screen.query_one(CommandInput)
+        command_line = seat.app.screen.query_one(PromptLine)
         assert command_line.is_open
         assert command_line.input.value == "stall billing-3 for 1m"
         await seat.press("backspace", "backspace", "2", "m", "enter")
@@ -264,7 +264,7 @@ def test_the_caret_stands_under_the_wrong_word() -> None:
         await seat.press("colon")
         await seat.type("kill billing-33")
         await seat.press("enter")
-        command_line = seat.app.screen.query_one(CommandInput)
+        command_line = seat.app.screen.query_one(PromptLine)
         said = command_line.feedback.plain_text()
         assert said.index("▲") == len(" : ") + len("kill ")
         assert "did you mean billing-3?" in said
@@ -285,7 +285,7 @@ def test_the_line_completes_and_remembers() -> None:
         await seat.press("tab")
         await seat.type("billing-4")
         await seat.press("enter", "colon", "up")
-        command_line = seat.app.screen.query_one(CommandInput)
+        command_line = seat.app.screen.query_one(PromptLine)
         assert command_line.input.value == "kill billing-4"
         await seat.press("down")
         assert command_line.input.value == ""

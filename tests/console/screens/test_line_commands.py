@@ -10,14 +10,14 @@ from console.flight import READ_ONLY
 from console.operating.line_commands import is_for_cluster, refused_column
 from console.player import Player
 from console.presenters.styled_text import cells, cut, fit, length, line, plain, wrapped
-from console.widgets.command_input import CommandInput
+from console.widgets.command_input import PromptLine
 from tests.support.console.pilot import Seat, sit
 from tests.support.console.recorded_flight import recording
 from tests.support.console.stopped_clock import NAMES
 from tests.support.minimal_scenario import TWO_MEMBERS
 
 
-def the_line(seat: Seat) -> CommandInput:
+def the_line(seat: Seat) -> PromptLine:
     found = seat.app.input_line()
     assert found is not None
     return found

@@ -8,7 +8,7 @@ from cluster.events import Event
 from console.app import FlightdeckApp
 from console.presenters.fault_menu import CommandTarget
 from console.screens.topology.brokers import BrokersScreen
-from console.widgets.command_input import CommandInput
+from console.widgets.command_input import PromptLine
 from recordings.scenarios.loader import load
 from tests.console.judge.bench import flown
 from tests.support.console.pilot import Seat, sit
@@ -35,7 +35,7 @@ def matrix(seat: Seat) -> BrokersScreen:
 
 
 def typed(seat: Seat) -> str:
-    line = seat.app.screen.query_one(CommandInput)
+    line = seat.app.screen.query_one(PromptLine)
     return line.input.value if line.is_open else ""
 
 

@@ -10,7 +10,7 @@ from console.app import FlightdeckApp
 from console.presenters.list_view import FilterError, Listing, holds, ordered
 from console.presenters.styled_text import Line, line
 from console.screens.flight_screen import FlightScreen
-from console.widgets.command_input import CommandInput
+from console.widgets.command_input import PromptLine
 from console.widgets.panel import Panel
 from recordings.scenarios.loader import load
 from tests.console.judge.bench import flown
@@ -157,7 +157,7 @@ def test_a_wrong_filter_stays_on_the_line_with_a_caret() -> None:
     async def script(seat: Seat) -> None:
         await seat.press("slash")
         await seat.type("/au(")
-        line = seat.app.screen.query_one(CommandInput)
+        line = seat.app.screen.query_one(PromptLine)
         said = line.feedback.plain_text()
         assert said.index("▲") == len(" / ") + 3
         assert "not a regular expression" in said

@@ -1,11 +1,15 @@
 """Commands in the palette: each with its arguments; chosen, it is begun on the line, or given if it needs nothing."""
 
-from collections.abc import Callable
+import pkgutil
+from collections.abc import Callable, Iterator
 from functools import partial
+from importlib import import_module
 
 import pytest
+import textual
 from textual.command import CommandList
 from textual.css.query import NoMatches
+from textual.widget import Widget
 from textual.worker import WorkerFailed
 
 from cluster.commands import COMMANDS, is_built
@@ -123,3 +127,41 @@ def test_a_search_whose_list_is_there_does_not_lose_its_error() -> None:
             await palette.run_worker(partial(unlike, palette), exit_on_error=False).wait()
 
     sit(script)
+
+
+def test_the_line_is_readable_after_the_palette_and_another_theme() -> None:
+    """The palette brings Textual's styles with it; a theme applies every style again."""
+
+    async def script(seat: Seat) -> None:
+        await seat.press("ctrl+p")
+        await seat.press("escape")
+        await seat.press("T")
+        await seat.press(":", *"kill")
+        line = seat.app.input_line()
+        assert line is not None
+        assert line.size.height == 2 + line.feedback.size.height
+        assert line.input.region.height == 1
+        assert line.region.contains_region(line.input.region)
+        assert line.input.render_line(0).text.startswith("kill")
+
+    sit(script)
+
+
+def classes(of: type[Widget]) -> Iterator[type[Widget]]:
+    """A class of widgets and all that derive from it."""
+    yield of
+    for one in of.__subclasses__():
+        yield from classes(one)
+
+
+def test_no_widget_has_the_name_of_one_of_textual() -> None:
+    """Textual's styles name their widgets by the class alone: one of ours with that name would get them, too."""
+    for module in pkgutil.walk_packages(textual.__path__, "textual."):
+        if module.name.startswith("textual.widgets.") and not module.name.startswith("textual.widgets._"):
+            import_module(module.name)
+    every = [*classes(Widget)]
+    ours = {one.__name__ for one in every if one.__module__.startswith("console.")}
+    theirs = {one.__name__ for one in every if one.__module__.startswith("textual.")}
+    assert {"PromptLine", "ConsolePalette"} <= ours
+    assert "CommandInput" in theirs  # of the palette
+    assert ours & theirs == set()
