@@ -10,7 +10,8 @@ import msgspec
 
 from cluster.protocol.rebalance_causes import RebalanceCause
 from recordings.spark.formatting import SECOND_US
-from recordings.spark.report_model import Effect, FlightReport, Group, Incident, LastingTransaction
+from recordings.spark.report_cluster_model import LastingTransaction
+from recordings.spark.report_model import Effect, FlightReport, Group, Incident
 
 BEHIND_US = 15 * SECOND_US  # three times Kafka's auto.commit.interval.ms
 SIGNIFICANT_FACTOR = 1.5  # of the lag before: less is the saw-tooth of a group that commits now and then

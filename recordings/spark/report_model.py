@@ -7,6 +7,8 @@ no other part reads defines the struct of its rows itself (`analyses.analysis`).
 
 import msgspec
 
+from recordings.spark.report_cluster_model import Availability, LastingTransaction, LogLoss, Outage, ProducerReport
+
 FATES = (
     "acknowledged", "delivered", "lost", "unread", "skipped", "delivered_unacknowledged", "delivered_then_lost",
 )  # fmt: skip
@@ -237,91 +239,6 @@ class Incident(msgspec.Struct, frozen=True, kw_only=True):
     lasts_us: int
     refused: str
     effects: list[Effect]
-
-
-class AckLatency(msgspec.Struct, frozen=True, kw_only=True):
-    """How long acknowledged batches took, from their first record to the acknowledgement, in steps of 0.1 ms.
-
-    `batches` were acknowledged; `late`: records whose batch took longer than a second; the slowest was acknowledged at
-    `slowest_at_us`. With acks=0 a batch is done when its request is written.
-    """
-
-    batches: int
-    late: int
-    p50_us: float
-    p95_us: float
-    p99_us: float
-    slowest_us: int
-    slowest_at_us: int
-
-
-class ProducerReport(msgspec.Struct, frozen=True, kw_only=True):
-    """A producer instance: records `acked` and `failed` (a send() that throws included), batches retried (`retries`).
-
-    `failures`: error → records that failed with it; `retried`: error → batches retried after it; `fenced`: how often
-    the producer became Fenced. `latency` is null if nothing of it was acknowledged.
-    """
-
-    producer: str
-    acked: int
-    failed: int
-    retries: int
-    fenced: int
-    failures: dict[str, int]
-    retried: dict[str, int]
-    latency: AckLatency | None = None
-
-
-class Outage(msgspec.Struct, frozen=True, kw_only=True):
-    """A stretch in which a broker is frozen, or down: from its process's end until the controller unfences it.
-
-    `how`: stop, kill, crash, disk, or pause (frozen).
-    """
-
-    broker: int
-    how: str
-    from_us: int
-    until_us: int
-
-
-class Availability(msgspec.Struct, frozen=True, kw_only=True):
-    """A topic that was not always available; times are sums over its partitions, `longest` those of the worst one.
-
-    `without_leader`: partitions that at some time had no leader with a running process; `below_min_isr`: partitions
-    that had a leader and fewer in-sync replicas than `min.insync.replicas`: leaders refuse acks=all then.
-    """
-
-    topic: str
-    without_leader: int
-    without_leader_us: int
-    longest_without_leader_us: int
-    below_min_isr: int
-    below_min_isr_us: int
-    longest_below_min_isr_us: int
-
-
-class LogLoss(msgspec.Struct, frozen=True, kw_only=True):
-    """A user's topic that lost acknowledged records from its logs: no replica holds these `records` any more.
-
-    Each counts once, whether or not groups had processed it before. Left out are records of aborted transactions, and
-    records that were deleted on purpose.
-    """
-
-    topic: str
-    records: int
-
-
-class LastingTransaction(msgspec.Struct, frozen=True, kw_only=True):
-    """A transaction open in a partition for more than 15 s, for which a group of committed reads waited.
-
-    From its first record there until its marker; `until_us` is null where the flight ended before. `producer` wrote it.
-    """
-
-    group: str
-    partition: str
-    producer: str
-    from_us: int
-    until_us: int | None
 
 
 class Reconciliation(msgspec.Struct, frozen=True, kw_only=True):

@@ -9,8 +9,9 @@ import pytest
 
 from recordings.spark import charts
 from recordings.spark.html_page import CASES, DETAILED_FLIGHTS, HTML, page, pages
+from recordings.spark.report_cluster_model import LogLoss
 from recordings.spark.report_document import FORMAT, Report, documentation
-from recordings.spark.report_model import FlightReport, Heat, Incident, LogLoss
+from recordings.spark.report_model import FlightReport, Heat, Incident
 from recordings.spark.verdict import verdict
 from tests.support.spark.report_samples import CALM, INCIDENT, REBALANCE, SECOND_US, with_incidents
 

@@ -11,7 +11,8 @@ from recordings.spark import report_model as data
 from recordings.spark.lag_causes import is_significant
 from recordings.spark.rebalance_causes import cause_in_words
 from recordings.spark.rebalance_narrative import narrative
-from recordings.spark.report_model import Availability, Effect, LogLoss, Outage, Storm
+from recordings.spark.report_cluster_model import Availability, LastingTransaction, LogLoss, Outage
+from recordings.spark.report_model import Effect, Storm
 from recordings.spark.verdict import verdict
 from tests.support.spark.report_samples import (
     CALM,
@@ -292,7 +293,7 @@ def test_an_autoscaler_is_named_whenever_it_resized_the_group() -> None:
 
 
 def test_a_transaction_that_held_committed_reads_back_is_named() -> None:
-    hanging = data.LastingTransaction(
+    hanging = LastingTransaction(
         group="billing", partition="orders-0", producer="gateway-1", from_us=10 * SECOND_US, until_us=None
     )
     words = "billing reads committed records, and waited for the transaction of gateway-1 that was open in orders-0"

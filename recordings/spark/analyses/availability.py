@@ -14,7 +14,8 @@ from recordings.spark.analyses.analysis import Analysis, Fact, Gravity, make
 from recordings.spark.analyses.outages import lasting, outages
 from recordings.spark.facts.offsets import partitions, topic_of
 from recordings.spark.formatting import duration, many, partition_time
-from recordings.spark.report_model import Availability, FlightReport
+from recordings.spark.report_cluster_model import Availability
+from recordings.spark.report_model import FlightReport
 from recordings.spark.tables import Tables
 
 if TYPE_CHECKING:

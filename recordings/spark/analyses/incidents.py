@@ -25,7 +25,8 @@ from recordings.spark.facts.lag_measures import group_lag
 from recordings.spark.facts.time_windows import SECOND_US
 from recordings.spark.formatting import clock, duration, first_few, many
 from recordings.spark.lag_causes import AUTOSCALER, Behind, still_behind, worst_behind
-from recordings.spark.report_model import Effect, FlightReport, Incident, LastingTransaction
+from recordings.spark.report_cluster_model import LastingTransaction
+from recordings.spark.report_model import Effect, FlightReport, Incident
 from recordings.spark.tables import Tables
 
 if TYPE_CHECKING:

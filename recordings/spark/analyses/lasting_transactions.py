@@ -8,7 +8,7 @@ from pyspark.sql import functions as sf
 from recordings.spark.analyses.analysis import Analysis, make
 from recordings.spark.facts.offsets import group_topics, topic_of
 from recordings.spark.lag_causes import BEHIND_US
-from recordings.spark.report_model import LastingTransaction
+from recordings.spark.report_cluster_model import LastingTransaction
 from recordings.spark.tables import Tables
 
 if TYPE_CHECKING:

@@ -14,7 +14,8 @@ from recordings.spark.facts.log_entries import PARTITION, batches
 from recordings.spark.facts.odd_records import RECORD, gone, serials, vanished
 from recordings.spark.facts.offsets import topic_of
 from recordings.spark.formatting import count, many
-from recordings.spark.report_model import FlightReport, LogLoss
+from recordings.spark.report_cluster_model import LogLoss
+from recordings.spark.report_model import FlightReport
 from recordings.spark.tables import Tables
 
 if TYPE_CHECKING:

@@ -8,7 +8,8 @@ from pyspark.sql import functions as sf
 
 from recordings.spark.analyses.analysis import Analysis, Fact, Gravity, make
 from recordings.spark.formatting import duration, first_few
-from recordings.spark.report_model import FlightReport, Outage
+from recordings.spark.report_cluster_model import Outage
+from recordings.spark.report_model import FlightReport
 from recordings.spark.tables import Tables
 
 if TYPE_CHECKING:

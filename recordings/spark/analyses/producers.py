@@ -1,23 +1,27 @@
-"""Which producers failed to send, retried or were fenced, after which errors, and how long did their batches take?"""
+"""Which producers failed to send, retried or were fenced, after which errors; how long did batches wait and take?"""
 
 from collections import Counter
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as sf
 
 from recordings.comparison.bill import LATE_US
 from recordings.spark.analyses.analysis import Analysis, Fact, Gravity, make, natural
 from recordings.spark.formatting import SHOWN, by_count, first_few, listed, many, times
-from recordings.spark.report_model import AckLatency, FlightReport, ProducerReport
+from recordings.spark.report_cluster_model import AckLatency, ProducerReport, QueueTime
+from recordings.spark.report_model import FlightReport
 from recordings.spark.tables import Tables
 
 if TYPE_CHECKING:
+    from pyspark.sql import Row
+
     from recordings.spark.analyses.analysis import FlightRows
 
 PRODUCER = ("run_id", "producer")
 STEP_US = 100
+ACKNOWLEDGED, QUEUED = "acknowledged", "queued"
 
 
 def producer_totals(tables: Tables) -> DataFrame:
@@ -47,32 +51,76 @@ def producer_totals(tables: Tables) -> DataFrame:
     )
 
 
-def ack_latency(tables: Tables) -> DataFrame:
-    """How long each producer's acknowledged batches took: `PRODUCER`, and the fields of `AckLatency`.
+def batch_times(tables: Tables) -> DataFrame:
+    """How long each producer's batches took: `PRODUCER`, `what`, and the fields of `AckLatency` and of `QueueTime`.
 
-    Batches are counted by steps of 0.1 ms first, so that no producer's percentiles need all of them at once.
+    `what`: `ACKNOWLEDGED` (since their first record) or `QUEUED`. Batches are counted by steps of 0.1 ms first, so that
+    no producer's percentiles need all of them at once.
     """
-    took = sf.floor(sf.col("latency_us") / STEP_US) * STEP_US
-    steps = (
-        tables["batch_acknowledged"]
-        .groupBy(*PRODUCER, took.alias("took_us"))
-        .agg(
-            sf.count("*").alias("batches"),
-            sf.sum(sf.when(sf.col("latency_us") > LATE_US, sf.col("records")).otherwise(0)).alias("late"),
-            sf.max(sf.struct("latency_us", (-sf.col("at_us")).alias("negated_us"))).alias("slowest"),
-        )
+    acknowledged = tables["batch_acknowledged"].select(
+        *PRODUCER, "at_us", "records", sf.col("latency_us").alias("us"), sf.lit(ACKNOWLEDGED).alias("what")
+    )
+    times = acknowledged.unionByName(_queued(tables).withColumn("what", sf.lit(QUEUED)), allowMissingColumns=True)
+    steps = times.groupBy(*PRODUCER, "what", (sf.floor(sf.col("us") / STEP_US) * STEP_US).alias("took_us")).agg(
+        sf.count("*").alias("batches"),
+        sf.count_if(sf.col("unsent")).alias("unsent"),
+        sf.sum(sf.when(sf.col("us") > LATE_US, sf.col("records")).otherwise(0)).alias("late"),
+        sf.max(sf.struct("us", (-sf.col("at_us")).alias("negated_us"))).alias("slowest"),
     )
     percentiles = {"p50_us": 0.5, "p95_us": 0.95, "p99_us": 0.99}
     return (
-        steps.groupBy(*PRODUCER)
+        steps.groupBy(*PRODUCER, "what")
         .agg(
-            sf.sum("batches").alias("batches"),
-            sf.sum("late").alias("late"),
+            *(sf.sum(name).alias(name) for name in ("batches", "unsent", "late")),
             *(sf.percentile("took_us", sf.lit(p), sf.col("batches")).alias(name) for name, p in percentiles.items()),
             sf.max("slowest").alias("slowest"),
         )
-        .withColumns({"slowest_us": sf.col("slowest.latency_us"), "slowest_at_us": -sf.col("slowest.negated_us")})
+        .withColumns({"slowest_us": sf.col("slowest.us"), "slowest_at_us": -sf.col("slowest.negated_us")})
         .drop("slowest")
+    )
+
+
+def _queued(tables: Tables) -> DataFrame:
+    """Each batch that left its producer's accumulator: `PRODUCER`, `at_us`, `us` (since it was opened), `unsent`.
+
+    The batches of a partition leave in the order in which they were opened (`RecordAccumulator`): the nth to leave is
+    the nth opened of its process.
+    """
+    key = (*PRODUCER, "partition", "seq", "at_us")
+    opened = tables["batch_opened"].select(*key, sf.lit(True).alias("opens"))
+    sent = tables["produce_sent"].select(
+        *PRODUCER, sf.explode(sf.map_keys("records")).alias("partition"), "seq", "at_us"
+    )
+    failed = tables["batch_failed"].where("not sent").select(*key)
+    left = sent.withColumn("unsent", sf.lit(False)).unionByName(failed.withColumn("unsent", sf.lit(True)))
+    queue = (*PRODUCER, "life", "partition")
+    so_far = Window.partitionBy(*queue).orderBy("seq")  # one for both, so that one sort does
+    entered, gone = sf.count_if(sf.col("opens")).over(so_far), sf.count_if(~sf.col("opens")).over(so_far)
+    return (
+        _with_life(tables, opened.unionByName(left.withColumn("opens", sf.lit(False)), allowMissingColumns=True))
+        .withColumn("nth", sf.when(sf.col("opens"), entered).otherwise(gone))
+        .groupBy(*queue, "nth")
+        .agg(
+            sf.max(sf.when(~sf.col("opens"), sf.col("at_us"))).alias("at_us"),
+            sf.max(sf.when(sf.col("opens"), sf.col("at_us"))).alias("opened_us"),
+            sf.bool_or("unsent").alias("unsent"),
+        )
+        .where("at_us is not null")
+        .select(*PRODUCER, "at_us", (sf.col("at_us") - sf.col("opened_us")).alias("us"), "unsent")
+    )
+
+
+def _with_life(tables: Tables, rows: DataFrame) -> DataFrame:
+    """The rows with `life`: how many processes of the producer had ended before. Their batches ended with them."""
+    ends = (
+        tables["producer_state_changed"]
+        .where("state in ('Stopped', 'Dead')")
+        .groupBy(*PRODUCER)
+        .agg(sf.sort_array(sf.collect_list("seq")).alias("ends"))
+    )
+    life = sf.size(sf.filter("ends", lambda end: end < sf.col("seq")))
+    return rows.join(sf.broadcast(ends), list(PRODUCER), "left").withColumn(
+        "life", sf.when(sf.col("ends").isNull(), 0).otherwise(life)
     )
 
 
@@ -84,8 +132,26 @@ def _by_error(counted: str) -> Column:
 
 def _build(rows: "FlightRows") -> list[ProducerReport]:
     found = sorted(rows["producers"], key=lambda row: natural(row["producer"]))
-    latency = {row["producer"]: make(AckLatency, row) for row in rows["ack_latency"]}
-    return [make(ProducerReport, row, latency=latency.get(row["producer"])) for row in found]
+    times = {(row["producer"], row["what"]): row for row in rows["batch_times"]}
+    return [
+        make(
+            ProducerReport,
+            row,
+            latency=_latency(times.get((row["producer"], ACKNOWLEDGED))),
+            queued=_queue_time(times.get((row["producer"], QUEUED))),
+        )
+        for row in found
+    ]
+
+
+def _latency(row: "Row | None") -> AckLatency | None:
+    return None if row is None else make(AckLatency, row)
+
+
+def _queue_time(row: "Row | None") -> QueueTime | None:
+    if row is None:
+        return None
+    return make(QueueTime, row, longest_us=row["slowest_us"], longest_at_us=row["slowest_at_us"])
 
 
 def _facts(flight: FlightReport) -> Iterator[Fact]:
@@ -127,7 +193,7 @@ def _sentence(producer: ProducerReport) -> str:
 PRODUCERS = Analysis(
     key="producers",
     row=ProducerReport,
-    queries={"producers": producer_totals, "ack_latency": ack_latency},
+    queries={"producers": producer_totals, "batch_times": batch_times},
     build=_build,
     facts=_facts,
     sentences=_sentences,

@@ -3,6 +3,7 @@
 import msgspec
 
 from recordings.spark import report_model as data
+from recordings.spark.report_cluster_model import ProducerReport
 from recordings.spark.report_document import Flight
 from recordings.spark.verdict import UNJUDGED
 
@@ -119,9 +120,7 @@ INCIDENT = data.Incident(
     effects=[EFFECT],
 )
 
-PRODUCER = data.ProducerReport(
-    producer="checkout-1", acked=1_000, failed=0, retries=0, fenced=0, failures={}, retried={}
-)
+PRODUCER = ProducerReport(producer="checkout-1", acked=1_000, failed=0, retries=0, fenced=0, failures={}, retried={})
 
 TOTALS = data.Totals(**COUNTS)
 
