@@ -24,8 +24,16 @@ from cluster.events import EVENT_KINDS
 from console.forking.fork_line import FORK_USAGE, Fork, ForkCancel, Undo, fork_completions, read_fork
 from console.game.game_line import GAME_USAGES, Diagnose, GiveUp, diagnose_completions, read_diagnose, read_give_up
 from console.operating.key_question import KEY_USAGE, KeyQuestion, key_completions, read_key
+from console.operating.tool_question import (
+    DESCRIBE_USAGE,
+    ToolQuestion,
+    describe_completions,
+    read_describe,
+    read_tool,
+)
 from console.themes.names import THEME_NAMES
 from console.time_input import Instant, parse_instant, with_unit
+from recordings.kafka_tools.tool_lines import is_tool_line
 
 
 class Speed(NamedTuple):
@@ -90,7 +98,7 @@ class Theme(NamedTuple):
 
 Control = (
     Speed | Time | Step | Until | Record | Fly | Play | Go | Why | Fork | ForkCancel | Undo | Theme | Instant
-    | KeyQuestion | Diagnose | GiveUp
+    | KeyQuestion | Diagnose | GiveUp | ToolQuestion
 )  # fmt: skip
 
 USAGES: dict[str, tuple[str, str]] = {
@@ -112,6 +120,7 @@ USAGES: dict[str, tuple[str, str]] = {
     **GAME_USAGES,
     "why": ("why [SUBJECT]", "why it makes no progress, and until when; without a name: the selection"),
     "key": (KEY_USAGE, "the partition that a key goes to, now and after partitions are added"),
+    "describe": (DESCRIBE_USAGE, "the flight in the shape of Kafka's tools; their lines can be pasted, too"),
 }
 """Syntax and effect of the console's own commands; `usages` adds the screens to `go`."""
 FLAT_OUT = "flat out"
@@ -138,6 +147,8 @@ def read(text: str, names: Names, places: Sequence[str] = ()) -> Control | Comma
         return Time(word == "pause")
     if word == "undo" and not rest:
         return Undo()
+    if is_tool_line(text):
+        return read_tool(text)
     reader = _READERS.get(word)
     if reader is not None:
         return reader(_Typed(rest, column, names, places))
@@ -175,6 +186,7 @@ _READERS: dict[str, Callable[[_Typed], Control]] = {
     "diagnose": lambda typed: read_diagnose(typed.rest, typed.column, typed.names),
     "give": lambda typed: read_give_up(typed.rest, typed.column),
     "key": lambda typed: read_key(typed.rest, typed.column, typed.names),
+    "describe": lambda typed: read_describe(typed.rest, typed.column),
     "theme": lambda typed: Theme(_one_of(typed.rest, typed.column, "theme", "theme", tuple(THEME_NAMES))),
 }
 """How each of the console's own commands that takes words is read. Any may raise CommandError."""
@@ -324,6 +336,8 @@ def completions(text: str, names: Names, places: Sequence[str] = ()) -> list[str
     }
     if word == "go":
         return _places_after(rest, names, places)
+    if word == "describe":
+        return describe_completions(rest)
     if word == "fork":
         return fork_completions(rest, names)
     if word == "run":

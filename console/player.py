@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING
 
 from cluster.commands import Command, Names
 from cluster.events import EVENT_KINDS, Event
-from cluster.spec import ScenarioSpec
 from cluster.view import ClusterView
 from cluster.view.state import LogEntry
 from console.flight import READ_ONLY, Source, Stepped
@@ -25,11 +24,10 @@ from console.presenters.formatting import clock
 from console.presenters.producers.limits import configs_of
 from console.refused_commands import RefusedCommands
 from recordings.bounded_files import RecordingError
-from recordings.journal.format import Header
+from recordings.flights.declared import declared_spec
 from recordings.journal.keyframes import Keyframes
 from recordings.journal.playback import FASTEST, SLOWEST, Playback
 from recordings.journal.reader import Recording
-from recordings.scenarios.loader import ScenarioErrors, SettingError, apply_settings, parse_scenario
 
 if TYPE_CHECKING:
     from console.game.game import Game
@@ -70,7 +68,7 @@ class Player:
         self.playback.listeners.append(self._observe)
         header = self.playback.recording.header
         self.title = f"{header.scenario} · seed {header.settings.seed}"
-        self.spec, unreadable = _spec(header)
+        self.spec, unreadable = declared_spec(header)
         self.names = self.spec.names() if self.spec is not None else Names()
         self.broker_session_us = self.spec.broker_session_us if self.spec is not None else None
         self.producer_configs = configs_of(self.spec) if self.spec is not None else {}
@@ -406,15 +404,6 @@ class Player:
                 return
             scan.step(SCAN_EVENTS)
         self._landmarks = scan.landmarks()
-
-
-def _spec(header: Header) -> tuple[ScenarioSpec | None, str]:
-    """The spec of the recorded scenario, or None and the reason."""
-    try:
-        scenario = parse_scenario(header.scenario_text, header.scenario, recorded=True)
-        return apply_settings(scenario.spec, header.settings.set), ""
-    except (ScenarioErrors, SettingError) as error:
-        return None, f"this version cannot read the recording's scenario: {error}"
 
 
 def _instant(moment: LogEntry) -> int:

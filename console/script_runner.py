@@ -18,6 +18,7 @@ from console.app import FlightdeckApp
 from console.command_line import Go, Speed, Step, Time, Until, Why, read
 from console.flight import READ_ONLY
 from console.operating.key_question import KeyQuestion
+from console.operating.tool_question import ToolQuestion
 from console.player import Player
 from console.presenters.formatting import clock
 from console.screens.catalogue import PLACES
@@ -149,7 +150,7 @@ class ScriptRunner:
             return error(f"do = {step.do!r}: {invalid.message}", invalid.suggestion)
         except PredicateError as invalid:
             return error(f"do = {step.do!r}: {invalid.reason}", invalid.suggestion)
-        shown = isinstance(command, Instant | Go | Speed | Time | Step | Until | Why | KeyQuestion)
+        shown = isinstance(command, Instant | Go | Speed | Time | Step | Until | Why | KeyQuestion | ToolQuestion)
         return [] if shown else error(f"do = {step.do!r}: {READ_ONLY}")
 
 

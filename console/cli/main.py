@@ -29,6 +29,7 @@ from console.cli.alerting.alerts import alerts
 from console.cli.arguments import Invariants, Json, Record, Salvage, Strict
 from console.cli.bench import bench
 from console.cli.check import check
+from console.cli.describe import describe
 from console.cli.errors import BAD_INPUT, HELD, NOT_HELD, UsageError, explain, note, print_error, report_violation, warn
 from console.cli.gaming.game import game
 from console.cli.impact import impact
@@ -284,7 +285,7 @@ HELP = frozenset({"--help", "-h", "--version"})
 COMMANDS = (
     *("run", "play", "rerun", "summary", "export", "scenarios", "show", "report", "check", "impact"),
     *("diff", "fork", "key", "lint", "plan", "prove", "raster", "bench", "game", "doctor", "alerts", "compare"),
-    *("sweep", "standalone"),
+    *("sweep", "standalone", "describe"),
 )
 
 for _command in (
@@ -293,6 +294,7 @@ for _command in (
     export,
     check,
     compare,
+    describe,
     diff,
     fork,
     impact,

@@ -21,6 +21,7 @@ from console.command_line import read
 from console.control_commands import execute
 from console.flight import INVARIANT_BROKEN, SIMULATION_FAILED, Flight
 from console.flight_clock import BUILDING, ENDED, FAILED
+from console.operating.tool_question import ToolQuestion, answer
 from console.presenters.event_log import merged_entries
 from console.presenters.exceptions.headline import Headline, in_force
 from console.presenters.formatting import SECOND_US, clock, count
@@ -152,8 +153,20 @@ class Lines:
             near = f" (did you mean {error.suggestion}?)" if error.suggestion else ""
             self.print_line(f"{text}: {error.message}{near}")
             return
+        if isinstance(command, ToolQuestion):
+            self._print_answer(command)
+            return
         refusal = execute(self.flight, command)
         self.print_line(f"{text}: {refusal or 'done'}")
+
+    def _print_answer(self, question: ToolQuestion) -> None:
+        """Print what a tool of Kafka's prints."""
+        try:
+            printed = answer(self.flight, question).text
+        except CommandError as error:
+            printed = f"{question.text}: {error.message}"
+        for one in printed.strip("\n").split("\n"):
+            self.print_line(one)
 
 
 def state_words(view: ClusterView, held: Sequence[Headline]) -> str:

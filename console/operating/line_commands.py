@@ -24,6 +24,7 @@ from console.control_commands import execute
 from console.flight import ONLY_RECORDED, READ_ONLY
 from console.forking.fork_line import Fork, ForkCancel, Undo
 from console.operating.key_question import KeyQuestion
+from console.operating.tool_question import ToolQuestion
 from console.presenters.impact import BROKER_SESSION_US, impact_of, preview
 from console.presenters.list_view import FILTER_USAGE
 from console.presenters.styled_text import ERROR, MUTED, STRONG, Line, line
@@ -126,6 +127,8 @@ class LineCommands:
                 return app.show_why(name)
             case KeyQuestion():
                 return app.show_key(command)
+            case ToolQuestion():
+                return app.show_tool(command)
             case Fork():
                 return app.forking.fork(app.flight, command)
             case ForkCancel():

@@ -1,4 +1,4 @@
-"""Overlays that open over a screen and close with escape: the fault menu, the help, the failure report, a key."""
+"""Overlays that open over a screen and close with escape: the fault menu, the help, the failure report, a key, a tool's answer."""
 
 from collections.abc import Callable, Sequence
 from typing import cast
@@ -10,21 +10,24 @@ from textual.geometry import Region
 from textual.screen import ModalScreen
 from textual.strip import Strip
 
+from cluster.commands import CommandError
 from console.actions import shortcuts
 from console.app_interface import AppInterface
 from console.command_line import usages
 from console.flight import Flight, Source, failure_title
 from console.operating.key_question import KeyQuestion
+from console.operating.tool_question import ToolQuestion, answer
 from console.presenters.fault_menu import CommandTarget, MenuEntry
 from console.presenters.help import FaultMenuListing, TextListing, failure_lines, help_lines
 from console.presenters.list_view import Listing
 from console.presenters.partitions.key_placement import key_lines, key_report
-from console.presenters.styled_text import PLAIN, STRONG, Line, line
+from console.presenters.styled_text import MUTED, PLAIN, STRONG, Line, line
 from console.screens.catalogue import PLACES
 from console.widgets.canvas import Canvas
 from console.widgets.command_input import PromptLine
 from console.widgets.panel import Panel
 from console.widgets.stacked_screens import ScreenBelow, StackedScreen
+from recordings.kafka_tools.printed import Printed
 
 
 class ChosenCommand(str):
@@ -47,6 +50,7 @@ class Overlay(ModalScreen[ChosenCommand | None], StackedScreen[ChosenCommand | N
         # a modal screen hides the bindings of the application
         Binding("q", "app.leave", "quit", show=False, id="console.quit"),
     ]
+    widest = 118
 
     def __init__(self, list_factory: Callable[[int], Listing]) -> None:
         super().__init__()
@@ -95,7 +99,7 @@ class Overlay(ModalScreen[ChosenCommand | None], StackedScreen[ChosenCommand | N
     def _fit(self) -> None:
         """Size the box for its list, which the panel draws as soon as it is laid out."""
         width, height = self.app.size
-        outer = min(width - 2, 118)
+        outer = min(width - 2, self.widest)
         listing = self.list_factory(outer - 4)
         self.box.styles.width = outer
         self.box.styles.height = min(height - 2, self.panel.wanted_height(listing) + 2)
@@ -232,4 +236,31 @@ def open_placement(app: App[None], flight: Flight, question: KeyQuestion) -> str
     if question.partitions and question.partitions < topic.partitions:
         return f"Kafka only adds partitions: {question.topic} has {topic.partitions}"
     app.push_screen(KeyScreen(flight, question))
+    return ""
+
+
+class PrintedScreen(Overlay):
+    """What a tool of Kafka's prints of the instant at which it was asked; lines wrap as on a terminal."""
+
+    widest = 220
+
+    def __init__(self, text: str, printed: Printed) -> None:
+        def listing(width: int) -> TextListing:
+            cells = max(1, width - 2)
+            lines: list[Line] = [line((f"$ {text}", MUTED)), ()]
+            for one in printed.text.strip("\n").expandtabs().split("\n"):
+                pieces = [one[start : start + cells] for start in range(0, len(one), cells)]
+                lines += [line((piece, PLAIN)) for piece in pieces or [""]]
+            return TextListing("Kafka's tool", lines, width)
+
+        super().__init__(listing)
+
+
+def open_printed(app: App[None], flight: Flight, question: ToolQuestion) -> str:
+    """Ask a tool, and open its answer; returns why it cannot be asked, or an empty text."""
+    try:
+        printed = answer(flight, question)
+    except CommandError as error:
+        return str(error)
+    app.push_screen(PrintedScreen(question.text, printed))
     return ""

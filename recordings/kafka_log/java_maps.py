@@ -2,7 +2,7 @@
 
 Source: `java.util.HashMap` (16 buckets that double when they are three quarters full; `hash ^ hash >>> 16`),
 `scala.collection.mutable.HashSet` (the same hash; it doubles when it comes to three quarters, and keeps each bucket in
-the order of hashes), `java.util.TreeSet` with `TopicPartitionComparator`.
+the order of hashes), `java.util.TreeSet` with `TopicPartitionComparator`; Kafka's `TimelineHashMap`.
 """
 
 from collections.abc import Iterable
@@ -11,6 +11,8 @@ from cluster.protocol.names import TopicPartition, java_string_hash, topic_of
 
 MASK_32 = 0xFFFF_FFFF
 SIGN_32 = 0x8000_0000
+MASK_64 = 0xFFFF_FFFF_FFFF_FFFF
+FIBONACCI = -7_046_029_254_386_353_131
 
 
 def hash_map_order(keys: Iterable[str], hash_of: dict[str, int]) -> list[str]:
@@ -20,6 +22,27 @@ def hash_map_order(keys: Iterable[str], hash_of: dict[str, int]) -> list[str]:
     while 4 * len(known) > 3 * buckets:
         buckets *= 2
     return sorted(known, key=lambda key: (hash_of[key] ^ hash_of[key] >> 16) & (buckets - 1))
+
+
+def string_map_order(keys: Iterable[str], buckets: int = 16) -> list[str]:
+    """Strings as keys of a HashMap that was made with so many buckets, a power of two."""
+    known = list(dict.fromkeys(keys))
+    while 4 * len(known) > 3 * buckets:
+        buckets *= 2
+    hashes = {key: java_string_hash(key) & MASK_32 for key in known}
+    return sorted(known, key=lambda key: (hashes[key] ^ hashes[key] >> 16) & (buckets - 1))
+
+
+def timeline_map_order(keys: Iterable[str]) -> list[str]:
+    """Strings as keys of a TimelineHashMap, given in the order in which they were put.
+
+    Source: `BaseHashTable.findSlot`; those that share a slot stay in their order.
+    """
+    known = list(dict.fromkeys(keys))
+    bits = 1
+    while 3 * len(known) > 4 << bits:  # it doubles before the load comes above 4/3
+        bits += 1
+    return sorted(known, key=lambda key: (java_string_hash(key) * FIBONACCI & MASK_64) >> 64 - bits)
 
 
 def _hashes(partitions: Iterable[str]) -> dict[str, int]:

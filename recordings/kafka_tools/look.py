@@ -1,0 +1,164 @@
+"""What a tool's line that changes nothing prints of a flight at an instant."""
+
+from collections.abc import Callable
+from typing import Final, NamedTuple
+
+from cluster.spec import ScenarioSpec
+from cluster.view.state import NEVER, ClusterView, GroupView
+from recordings.kafka_tools.config_tables import describe_configs
+from recordings.kafka_tools.group_descriptions import (
+    coordinator_of,
+    exists,
+    list_rows,
+    member_rows,
+    offset_rows,
+    state_row,
+)
+from recordings.kafka_tools.group_tables import list_table, members_table, offsets_table, state_table
+from recordings.kafka_tools.printed import Printed, failed
+from recordings.kafka_tools.producer_states import ProducerState
+from recordings.kafka_tools.tool_lines import ToolLine
+from recordings.kafka_tools.topic_tables import Configs, describe_topics, topics_of
+from recordings.kafka_tools.transaction_tables import (
+    StatesOf,
+    describe_producers,
+    describe_transaction,
+    find_hanging,
+    list_transactions,
+)
+
+_NEED_STATES: Final = frozenset({"describe-producers", "find-hanging"})
+
+
+class Flight(NamedTuple):
+    """A flight at an instant; `configs`: what its scenario and `set` have set."""
+
+    view: ClusterView
+    now_us: int
+    configs: Configs
+    states_of: StatesOf
+
+
+def configs_of(spec: ScenarioSpec | None, view: ClusterView) -> dict[str, dict[str, str]]:
+    """What a scenario sets for its topics and its cluster, and what `set` has changed since."""
+    found: dict[str, dict[str, str]] = {}
+    if spec is not None:
+        found["cluster"] = {key: _text(value) for key, value in spec.config.items()}
+        found |= {topic.name: {key: _text(value) for key, value in topic.config.items()} for topic in spec.topics}
+    for scope, keys in view.settings.items():
+        found[scope] = {**found.get(scope, {}), **keys}
+    return found
+
+
+def _text(value: object) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    return ",".join(map(str, value)) if isinstance(value, tuple) else str(value)
+
+
+def only_looks(line: ToolLine) -> bool:
+    """Whether a line changes nothing."""
+    return (line.tool, line.action) in _LOOKS
+
+
+def needs_states(line: ToolLine) -> bool:
+    """Whether a line asks for producer states, which the view has not."""
+    return line.action in _NEED_STATES
+
+
+def look(flight: Flight, line: ToolLine) -> Printed:
+    """What the line prints. Raises CommandError for options that do not go together, or name nothing."""
+    return _LOOKS[line.tool, line.action](flight, line)
+
+
+def _describe_groups(flight: Flight, line: ToolLine) -> Printed:
+    if not line.has("group") and not line.has("all-groups"):
+        raise line.wrong("Option [describe] takes one of these options: [group], [all-groups]")
+    kinds = [option for option in ("members", "offsets", "state") if line.has(option)]
+    if len(kinds) > 1:
+        raise line.wrong(
+            "Option [describe] takes at most one of these options: [members], [offsets], [state]", kinds[-1]
+        )
+    if line.one("state"):
+        raise line.wrong("Option [describe] does not take a value for [state]", "state")
+    view = flight.view
+    names = sorted(set(line.all("group"))) if line.has("group") else [name for name, _, _ in list_rows(view)]
+    for name in names:
+        group = view.groups.get(name)
+        if group is None or not exists(group):
+            return failed(
+                "Executing consumer group command failed due to"
+                f" org.apache.kafka.common.errors.GroupIdNotFoundException: Group {name} not found."
+            )
+        if coordinator_of(view, group) == NEVER:
+            return failed(f"the coordinator of {name} is offline: Kafka's tool waits for it until --timeout, and fails")
+    printed = Printed()
+    for name in names:
+        printed += _describe_group(
+            view, view.groups[name], kinds[0] if kinds else "offsets", verbose=line.has("verbose")
+        )
+    return printed
+
+
+def _describe_group(view: ClusterView, group: GroupView, kind: str, *, verbose: bool) -> Printed:
+    if kind == "offsets":
+        return offsets_table(group.group, group.state, offset_rows(view, group), verbose=verbose)
+    if kind == "state":
+        return state_table(state_row(view, group), verbose=verbose)
+    static_ids = {one.member: one.instance_id for one in view.members.values()}
+    return members_table(group.group, group.state, member_rows(group, static_ids), verbose=verbose)
+
+
+def _list_groups(flight: Flight, line: ToolLine) -> Printed:
+    rows = list_rows(flight.view)
+    for option, column in (("type", 1), ("state", 2)):
+        wanted = {word.strip().lower() for word in line.one(option).split(",") if word.strip()}
+        rows = [row for row in rows if not wanted or row[column].lower() in wanted]
+    return list_table(rows, types=line.has("type"), states=line.has("state"))
+
+
+def _list_topics(flight: Flight, line: ToolLine) -> Printed:
+    return Printed("".join(f"{name}\n" for name in topics_of(flight.view, line)))
+
+
+_LOOKS: Final[dict[tuple[str, str], Callable[[Flight, ToolLine], Printed]]] = {
+    ("kafka-consumer-groups", "describe"): _describe_groups,
+    ("kafka-consumer-groups", "list"): _list_groups,
+    ("kafka-topics", "describe"): lambda flight, line: describe_topics(flight.view, flight.configs, line),
+    ("kafka-topics", "list"): _list_topics,
+    ("kafka-configs", "describe"): lambda flight, line: describe_configs(flight.view, flight.configs, line),
+    ("kafka-transactions", "list"): lambda flight, line: list_transactions(flight.view, flight.now_us, line),
+    ("kafka-transactions", "describe"): lambda flight, line: describe_transaction(flight.view, flight.now_us, line),
+    ("kafka-transactions", "describe-producers"): lambda flight, line: describe_producers(
+        flight.view, flight.states_of, line
+    ),
+    ("kafka-transactions", "find-hanging"): lambda flight, line: find_hanging(
+        flight.view, flight.states_of, flight.now_us, line
+    ),
+}
+
+
+SUBJECTS: Final = {
+    "groups": "kafka-consumer-groups.sh --describe --all-groups",
+    "group-list": "kafka-consumer-groups.sh --list",
+    "topics": "kafka-topics.sh --describe",
+    "configs": "kafka-configs.sh --describe",
+    "transactions": "kafka-transactions.sh list",
+    "transaction": "kafka-transactions.sh describe",
+    "producers": "kafka-transactions.sh describe-producers",
+    "hanging": "kafka-transactions.sh find-hanging",
+}
+"""What can be described, and the line of Kafka's tool that it stands for; further options follow."""
+
+
+def line_of(subject: str, options: str) -> str:
+    """The line that a subject with options stands for: `groups --group billing` does not ask for all groups."""
+    line = SUBJECTS[subject]
+    if subject == "groups" and "--group" in options.replace("=", " ").split():
+        line = line.removesuffix(" --all-groups")
+    return f"{line} {options}".rstrip()
+
+
+def no_states(_: str) -> list[ProducerState]:
+    """Producer states where no events can be read again."""
+    return []

@@ -1,0 +1,201 @@
+"""`python -m tests.fidelity.recorder.tools`: what Kafka's own tools print of a real cluster, kept as data.
+
+Three brokers and a controller; each tool is the class that `kafka-*.sh` starts. What it prints (stdout, then stderr)
+is kept by the name of the look, with the words of its command, in `tests/fidelity/tools/RELEASE.json`.
+"""
+
+import argparse
+import json
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from tests.fidelity.recorder.cluster import RealCluster, Release
+from tests.support.scenario_builders import spec
+
+KEPT = Path(__file__).parents[1] / "tools"
+CLASSES = {
+    "kafka-consumer-groups.sh": "org.apache.kafka.tools.consumer.group.ConsumerGroupCommand",
+    "kafka-topics.sh": "org.apache.kafka.tools.TopicCommand",
+    "kafka-transactions.sh": "org.apache.kafka.tools.TransactionsCommand",
+    "kafka-configs.sh": "kafka.admin.ConfigCommand",
+    "kafka-leader-election.sh": "org.apache.kafka.tools.LeaderElectionCommand",
+    "kafka-delete-records.sh": "org.apache.kafka.tools.DeleteRecordsCommand",
+    "kafka-console-consumer.sh": "org.apache.kafka.tools.consumer.ConsoleConsumer",
+    "kafka-console-producer.sh": "org.apache.kafka.tools.ConsoleProducer",
+    "kafka-producer-perf-test.sh": "org.apache.kafka.tools.ProducerPerformance",
+}
+
+
+NOISE = re.compile(
+    r"\t(at |[a-z.]+ = )|\d{13} (INFO|ERROR|WARN) |java\.|Caused by: |WARN: No action will be performed|org\.apache"
+)
+USAGE = re.compile(r"\nOption +Description.*", re.DOTALL)
+
+
+def cleaned(text: str) -> str:
+    """Without logs, stack traces, the list of a tool's options, and a warning about release 5.0."""
+    lines = USAGE.sub("\n", text).split("\n")
+    return "\n".join(line for line in lines if not NOISE.match(line)).strip("\n") + "\n"
+
+
+class Tools:
+    """Runs Kafka's tools against a cluster and keeps what they print."""
+
+    def __init__(self, release: Release, cluster: RealCluster) -> None:
+        self._release, self._cluster = release, cluster
+        self.kept: dict[str, dict[str, str]] = {}
+        self.processes: list[subprocess.Popen[bytes]] = []
+
+    def _command(self, line: str) -> list[str]:
+        tool, *words = line.split()
+        return self._release.java(128, CLASSES[tool], "--bootstrap-server", self._cluster.bootstrap, *words)
+
+    def run(self, line: str, *, given: str = "") -> str:
+        """Run a tool to its end; what it printed."""
+        done = subprocess.run(self._command(line), input=given, capture_output=True, text=True, check=False, timeout=90)
+        return cleaned(done.stdout + done.stderr)
+
+    def look(self, name: str, line: str) -> None:
+        """Run a tool and keep what it printed."""
+        self.kept[name] = {"command": line, "printed": self.run(line)}
+        sys.stdout.write(f"--- {name}: {line}\n{self.kept[name]['printed']}\n")
+
+    def start(self, line: str) -> subprocess.Popen[bytes]:
+        """Start a client that goes on."""
+        quiet = subprocess.DEVNULL
+        process = subprocess.Popen(self._command(line), stdin=subprocess.PIPE, stdout=quiet, stderr=quiet)
+        self.processes.append(process)
+        return process
+
+
+GROUPS = "kafka-consumer-groups.sh --describe --group"
+SHAPES = {
+    "": "",
+    "-verbose": " --verbose",
+    "-members": " --members",
+    "-members-verbose": " --members --verbose",
+    "-state": " --state",
+    "-state-verbose": " --state --verbose",
+}
+
+
+def _looks_at_group(tools: Tools, when: str, group: str, *shapes: str) -> None:
+    for shape in shapes or SHAPES:
+        tools.look(f"{when}{shape}", f"{GROUPS} {group}{SHAPES[shape]}")
+
+
+def _consumer(tools: Tools, group: str, client: str, *more: str) -> subprocess.Popen[bytes]:
+    words = " ".join(f"--command-property {word}" for word in (f"client.id={client}", *more))
+    return tools.start(f"kafka-console-consumer.sh --topic orders --group {group} {words}")
+
+
+def _session(tools: Tools) -> None:  # noqa: PLR0915 - one list of looks, in their order
+    for topic, replicas, more in (
+        ("orders", "1:2:3,2:3:1,3:1:2", " --config min.insync.replicas=2"),
+        ("payments", "2,1", " --config retention.ms=3600000 --config cleanup.policy=compact"),
+        ("audit", "3:2", ""),
+    ):
+        tools.run(f"kafka-topics.sh --create --topic {topic} --replica-assignment {replicas}{more}")
+    keyed = "".join(f"key-{number % 7}:value-{number}\n" for number in range(40))
+    properties = "--reader-property parse.key=true --reader-property key.separator=:"
+    tools.run(f"kafka-console-producer.sh --topic orders {properties}", given=keyed)
+    tools.look("topics", "kafka-topics.sh --describe")
+    tools.look("topic-missing", "kafka-topics.sh --describe --topic nowhere")
+    tools.look("config-topic", "kafka-configs.sh --describe --entity-type topics --entity-name payments")
+    tools.look("config-topics", "kafka-configs.sh --describe --entity-type topics --entity-name orders")
+    tools.run("kafka-configs.sh --alter --entity-type brokers --entity-name 1 --add-config log.cleaner.threads=2")
+    tools.look("config-broker", "kafka-configs.sh --describe --entity-type brokers --entity-name 1")
+    tools.look("group-missing", f"{GROUPS} nobody")
+    tools.look(
+        "reset-new-group",
+        "kafka-consumer-groups.sh --reset-offsets --group fresh --topic orders --to-earliest --dry-run",
+    )
+    first = [_consumer(tools, "billing", "billing-1"), _consumer(tools, "billing", "billing-2")]
+    static = [
+        _consumer(tools, "static", "static-1", "group.instance.id=pod-1"),
+        _consumer(tools, "static", "static-2", "group.instance.id=pod-2"),
+    ]
+    new = [_consumer(tools, "ledger", f"ledger-{number}", "group.protocol=consumer") for number in (1, 2, 3, 4)]
+    time.sleep(20)
+    tools.run(f"kafka-console-producer.sh --topic orders {properties}", given=keyed)
+    time.sleep(8)
+    for group in ("billing", "static", "ledger"):
+        _looks_at_group(tools, f"{group}-stable", group)
+    tools.look("groups-all", "kafka-consumer-groups.sh --describe --all-groups")
+    tools.look("groups-list", "kafka-consumer-groups.sh --list --state")
+    tools.look(
+        "reset-active", "kafka-consumer-groups.sh --reset-offsets --group billing --all-topics --to-earliest --execute"
+    )
+    tools.look("delete-active", "kafka-consumer-groups.sh --delete --group billing")
+    tools.look("delete-offsets-active", "kafka-consumer-groups.sh --delete-offsets --group billing --topic orders")
+    first[0].send_signal(signal.SIGKILL)
+    first.append(_consumer(tools, "billing", "billing-3"))
+    time.sleep(8)
+    _looks_at_group(tools, "billing-rebalancing", "billing", "", "-members", "-state")
+    for process in (*first, *static, *new):
+        process.terminate()
+    time.sleep(55)
+    _looks_at_group(tools, "billing-empty", "billing")
+    _looks_at_group(tools, "ledger-empty", "ledger", "", "-state-verbose")
+    reset = "kafka-consumer-groups.sh --reset-offsets --group billing"
+    tools.look("reset-earliest", f"{reset} --all-topics --to-earliest --dry-run")
+    tools.look("reset-shift", f"{reset} --topic orders:0,2 --shift-by -3")
+    tools.look("reset-beyond", f"{reset} --topic orders --to-offset 10000 --execute")
+    tools.look("reset-no-scope", f"{reset} --to-earliest")
+    tools.look("reset-no-such-partition", f"{reset} --topic orders:9 --to-earliest")
+    tools.look("reset-no-scenario", f"{reset} --topic orders")
+    tools.look("after-reset", f"{GROUPS} billing")
+    tools.look("delete-offsets", "kafka-consumer-groups.sh --delete-offsets --group billing --topic orders:1")
+    tools.look("after-delete-offsets", f"{GROUPS} billing")
+    tools.look("delete", "kafka-consumer-groups.sh --delete --group billing")
+    tools.look("delete-missing", "kafka-consumer-groups.sh --delete --group billing")
+    open_one = tools.start(
+        "kafka-producer-perf-test.sh --topic payments --num-records 100000 --record-size 100 "
+        "--throughput 20 --transactional-id writer --transaction-duration-ms 50000"
+    )
+    time.sleep(8)
+    open_one.send_signal(signal.SIGKILL)
+    transactions = "kafka-transactions.sh"
+    tools.look("transactions-list", f"{transactions} list")
+    tools.look("transactions-describe", f"{transactions} describe --transactional-id writer")
+    tools.look("producers-0", f"{transactions} describe-producers --topic payments --partition 0")
+    tools.look("producers-none", f"{transactions} describe-producers --topic audit --partition 0")
+    tools.look("find-hanging", f"{transactions} find-hanging --topic payments")
+    tools.look("find-hanging-everywhere", f"{transactions} find-hanging")
+    tools.look("abort-nothing", f"{transactions} abort --topic audit --partition 0 --start-offset 0")
+    tools.look("alter-fewer", "kafka-topics.sh --alter --topic orders --partitions 2")
+    tools.look("election", "kafka-leader-election.sh --election-type preferred --topic orders --partition 0")
+    tools.look("election-unclean", "kafka-leader-election.sh --election-type unclean --topic orders --partition 0")
+
+
+def main() -> None:
+    """Record every look anew."""
+    parser = argparse.ArgumentParser(prog="python -m tests.fidelity.recorder.tools", description="Look with the tools.")
+    parser.add_argument("--release", default="4.3.1", help="of Kafka, as Maven has it")
+    parser.add_argument("--first-port", type=int, default=19_700, help="brokers have the ports after it")
+    parser.add_argument("--work", type=Path, default=Path(tempfile.gettempdir()) / "flightdeck-recorder")
+    options = parser.parse_args()
+    release = Release(options.release, options.work)
+    options.work.mkdir(parents=True, exist_ok=True)
+    release.prepare()
+    cluster = RealCluster(release, spec(until_s=1), options.work / "tools", options.first_port)
+    tools = Tools(release, cluster)
+    try:
+        cluster.start()
+        _session(tools)
+    finally:
+        for process in tools.processes:
+            process.kill()
+        cluster.end()
+    KEPT.mkdir(exist_ok=True)
+    text = json.dumps({"release": options.release, "looks": tools.kept}, indent=1)
+    (KEPT / f"{options.release}.json").write_text(text + "\n", "utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,172 @@
+"""Every number that `describe` prints, against a reader of the journal's lines that shares no code with it."""
+
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import Any
+
+import msgspec
+import pytest
+import trio
+
+from cluster import events as e
+from cluster.simulation import Simulation
+from cluster.spec import ScenarioSpec
+from cluster.view import ClusterView, fold
+from recordings.kafka_tools.look import Flight, configs_of, look
+from recordings.kafka_tools.producer_states import ProducerStates
+from recordings.kafka_tools.tool_lines import read_tool_line
+from recordings.scenarios.loader import load
+from tests.support.library import LIBRARY
+from tests.support.raw_described import RawDescribed
+from tests.support.truncation_scenarios import buffered, deposed
+
+SECOND_US = 1_000_000
+LOOKS = 12
+QUICK = ("hanging-transaction", "unclean-election", "consumer-coordinator-failover")
+SLOW = ("add-partitions", "migration-back", "coordinator-failover", "static-restart", "first-flight")
+Row = tuple[str, ...]
+
+
+class Described:
+    """A flight's text at an instant, cut into rows."""
+
+    def __init__(self, view: ClusterView, now_us: int, states: ProducerStates, spec: ScenarioSpec) -> None:
+        self._flight = Flight(view, now_us, configs_of(spec, view), lambda name: states.of(view, name))
+
+    def text(self, line: str) -> str:
+        return look(self._flight, read_tool_line(line)).out
+
+    def rows(self, line: str) -> list[Row]:
+        """The rows of a table with one blank or more between its cells, without its titles."""
+        return [tuple(row.split()) for row in self.text(line).splitlines() if row.strip()][1:]
+
+    def tabbed(self, line: str) -> list[Row]:
+        """The rows of a table with a tab behind each cell, without its titles."""
+        return [tuple(cell.strip() for cell in row.split("\t")[:-1]) for row in self.text(line).splitlines()][1:]
+
+
+def flown(spec: ScenarioSpec) -> list[e.Event]:
+    emitted: list[e.Event] = []
+    simulation = Simulation(spec, spec.seed, sinks=[emitted.append])
+
+    async def main() -> None:
+        async with simulation.running():
+            await simulation.timeline.fly(spec.until_us)
+
+    trio.run(main, clock=simulation.timeline)
+    return emitted
+
+
+def instants(spec: ScenarioSpec, looks: int = LOOKS) -> Iterator[tuple[RawDescribed, Described]]:
+    """Both readers after the same events, at instants that are spread over the flight."""
+    emitted = flown(spec)
+    raw, view = RawDescribed(), ClusterView()
+    states = ProducerStates({f"{topic.name}-{number}" for topic in spec.topics for number in range(64)})
+    step = max(1, len(emitted) // looks)
+    ends = [number for number, (one, after) in enumerate(pairwise(emitted), 1) if one.at_us < after.at_us]
+    ends = [*[end for end, after in pairwise(ends) if end // step < after // step], len(emitted)]
+    for first, end in pairwise([0, *ends]):
+        some = emitted[first:end]
+        lines: list[dict[str, Any]] = [msgspec.to_builtins(event) for event in some]
+        raw.read(lines)
+        for event in some:
+            fold(view, event)
+            states(event)
+        yield raw, Described(view, some[-1].at_us, states, spec)
+
+
+def compare(spec: ScenarioSpec) -> int:
+    """Compare each table at each instant; returns how many rows were compared."""
+    rows = 0
+    for raw, described in instants(spec):
+        rows += compare_groups(raw, described) + compare_topics(raw, described) + compare_producers(raw, described)
+        told = {row[0]: row[2:] for row in described.tabbed("kafka-transactions.sh list")}
+        known = {name: one for name, one in raw.transactions.items() if name in told}
+        assert told == {name: (str(one["producer_id"]), one["state"]) for name, one in known.items()}
+        for name, one in known.items():
+            (row,) = described.tabbed(f"kafka-transactions.sh describe --transactional-id {name}")
+            places = ",".join(one["partitions"])
+            assert (row[2], row[3], row[4], row[5], row[8]) == (
+                str(one["producer_id"]), str(one["epoch"]), one["state"], str(one["timeout_ms"]), places
+            )  # fmt: skip
+    return rows
+
+
+def compare_groups(raw: RawDescribed, described: Described) -> int:
+    rows = 0
+    told = {row[0]: row[-1] for row in described.rows("kafka-consumer-groups.sh --list --state")}
+    for name, group in raw.groups.items():
+        if name not in told:
+            assert not group.members
+            assert not group.committed
+            continue
+        assert told[name] == group.state
+        printed = described.rows(f"kafka-consumer-groups.sh --describe --group {name}")
+        if "offline" in described.text(f"kafka-consumer-groups.sh --describe --group {name}"):
+            continue
+        assert {row[1:7] + row[8:] for row in printed} == raw.offsets(name)
+        assert len(printed) == len(raw.offsets(name))
+        members = described.rows(f"kafka-consumer-groups.sh --describe --group {name} --members")
+        assert {(row[1], int(row[-1])) for row in members} == {
+            (member_id, len(group.assigned.get(member_id, ()))) for member_id in group.members
+        }
+        rows += len(printed) + len(members)
+    return rows
+
+
+def compare_topics(raw: RawDescribed, described: Described) -> int:
+    text = described.text("kafka-topics.sh --describe")
+    partitions = [dict(cell.split(": ") for cell in row[1:].split("\t")) for row in text.splitlines() if row[0] == "\t"]
+    for one in partitions:
+        log = raw.logs[f"{one['Topic']}-{one['Partition']}"]
+        assert one["Leader"] == ("none" if log.leader < 0 else str(log.leader))
+        assert [one["Replicas"], one["Isr"]] == [",".join(map(str, ids)) for ids in (log.replicas, log.isr)]
+    assert len(partitions) == sum(raw.topics.values())
+    return len(partitions)
+
+
+def compare_producers(raw: RawDescribed, described: Described) -> int:
+    rows = 0
+    for name, log in raw.logs.items():
+        topic, _, number = name.rpartition("-")
+        if topic.startswith("__"):
+            continue
+        line = f"kafka-transactions.sh describe-producers --topic {topic} --partition {number}"
+        told = {int(row[0]): (row[1], row[3], row[4], row[5]) for row in described.tabbed(line)}
+        assert told == {
+            producer_id: (str(epoch), str(sequence), str(last_ms), "None" if start < 0 else str(start))
+            for producer_id, (epoch, sequence, last_ms, start) in log.producers().items()
+        }
+        rows += len(told)
+    return rows
+
+
+@pytest.mark.parametrize("name", QUICK)
+def test_of_the_library(name: str) -> None:
+    assert compare(load(name).spec) > 50
+
+
+@pytest.mark.parametrize("spec", [buffered(), deposed()], ids=["buffered", "deposed"])
+def test_of_truncated_logs(spec: ScenarioSpec) -> None:
+    assert compare(spec) > 20
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", SLOW)
+def test_of_longer_flights(name: str) -> None:
+    assert compare(load(name).spec) > 50
+
+
+@pytest.mark.campaign
+@pytest.mark.parametrize("name", [name for name in LIBRARY if name not in {*QUICK, *SLOW} and "reference" not in name])
+def test_of_the_whole_library(name: str) -> None:
+    compare(load(name).spec)
+
+
+def test_a_wrong_number_is_caught() -> None:
+    raw, described = list(instants(load("unclean-election").spec))[-1]
+    group = next(iter(raw.groups.values()))
+    place = next(iter(group.committed))
+    group.committed[place] += 1
+    with pytest.raises(AssertionError):
+        compare_groups(raw, described)

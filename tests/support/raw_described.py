@@ -1,0 +1,205 @@
+"""What Kafka's tools must print of a flight, from the raw lines of its journal: no event class, no view."""
+
+from collections.abc import Iterable
+from typing import Any
+
+Line = dict[str, Any]
+
+
+class RawLog:
+    """A partition: who leads it, how far it is committed, and the batches that its leader's log has."""
+
+    def __init__(self) -> None:
+        self.leader, self.replicas, self.isr = -1, [], []
+        self.epoch, self.taken_by, self.high_watermark = -1, -1, 0
+        self.batches: list[Line] = []
+
+    def keep_below(self, end: int) -> None:
+        """Lose what lies at or behind an offset."""
+        self.batches = [one for one in self.batches if one["base_offset"] < end]
+
+    def producers(self) -> dict[int, tuple[int, int, int, int]]:
+        """Producer id → epoch, last sequence (-1: none), ms of its last batch, first offset of its open transaction."""
+        found: dict[int, tuple[int, int, int, int]] = {}
+        for one in self.batches:
+            epoch, sequence, _, start = found.get(one["producer_id"], (-1, -1, 0, -1))
+            if one.get("marker"):
+                sequence = sequence if epoch == one["epoch"] else -1
+                start = -1
+            else:
+                sequence = (one["base_sequence"] + one["count"] - 1) % 2**31
+                if one.get("transactional") and start < 0:
+                    start = one["base_offset"]
+            found[one["producer_id"]] = one["epoch"], sequence, one["at_us"] // 1_000, start
+        return found
+
+
+class RawGroup:
+    """A group: its state, and the partitions and offsets of its coordinator."""
+
+    def __init__(self) -> None:
+        self.state = ""
+        self.members: dict[str, str] = {}
+        self.assigned: dict[str, list[str]] = {}
+        self.committed: dict[str, int] = {}
+
+
+class RawDescribed:
+    """Reads lines one after the other."""
+
+    def __init__(self) -> None:
+        self.logs: dict[str, RawLog] = {}
+        self.groups: dict[str, RawGroup] = {}
+        self.topics: dict[str, int] = {}
+        self.transactions: dict[str, Line] = {}
+
+    def read(self, lines: Iterable[Line]) -> None:
+        """Read lines whose kinds are told here; all others change nothing."""
+        for line in lines:
+            reader = getattr(self, f"_{line['kind']}", None)
+            if reader is not None:
+                reader(line)
+
+    def _log(self, line: Line) -> RawLog:
+        return self.logs.setdefault(line["partition"], RawLog())
+
+    def _group(self, line: Line) -> RawGroup:
+        return self.groups.setdefault(line["group"], RawGroup())
+
+    # --- topics -------------------------------------------------------------------------------------------------------
+
+    def _topic_created(self, line: Line) -> None:
+        self.topics[line["topic"]] = line["partitions"]
+
+    def _partitions_added(self, line: Line) -> None:
+        self.topics[line["topic"]] = line["partitions"]
+
+    def _leader_elected(self, line: Line) -> None:
+        log = self._log(line)
+        log.leader, log.replicas, log.isr = line["leader"], line["replicas"], line["isr"]
+
+    def _isr_changed(self, line: Line) -> None:
+        self._log(line).isr = line["isr"]
+
+    def _leadership_taken(self, line: Line) -> None:
+        log = self._log(line)
+        if line["leader_epoch"] >= log.epoch:
+            log.epoch, log.taken_by, log.high_watermark = line["leader_epoch"], line["broker"], line["high_watermark"]
+            log.keep_below(line["log_end"])
+
+    def _high_watermark_advanced(self, line: Line) -> None:
+        log = self._log(line)
+        if line.get("leader_epoch", 0) >= log.epoch:
+            log.high_watermark = line["offset"]
+
+    def _log_truncated(self, line: Line) -> None:
+        log = self._log(line)
+        if line["broker"] == log.taken_by:
+            log.high_watermark = min(log.high_watermark, line["offset"])
+            log.keep_below(line["offset"])
+
+    def _records_appended(self, line: Line) -> None:
+        log = self._log(line)
+        if line["leader_epoch"] >= log.epoch and line["producer_id"] >= 0:
+            log.batches.append(line)
+
+    # --- groups -------------------------------------------------------------------------------------------------------
+
+    def _group_declared(self, line: Line) -> None:
+        self.groups[line["group"]] = RawGroup()
+
+    def _offsets_committed(self, line: Line) -> None:
+        group = self._group(line)
+        group.committed |= line["offsets"]
+        if group.state in ("", "Dead"):
+            group.state = "Empty"
+
+    def _offsets_expired(self, line: Line) -> None:
+        for name in line["partitions"]:
+            self._group(line).committed.pop(name, None)
+
+    def _group_deleted(self, line: Line) -> None:
+        group = self._group(line)
+        group.state, group.members, group.assigned, group.committed = "Dead", {}, {}, {}
+
+    def _rebalance_started(self, line: Line) -> None:
+        group = self._group(line)
+        if group.state == "CompletingRebalance":
+            group.assigned = {}  # what was being handed out is void
+        group.state = "PreparingRebalance"
+
+    def _join_received(self, line: Line) -> None:
+        self._group(line).members[line["member_id"]] = line["member"]
+
+    def _join_barrier_completed(self, line: Line) -> None:
+        group = self._group(line)
+        group.state, group.members = "CompletingRebalance" if line["members"] else "Empty", dict(line["members"])
+
+    def _static_member_replaced(self, line: Line) -> None:
+        group = self._group(line)
+        group.members.pop(line["old_member_id"], None)
+        group.members[line["member_id"]] = line["member"]
+        if line["old_member_id"] in group.assigned:
+            group.assigned[line["member_id"]] = group.assigned.pop(line["old_member_id"])
+
+    def _group_stabilized(self, line: Line) -> None:
+        group = self._group(line)
+        group.state, group.assigned = "Stable", dict(line["assignment"])
+
+    def _member_removed(self, line: Line) -> None:
+        group = self._group(line)
+        group.members.pop(line["member_id"], None)
+        group.assigned.pop(line["member_id"], None)
+
+    def _group_loaded(self, line: Line) -> None:
+        group = self._group(line)
+        group.state, group.members, group.assigned = line["state"], dict(line["members"]), dict(line["assignment"])
+        group.committed = dict(line.get("offsets", {}))
+
+    def _classic_group_upgraded(self, line: Line) -> None:
+        group = self._group(line)
+        group.members, group.assigned = dict(line["members"]), dict(line["assigned"])
+
+    def _consumer_group_downgraded(self, line: Line) -> None:
+        group = self._group(line)
+        group.state, group.members, group.assigned = "Stable", dict(line["members"]), dict(line["assignment"])
+
+    def _member_protocol_changed(self, line: Line) -> None:
+        self._group(line).members[line["member_id"]] = line["member"]
+
+    def _consumer_group_loaded(self, line: Line) -> None:
+        group = self._group(line)
+        group.state, group.members, group.assigned = line["state"], dict(line["members"]), dict(line["assigned"])
+        group.committed = dict(line["offsets"])
+
+    def _consumer_group_state_changed(self, line: Line) -> None:
+        self._group(line).state = line["state"]
+
+    def _consumer_member_subscribed(self, line: Line) -> None:
+        self._group(line).members[line["member_id"]] = line["member"]
+
+    def _member_assignment_changed(self, line: Line) -> None:
+        self._group(line).assigned[line["member_id"]] = line["assigned"]
+
+    # --- transactions -------------------------------------------------------------------------------------------------
+
+    def _transaction_state_changed(self, line: Line) -> None:
+        self.transactions[line["transactional_id"]] = line
+
+    # --- what the tools print -----------------------------------------------------------------------------------------
+
+    def offsets(self, name: str) -> set[tuple[str, ...]]:
+        """A group's rows: topic, partition, committed, end, lag, member id, client; "-" for what is not there."""
+        group = self.groups[name]
+        rows = [(place, member) for member, places in group.assigned.items() for place in places]
+        taken = {place for place, _ in rows}
+        rows += [(place, "-") for place in group.committed if place not in taken]
+        found = set()
+        for place, member in rows:
+            topic, _, number = place.rpartition("-")
+            log, offset = self.logs[place], group.committed.get(place)
+            end = log.high_watermark if log.leader >= 0 else None
+            lag = "-" if end is None or offset is None else str(end - offset)
+            told = ["-" if one is None else str(one) for one in (offset, end)]
+            found.add((topic, number, *told, lag, member, group.members.get(member, "-")))
+        return found
