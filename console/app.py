@@ -25,7 +25,6 @@ from console.operating.footer import footer
 from console.operating.key_question import KeyQuestion
 from console.operating.line_commands import LineCommands
 from console.operating.notices import Notice, Notices
-from console.operating.tool_question import ToolQuestion
 from console.presenters.chrome import instant_under, mark_under
 from console.presenters.fault_menu import CommandTarget, fault_menu_entries
 from console.presenters.formatting import speed as speed_words
@@ -36,15 +35,7 @@ from console.screens.comparison import ComparisonScreen
 from console.screens.flight_screen import FlightScreen
 from console.screens.game import GameScreen
 from console.screens.links import LinksScreen
-from console.screens.overlays import (
-    ChosenCommand,
-    FailureScreen,
-    FaultMenu,
-    HelpScreen,
-    Overlay,
-    open_placement,
-    open_printed,
-)
+from console.screens.overlays import ChosenCommand, FailureScreen, FaultMenu, HelpScreen, Overlay, open_placement
 from console.screens.why import open_why
 from console.settings import Keymap, SettingsFile, read_keymap, shown_key
 from console.shutdown import ShutdownGuard
@@ -516,10 +507,6 @@ class FlightdeckApp(App[None]):
     def show_key(self, question: KeyQuestion) -> str:
         """Show where a key goes. Returns the reason of a refusal."""
         return open_placement(self, self.flight, question)
-
-    def show_tool(self, question: ToolQuestion) -> str:
-        """Show what a tool of Kafka's prints. Returns the reason of a refusal."""
-        return open_printed(self, self.flight, question)
 
     def action_why(self) -> None:
         """Answer `why?` on the selection."""

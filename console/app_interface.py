@@ -8,7 +8,6 @@ from console.flight import Flight
 from console.forking.flights_beside import Forking
 from console.operating.key_question import KeyQuestion
 from console.operating.notices import Notices
-from console.operating.tool_question import ToolQuestion
 from console.presenters.fault_menu import CommandTarget
 from console.presenters.styled_text import Line, PlaceLink
 from console.settings import SettingsFile
@@ -70,9 +69,6 @@ class AppInterface(Protocol):
 
     def show_key(self, question: KeyQuestion) -> str:
         """Show where a key goes. Returns the reason of a refusal."""
-
-    def show_tool(self, question: ToolQuestion) -> str:
-        """Show what a tool of Kafka's prints. Returns the reason of a refusal."""
 
     def show_why(self, name: str) -> str:
         """Answer `why?` on a name, or on the selection without one; returns the reason of a refusal."""

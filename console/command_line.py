@@ -4,7 +4,6 @@
 without screens has none.
 """
 
-import math
 from collections.abc import Callable, Sequence
 from difflib import get_close_matches
 from typing import NamedTuple
@@ -23,16 +22,10 @@ from cluster.config import LONGEST_WORD, nearest
 from cluster.events import EVENT_KINDS
 from console.forking.fork_line import FORK_USAGE, Fork, ForkCancel, Undo, fork_completions, read_fork
 from console.game.game_line import GAME_USAGES, Diagnose, GiveUp, diagnose_completions, read_diagnose, read_give_up
+from console.operating import tool_question
 from console.operating.key_question import KEY_USAGE, KeyQuestion, key_completions, read_key
-from console.operating.tool_question import (
-    DESCRIBE_USAGE,
-    ToolQuestion,
-    describe_completions,
-    read_describe,
-    read_tool,
-)
 from console.themes.names import THEME_NAMES
-from console.time_input import Instant, parse_instant, with_unit
+from console.time_input import FLAT_OUT, Instant, parse_instant, speed_factor, with_unit
 from recordings.kafka_tools.tool_lines import is_tool_line
 
 
@@ -98,7 +91,7 @@ class Theme(NamedTuple):
 
 Control = (
     Speed | Time | Step | Until | Record | Fly | Play | Go | Why | Fork | ForkCancel | Undo | Theme | Instant
-    | KeyQuestion | Diagnose | GiveUp | ToolQuestion
+    | KeyQuestion | Diagnose | GiveUp | tool_question.ToolQuestion
 )  # fmt: skip
 
 USAGES: dict[str, tuple[str, str]] = {
@@ -120,10 +113,12 @@ USAGES: dict[str, tuple[str, str]] = {
     **GAME_USAGES,
     "why": ("why [SUBJECT]", "why it makes no progress, and until when; without a name: the selection"),
     "key": (KEY_USAGE, "the partition that a key goes to, now and after partitions are added"),
-    "describe": (DESCRIBE_USAGE, "the flight in the shape of Kafka's tools; their lines can be pasted, too"),
+    "describe": (
+        tool_question.DESCRIBE_USAGE,
+        "the flight in the shape of Kafka's tools; their lines can be pasted, too",
+    ),
 }
 """Syntax and effect of the console's own commands; `usages` adds the screens to `go`."""
-FLAT_OUT = "flat out"
 PARTITION, TOPIC, BROKER, MEMBER, PRODUCER = "partition ", "topic ", "broker ", "member ", "producer "
 """The beginnings of places: a group may have the name of a topic, a partition, a broker, a member, a producer."""
 CONVERSATION = "conversation"
@@ -148,7 +143,7 @@ def read(text: str, names: Names, places: Sequence[str] = ()) -> Control | Comma
     if word == "undo" and not rest:
         return Undo()
     if is_tool_line(text):
-        return read_tool(text)
+        return tool_question.read_tool(text)
     reader = _READERS.get(word)
     if reader is not None:
         return reader(_Typed(rest, column, names, places))
@@ -174,7 +169,7 @@ def _read_go(typed: _Typed) -> Go | Instant:
 
 
 _READERS: dict[str, Callable[[_Typed], Control]] = {
-    "speed": lambda typed: Speed(_factor(typed.rest, typed.column)),
+    "speed": lambda typed: Speed(speed_factor(typed.rest, typed.column, USAGES["speed"][0])),
     "step": lambda typed: Step(_kind(typed.rest, typed.column)),
     "until": lambda typed: Until(_required(typed.rest, typed.column, "until")),
     "record": lambda typed: Record(_required(typed.rest, typed.column, "record")),
@@ -186,7 +181,7 @@ _READERS: dict[str, Callable[[_Typed], Control]] = {
     "diagnose": lambda typed: read_diagnose(typed.rest, typed.column, typed.names),
     "give": lambda typed: read_give_up(typed.rest, typed.column),
     "key": lambda typed: read_key(typed.rest, typed.column, typed.names),
-    "describe": lambda typed: read_describe(typed.rest, typed.column),
+    "describe": lambda typed: tool_question.read_describe(typed.rest, typed.column),
     "theme": lambda typed: Theme(_one_of(typed.rest, typed.column, "theme", "theme", tuple(THEME_NAMES))),
 }
 """How each of the console's own commands that takes words is read. Any may raise CommandError."""
@@ -216,18 +211,6 @@ def _library() -> list[str]:
     from recordings.scenarios.loader import library  # noqa: PLC0415 - not needed before a scenario is typed
 
     return library()
-
-
-def _factor(rest: str, column: int) -> float:
-    if rest in {FLAT_OUT, "flat-out", "max"}:
-        return math.inf
-    try:
-        factor = float(rest.removeprefix("×").removeprefix("x"))
-    except ValueError:
-        raise CommandError(f"a speed is a number or `{FLAT_OUT}`: {USAGES['speed'][0]}", column) from None
-    if not 0.01 <= abs(factor) <= 10_000:
-        raise CommandError("a speed is from 0.01 to 10000, backwards from -0.01; `pause` stops time", column)
-    return factor
 
 
 def _kind(rest: str, column: int) -> str | None:
@@ -337,7 +320,7 @@ def completions(text: str, names: Names, places: Sequence[str] = ()) -> list[str
     if word == "go":
         return _places_after(rest, names, places)
     if word == "describe":
-        return describe_completions(rest)
+        return tool_question.describe_completions(rest)
     if word == "fork":
         return fork_completions(rest, names)
     if word == "run":

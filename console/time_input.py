@@ -1,10 +1,13 @@
-"""Typed instants: `12m30s`, `1:20.5`, `00:12:41`; `+10s` and `-500ms` are relative to the cursor."""
+"""Typed instants: `12m30s`, `1:20.5`, `00:12:41`; `+10s` and `-500ms` are relative to the cursor. And typed speeds."""
 
+import math
 import re
 from typing import NamedTuple
 
+from cluster.commands import CommandError
 from cluster.config import MICROSECONDS, parse_duration
 
+FLAT_OUT = "flat out"
 _PART = r"[0-9]+(?:\.[0-9]+)?(?:us|ms|s|m|h)"
 _DURATIONS = re.compile(rf"(?:{_PART}\s*)+")
 _CLOCK = re.compile(r"(?:([0-9]+):)?([0-9]{1,2}):([0-9]{1,2}(?:\.[0-9]{1,6})?)")
@@ -54,3 +57,16 @@ def _absolute(text: str) -> int | None:
         return sum(parse_duration(part) for part in re.findall(_PART, text))
     except ValueError:  # less than a microsecond is not an instant
         return None
+
+
+def speed_factor(rest: str, column: int, usage: str) -> float:
+    """Virtual seconds per second; infinity is as fast as possible. Raises CommandError."""
+    if rest in {FLAT_OUT, "flat-out", "max"}:
+        return math.inf
+    try:
+        factor = float(rest.removeprefix("×").removeprefix("x"))
+    except ValueError:
+        raise CommandError(f"a speed is a number or `{FLAT_OUT}`: {usage}", column) from None
+    if not 0.01 <= abs(factor) <= 10_000:
+        raise CommandError("a speed is from 0.01 to 10000, backwards from -0.01; `pause` stops time", column)
+    return factor

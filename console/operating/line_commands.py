@@ -5,6 +5,7 @@ A refused line stays open with its error: a caret stands under the wrong word, a
 
 import re
 from pathlib import Path
+from typing import TYPE_CHECKING, cast
 
 from cluster.commands import COMMANDS, Command, CommandError
 from console.app_interface import AppInterface
@@ -29,10 +30,14 @@ from console.presenters.impact import BROKER_SESSION_US, impact_of, preview
 from console.presenters.list_view import FILTER_USAGE
 from console.presenters.styled_text import ERROR, MUTED, STRONG, Line, line
 from console.screens.catalogue import PLACES
+from console.screens.overlays import open_printed
 from console.settings.settings_file import MOST_COMMANDS
 from console.themes.names import THEME_NAMES
 from console.time_input import Instant
 from console.widgets.command_input import InputHelp, LineError, PromptLine
+
+if TYPE_CHECKING:
+    from textual.app import App
 
 _PATHS = re.compile(r"[\w-]+(?:\.[\w-]+)*")
 FORK_IT = " · F flies it from here, beside"
@@ -128,18 +133,20 @@ class LineCommands:
             case KeyQuestion():
                 return app.show_key(command)
             case ToolQuestion():
-                return app.show_tool(command)
-            case Fork():
-                return app.forking.fork(app.flight, command)
-            case ForkCancel():
-                return app.forking.cancel()
-            case Undo():
-                return app.undo()
+                return open_printed(cast("App[None]", app), app.flight, command)
+            case Fork() | ForkCancel() | Undo():
+                return self._fork(command)
             case Theme(name):
                 app.theming.choose(THEME_NAMES[name])
             case _:
                 return self._why_without_effect(command) or execute(app.flight, command)
         return ""
+
+    def _fork(self, command: Fork | ForkCancel | Undo) -> str:
+        """Fork the flight, end the fork, or go on from before the last command."""
+        if isinstance(command, Fork):
+            return self._app.forking.fork(self._app.flight, command)
+        return self._app.forking.cancel() if isinstance(command, ForkCancel) else self._app.undo()
 
     def _why_without_effect(self, command: object) -> str:
         """Why the cluster would refuse a command in the state that the screens show; empty if it would not."""

@@ -5,8 +5,16 @@ from typing import NamedTuple
 from cluster.commands import CommandError
 from cluster.config import nearest
 from console.flight import Flight
-from recordings.kafka_tools.look import SUBJECTS, configs_of, line_of, look, needs_states, no_states, only_looks
-from recordings.kafka_tools.look import Flight as ToolFlight
+from recordings.kafka_tools.look import (
+    SUBJECTS,
+    LookedAtFlight,
+    configs_of,
+    line_of,
+    look,
+    needs_states,
+    no_states,
+    only_looks,
+)
 from recordings.kafka_tools.printed import Printed
 from recordings.kafka_tools.tool_lines import ToolLine, read_tool_line
 
@@ -50,7 +58,7 @@ def answer(flight: Flight, question: ToolQuestion) -> Printed:
         )
     view = flight.view
     configs = configs_of(flight.source.spec, view)
-    return look(ToolFlight(view, flight.now_us, configs, no_states), question.line)
+    return look(LookedAtFlight(view, flight.now_us, configs, no_states), question.line)
 
 
 def describe_completions(rest: str) -> list[str]:

@@ -1,4 +1,4 @@
-"""Overlays that open over a screen and close with escape: the fault menu, the help, the failure report, a key, a tool's answer."""
+"""Overlays over a screen that close with escape: fault menu, help, failure report, a key, what a tool prints."""
 
 from collections.abc import Callable, Sequence
 from typing import cast

@@ -1,8 +1,8 @@
 """Groups of a flight as kafka-consumer-groups.sh sees them: rows of its tables from the view.
 
 Kafka asks the coordinator for a group's members, and the partitions' leaders for their ends (ListOffsets with LATEST:
-the high watermark). Unknown here, and so "-": a member's host, and the leader epoch of a committed offset. Members come in
-the order of Kafka's own hash tables. Source: `ConsumerGroupCommand.ConsumerGroupService`, `ClassicGroup.describe`.
+the high watermark). Unknown here, and so "-": a member's host, and the leader epoch of a committed offset. Members come
+in the order of Kafka's own hash tables. Source: `ConsumerGroupCommand.ConsumerGroupService`, `ClassicGroup.describe`.
 """
 
 from collections.abc import Iterable
@@ -41,8 +41,8 @@ def node_text(broker: int) -> str:
     return f"broker-{broker}:{PORT}  ({broker})"
 
 
-def _tells_assignor(group: GroupView) -> bool:
-    """A classic group tells its assignor only while it is Stable. Source: `GroupMetadataManager.describeGroups`."""
+def _gives_assignor(group: GroupView) -> bool:
+    """A classic group names its assignor only while it is Stable. Source: `GroupMetadataManager.describeGroups`."""
     return group.consumer is not None or group.state == "Stable"
 
 
@@ -121,7 +121,7 @@ def state_row(view: ClusterView, group: GroupView) -> StateRow:
     """The group at its coordinator."""
     consumer = group.consumer
     epochs = (MISSING, MISSING) if consumer is None else (str(consumer.group_epoch), str(consumer.assignment_epoch))
-    assignor = (group.assignor or MISSING) if _tells_assignor(group) else MISSING
+    assignor = (group.assignor or MISSING) if _gives_assignor(group) else MISSING
     if consumer is not None and group.state == "Empty":
         assignor = DEFAULT_ASSIGNOR  # without a member that prefers another one
     coordinator = node_text(coordinator_of(view, group))

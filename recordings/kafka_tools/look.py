@@ -16,7 +16,7 @@ from recordings.kafka_tools.group_descriptions import (
 )
 from recordings.kafka_tools.group_tables import list_table, members_table, offsets_table, state_table
 from recordings.kafka_tools.printed import Printed, failed
-from recordings.kafka_tools.producer_states import ProducerState
+from recordings.kafka_tools.producer_states import ProducerInPartition
 from recordings.kafka_tools.tool_lines import ToolLine
 from recordings.kafka_tools.topic_tables import Configs, describe_topics, topics_of
 from recordings.kafka_tools.transaction_tables import (
@@ -30,7 +30,7 @@ from recordings.kafka_tools.transaction_tables import (
 _NEED_STATES: Final = frozenset({"describe-producers", "find-hanging"})
 
 
-class Flight(NamedTuple):
+class LookedAtFlight(NamedTuple):
     """A flight at an instant; `configs`: what its scenario and `set` have set."""
 
     view: ClusterView
@@ -66,12 +66,12 @@ def needs_states(line: ToolLine) -> bool:
     return line.action in _NEED_STATES
 
 
-def look(flight: Flight, line: ToolLine) -> Printed:
+def look(flight: LookedAtFlight, line: ToolLine) -> Printed:
     """What the line prints. Raises CommandError for options that do not go together, or name nothing."""
     return _LOOKS[line.tool, line.action](flight, line)
 
 
-def _describe_groups(flight: Flight, line: ToolLine) -> Printed:
+def _describe_groups(flight: LookedAtFlight, line: ToolLine) -> Printed:
     if not line.has("group") and not line.has("all-groups"):
         raise line.wrong("Option [describe] takes one of these options: [group], [all-groups]")
     kinds = [option for option in ("members", "offsets", "state") if line.has(option)]
@@ -109,7 +109,7 @@ def _describe_group(view: ClusterView, group: GroupView, kind: str, *, verbose: 
     return members_table(group.group, group.state, member_rows(group, static_ids), verbose=verbose)
 
 
-def _list_groups(flight: Flight, line: ToolLine) -> Printed:
+def _list_groups(flight: LookedAtFlight, line: ToolLine) -> Printed:
     rows = list_rows(flight.view)
     for option, column in (("type", 1), ("state", 2)):
         wanted = {word.strip().lower() for word in line.one(option).split(",") if word.strip()}
@@ -117,11 +117,11 @@ def _list_groups(flight: Flight, line: ToolLine) -> Printed:
     return list_table(rows, types=line.has("type"), states=line.has("state"))
 
 
-def _list_topics(flight: Flight, line: ToolLine) -> Printed:
+def _list_topics(flight: LookedAtFlight, line: ToolLine) -> Printed:
     return Printed("".join(f"{name}\n" for name in topics_of(flight.view, line)))
 
 
-_LOOKS: Final[dict[tuple[str, str], Callable[[Flight, ToolLine], Printed]]] = {
+_LOOKS: Final[dict[tuple[str, str], Callable[[LookedAtFlight, ToolLine], Printed]]] = {
     ("kafka-consumer-groups", "describe"): _describe_groups,
     ("kafka-consumer-groups", "list"): _list_groups,
     ("kafka-topics", "describe"): lambda flight, line: describe_topics(flight.view, flight.configs, line),
@@ -159,6 +159,6 @@ def line_of(subject: str, options: str) -> str:
     return f"{line} {options}".rstrip()
 
 
-def no_states(_: str) -> list[ProducerState]:
+def no_states(_: str) -> list[ProducerInPartition]:
     """Producer states where no events can be read again."""
     return []

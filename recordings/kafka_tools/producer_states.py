@@ -15,7 +15,7 @@ NO_PRODUCER = -1
 NO_SEQUENCE = -1
 
 
-class ProducerState(NamedTuple):
+class ProducerInPartition(NamedTuple):
     """A producer id in a partition; `last_timestamp_ms`: when its last batch or marker was appended.
 
     `ended`: a marker ended a transaction, so that the leader knows a coordinator epoch, which no event tells.
@@ -35,7 +35,7 @@ class ProducerState(NamedTuple):
         return MISSING if self.ended else "-1"
 
 
-class ProducerStates:
+class PartitionProducers:
     """Reads events; the batches of partitions that hold producer ids, as their leaders have them.
 
     `only`: the partitions that are asked for.
@@ -68,24 +68,24 @@ class ProducerStates:
         while batches and batches[-1].base_offset >= log_end:
             batches.pop()
 
-    def of(self, view: ClusterView, partition: str) -> list[ProducerState]:
+    def of(self, view: ClusterView, partition: str) -> list[ProducerInPartition]:
         """The producer ids of a partition, by their numbers."""
         open_since = {}
         transactions = view.partitions[partition].transactions
         if transactions is not None:
             open_since = transactions.index.open
-        states: dict[int, ProducerState] = {}
+        states: dict[int, ProducerInPartition] = {}
         for batch in self._batches[partition]:
             before = states.get(batch.producer_id)
             sequence, ended = _sequence(before, batch), bool(batch.marker) or (before is not None and before.ended)
             start = open_since.get(batch.producer_id, -1)
-            states[batch.producer_id] = ProducerState(
+            states[batch.producer_id] = ProducerInPartition(
                 batch.producer_id, batch.epoch, sequence, batch.at_us // 1_000, ended, start
             )
         return [states[producer_id] for producer_id in sorted(states)]
 
 
-def _sequence(before: ProducerState | None, batch: RecordsAppended) -> int:
+def _sequence(before: ProducerInPartition | None, batch: RecordsAppended) -> int:
     """The last sequence number after a batch; a marker has none, and one with a new epoch takes what was known."""
     if not batch.marker:
         return (batch.base_sequence + batch.count - 1) & 0x7FFF_FFFF

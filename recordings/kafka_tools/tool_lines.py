@@ -21,7 +21,7 @@ _IGNORED: Final = ("bootstrap-server", "command-config", "timeout")
 class ToolWord(NamedTuple):
     """A word of a line and its column."""
 
-    text: str
+    word: str
     column: int
 
 
@@ -154,7 +154,7 @@ class ToolLine(NamedTuple):
 def is_tool_line(text: str) -> bool:
     """Whether a line begins with one of Kafka's tools, known here or not."""
     first = next(_words(text, tolerant=True), None)
-    return first is not None and _NAME.fullmatch(first.text) is not None
+    return first is not None and _NAME.fullmatch(first.word) is not None
 
 
 def read_tool_line(text: str) -> ToolLine:
@@ -162,8 +162,8 @@ def read_tool_line(text: str) -> ToolLine:
     words = list(_words(text))
     if not words:
         raise CommandError("there is no command here", 0)
-    found = _NAME.fullmatch(words[0].text)
-    name = found[1] if found else words[0].text
+    found = _NAME.fullmatch(words[0].word)
+    name = found[1] if found else words[0].word
     tool = TOOLS.get(name)
     if tool is None:
         if name in ELSEWHERE:
@@ -181,23 +181,23 @@ def _read_options(tool: Tool, words: list[ToolWord], end: int) -> ToolLine:
     while position < len(words):
         word = words[position]
         position += 1
-        if not word.text.startswith("-") or len(word.text) == 1:
+        if not word.word.startswith("-") or len(word.word) == 1:
             if tool.verbs and not actions:
                 actions.append(word)
                 continue
-            raise CommandError(f"`{word.text}` belongs to no option of {tool.name}.sh", word.column)
-        option, equals, value = word.text.lstrip("-").partition("=")
+            raise CommandError(f"`{word.word}` belongs to no option of {tool.name}.sh", word.column)
+        option, equals, value = word.word.lstrip("-").partition("=")
         if option not in tool.options:
             near = nearest(option, tool.options)
             raise CommandError(f"{tool.name}.sh has no option --{option}", word.column, near and f"--{near}")
         values = line.options.setdefault(option, [])
         line.columns.setdefault(option, word.column)
-        follows = position < len(words) and not words[position].text.startswith("--")
+        follows = position < len(words) and not words[position].word.startswith("--")
         if option in (*tool.values, *_IGNORED) or (option in tool.optional and not equals and follows):
             if not equals:
                 if not follows:
-                    raise CommandError(f"--{option} lacks its value", word.column + len(word.text))
-                value, position = words[position].text, position + 1
+                    raise CommandError(f"--{option} lacks its value", word.column + len(word.word))
+                value, position = words[position].word, position + 1
             values.append(value)
         elif equals and option in tool.optional:
             values.append(value)
@@ -212,13 +212,13 @@ def _action(tool: Tool, found: list[ToolWord], end: int) -> str:
     if not tool.actions:
         return ""
     dashes = "" if tool.verbs else "--"
-    if len(found) == 1 and found[0].text in tool.actions:
-        return found[0].text
+    if len(found) == 1 and found[0].word in tool.actions:
+        return found[0].word
     known = ", ".join(f"{dashes}{action}" for action in tool.actions)
     if not found:
         raise CommandError(f"Command must include exactly one action: {known}", end)
     wrong = found[-1]
-    near = nearest(wrong.text, tool.actions) if tool.verbs else None
+    near = nearest(wrong.word, tool.actions) if tool.verbs else None
     raise CommandError(f"Command must include exactly one action: {known}", wrong.column, near)
 
 

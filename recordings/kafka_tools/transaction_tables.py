@@ -8,7 +8,7 @@ from cluster.protocol.names import coordinator_partition
 from cluster.view.state import NEVER, ClusterView
 from cluster.view.transactions import TransactionView, is_hanging
 from recordings.kafka_tools.printed import Printed, pretty_table
-from recordings.kafka_tools.producer_states import ProducerState
+from recordings.kafka_tools.producer_states import ProducerInPartition
 from recordings.kafka_tools.tool_lines import ToolLine
 
 MS: Final = 1_000
@@ -25,7 +25,7 @@ _HANGING = ("Topic", "Partition", "ProducerId", "ProducerEpoch", "CoordinatorEpo
 
 _NO_SCOPE = "The `find-hanging` command requires either --topic or --broker-id to limit the scope of the search"
 
-StatesOf = Callable[[str], list[ProducerState]]
+StatesOf = Callable[[str], list[ProducerInPartition]]
 """The producer states of a partition."""
 
 

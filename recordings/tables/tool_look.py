@@ -7,9 +7,9 @@ from recordings.flights.declared import declared_spec
 from recordings.journal.format import clock
 from recordings.journal.playback import Playback
 from recordings.journal.reader import Recording
-from recordings.kafka_tools.look import Flight, configs_of, look, needs_states, no_states
+from recordings.kafka_tools.look import LookedAtFlight, configs_of, look, needs_states, no_states
 from recordings.kafka_tools.printed import Printed
-from recordings.kafka_tools.producer_states import ProducerStates
+from recordings.kafka_tools.producer_states import PartitionProducers
 from recordings.kafka_tools.tool_lines import ToolLine
 from recordings.kafka_tools.transaction_tables import StatesOf, searched
 
@@ -29,13 +29,13 @@ def look_at(path: Path, line: ToolLine, at_us: int | None, *, salvage: bool = Fa
     if needs_states(line):
         states_of = _states(path, playback, line, salvage=salvage)
     spec, unreadable = declared_spec(recording.header)
-    printed = look(Flight(view, playback.at_us, configs_of(spec, view), states_of), line)
+    printed = look(LookedAtFlight(view, playback.at_us, configs_of(spec, view), states_of), line)
     return printed, [*recording.warnings, *([unreadable] if unreadable else [])]
 
 
 def _states(path: Path, playback: Playback, line: ToolLine, *, salvage: bool) -> StatesOf:
     """Read the events up to the cursor for the producer states that the line asks for."""
-    states = ProducerStates(searched(playback.view, line))
+    states = PartitionProducers(searched(playback.view, line))
     for event in Recording(path, salvage=salvage).events():
         if event.seq > playback.seq:
             break

@@ -78,6 +78,7 @@ RULES = (
     ),
     Rule(("recordings.lint",), ("recordings.journal", "recordings.flights"), "they are judged without a flight"),
     Rule(("recordings.kafka_log",), ("recordings.journal", "recordings.flights"), "log lines come from events"),
+    Rule(("recordings.kafka_tools",), ("recordings.journal", "recordings.flights"), "tools look at a view"),
     Rule(("cluster.clients",), ("cluster.broker", "cluster.coordinators"), "a client knows brokers by their answers"),
     Rule(("cluster.assignors", "cluster.coordinators"), DRIVERS, "rules neither wait nor send"),
     Rule(("cluster",), WIRING, "the simulation is built from the parts, not they from it", but=WIRING),
@@ -92,7 +93,7 @@ TOP_LEVEL: Mapping[str, str] = {
     """,
     "recordings": """
         bounded_files doctor make_samples version
-        scenarios journal flights swarm cel kafka_log tables spark library comparison planning remedies
+        scenarios journal flights swarm cel kafka_log kafka_tools tables spark library comparison planning remedies
         proving pytest_plugin game trace alerts lint
     """,
     "console": """

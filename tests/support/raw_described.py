@@ -10,7 +10,9 @@ class RawLog:
     """A partition: who leads it, how far it is committed, and the batches that its leader's log has."""
 
     def __init__(self) -> None:
-        self.leader, self.replicas, self.isr = -1, [], []
+        self.leader = -1
+        self.replicas: list[int] = []
+        self.isr: list[int] = []
         self.epoch, self.taken_by, self.high_watermark = -1, -1, 0
         self.batches: list[Line] = []
 

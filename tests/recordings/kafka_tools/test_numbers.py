@@ -12,8 +12,8 @@ from cluster import events as e
 from cluster.simulation import Simulation
 from cluster.spec import ScenarioSpec
 from cluster.view import ClusterView, fold
-from recordings.kafka_tools.look import Flight, configs_of, look
-from recordings.kafka_tools.producer_states import ProducerStates
+from recordings.kafka_tools.look import LookedAtFlight, configs_of, look
+from recordings.kafka_tools.producer_states import PartitionProducers
 from recordings.kafka_tools.tool_lines import read_tool_line
 from recordings.scenarios.loader import load
 from tests.support.library import LIBRARY
@@ -30,8 +30,8 @@ Row = tuple[str, ...]
 class Described:
     """A flight's text at an instant, cut into rows."""
 
-    def __init__(self, view: ClusterView, now_us: int, states: ProducerStates, spec: ScenarioSpec) -> None:
-        self._flight = Flight(view, now_us, configs_of(spec, view), lambda name: states.of(view, name))
+    def __init__(self, view: ClusterView, now_us: int, states: PartitionProducers, spec: ScenarioSpec) -> None:
+        self._flight = LookedAtFlight(view, now_us, configs_of(spec, view), lambda name: states.of(view, name))
 
     def text(self, line: str) -> str:
         return look(self._flight, read_tool_line(line)).out
@@ -61,7 +61,7 @@ def instants(spec: ScenarioSpec, looks: int = LOOKS) -> Iterator[tuple[RawDescri
     """Both readers after the same events, at instants that are spread over the flight."""
     emitted = flown(spec)
     raw, view = RawDescribed(), ClusterView()
-    states = ProducerStates({f"{topic.name}-{number}" for topic in spec.topics for number in range(64)})
+    states = PartitionProducers({f"{topic.name}-{number}" for topic in spec.topics for number in range(64)})
     step = max(1, len(emitted) // looks)
     ends = [number for number, (one, after) in enumerate(pairwise(emitted), 1) if one.at_us < after.at_us]
     ends = [*[end for end, after in pairwise(ends) if end // step < after // step], len(emitted)]

@@ -1,0 +1,67 @@
+"""`flightdeck describe` as a user gives it."""
+
+from pathlib import Path
+
+import pytest
+
+from console.cli.main import main
+
+
+def run(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str]:
+    with pytest.raises(SystemExit) as ended:
+        main(["describe", *words])
+    printed = capsys.readouterr()
+    assert isinstance(ended.value.code, int)
+    return ended.value.code, printed.out, printed.err
+
+
+@pytest.fixture(scope="module")
+def recording(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("described") / "hanging"
+    with pytest.raises(SystemExit):
+        main(["run", "hanging-transaction", "--record", str(path)])
+    return path
+
+
+def test_a_subject_and_a_pasted_line_are_the_same(recording: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code, text, _ = run(capsys, "topics", str(recording), "--at", "20s", "--exclude-internal")
+    line = "$ /opt/kafka/bin/kafka-topics.sh --bootstrap-server=kafka:9092 --describe --exclude-internal"
+    assert run(capsys, line, str(recording), "--at", "20s")[:2] == (code, text)
+    assert code == 0
+    assert "\tPartition: 0\tLeader: " in text
+
+
+def test_a_hanging_transaction_is_found(recording: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    found = [
+        run(
+            capsys, "hanging", str(recording), "--at", f"{at}s", "--topic", "payments", "--max-transaction-timeout", "0"
+        )[1]
+        for at in (20, 90, 140)
+    ]
+    assert [len(text.splitlines()) for text in found] == [1, 2, 1], found
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "said"),
+    [
+        (["groups", "--group", "nobody"], 1, "GroupIdNotFoundException: Group nobody not found."),
+        (["topics", "--topic", "nowhere"], 1, "Topic 'nowhere' does not exist as expected"),
+        (["groups", "--membres"], 2, "did you mean --members"),
+        (["group", "--state"], 2, "did you mean groups"),
+        (["producers"], 2, "argument --topic is required"),
+        (["producers", "--topic", "orders", "--partition", "x"], 2, "`x` is not a whole number"),
+        (["groups", "--at", "900h"], 2, "ends at"),
+        (["kafka-acls.sh --list"], 2, "the cluster has no authorization"),
+        (["kafka-topics.sh --delete --topic orders"], 2, "changes a cluster"),
+        (["kafka-topics.sh --describe --topic 'orders"], 2, "never closed"),
+        (["kafka-topics.sh --list --describe"], 2, "exactly one action"),
+        (["configs", "--entity-type", "users"], 2, "is not described here"),
+    ],
+)
+def test_what_cannot_be_described_is_said(
+    recording: Path, capsys: pytest.CaptureFixture[str], words: list[str], code: int, said: str
+) -> None:
+    first, *more = words
+    ended, out, err = run(capsys, first, str(recording), *more)
+    assert (ended, said in out + err) == (code, True), out + err
+    assert "Traceback" not in err
