@@ -160,7 +160,7 @@ def tokens_of(text: str) -> list[CommandToken]:
     while position < end:
         match = _TOKEN.match(text, position)
         if match is None:
-            raise CommandError("this quotation mark is never closed", text.index('"', position))
+            raise CommandError("this quotation mark is not closed", text.index('"', position))
         column = match.start(match.lastindex or 0)
         if match[1] is not None:
             tokens.append(CommandToken(re.sub(r"\\(.)", r"\1", match[1], flags=re.DOTALL), column - 1, quoted=True))
@@ -189,7 +189,7 @@ def match_form(form: Form, tokens: list[CommandToken], *, tolerant: bool = False
         run = max(runs, key=lambda run: _leading_words(run, tokens[position:], tolerant=tolerant), default=None)
         if run is None or not _leading_words(run, tokens[position:], tolerant=tolerant):
             match.failed_at = position
-            match.reason = f"`{tokens[position].text}` is too much here: {form.usage}"
+            match.reason = f"`{tokens[position].text}` is unexpected: {form.usage}"
             match.wanted = runs[0][0] if runs else None
             break
         runs.remove(run)
@@ -253,7 +253,7 @@ def read(forms: tuple[Form, ...], text: str) -> Match:
     """The form that matches the whole text, with what it read. Raises CommandError."""
     tokens = tokens_of(text)
     if not tokens:
-        raise CommandError("there is no command here", 0)
+        raise CommandError("no command was given", 0)
     for form in forms:
         if form.required[0] == tokens[0].text:  # each form begins with a word
             match = match_form(form, tokens)
@@ -272,7 +272,7 @@ def _explain(forms: tuple[Form, ...], tokens: list[CommandToken], end: int) -> C
         assert match.misspelled is not None
         token, word = match.misspelled
         if nearest(token.text, guesses) == word:
-            return CommandError(f"`{token.text}` is not a word of this command: {match.form.usage}", token.column, word)
+            return CommandError(f"`{token.text}` is unexpected: {match.form.usage}", token.column, word)
     furthest = max(match.failed_at or 0 for match in failures)
     if furthest == 0:
         first = tokens[0]

@@ -37,7 +37,7 @@ def check_pattern(pattern: str) -> tuple[re.Pattern[str], int]:
             tree = re._parser.parse(pattern, re.ASCII)  # type: ignore[attr-defined]
             compiled = re.compile(pattern, re.ASCII)
     except (re.error, OverflowError, FutureWarning) as error:
-        raise PatternError(f"{pattern!r} is no regular expression: {error}") from None
+        raise PatternError(f"{pattern!r} is not a regular expression: {error}") from None
     return compiled, _repetitions(tree, inside=False)
 
 
@@ -51,14 +51,14 @@ def _repetitions(tree: Iterable[tuple[Any, Any]], *, inside: bool) -> int:
         if name in _REPEATS:
             _, most, body = argument
             if inside:
-                raise PatternError("a repetition stands within a repetition, which could take forever")
+                raise PatternError("a repetition within a repetition could take forever")
             count += 1 + _repetitions(body, inside=most > 1)
         elif name == "SUBPATTERN":
             count += _repetitions(argument[3], inside=inside)
         elif name == "BRANCH" and not inside:
             count += 1 + sum(_repetitions(branch, inside=False) for branch in argument[1])
         elif name == "BRANCH":
-            raise PatternError("alternatives stand within a repetition, which could take forever")
+            raise PatternError("alternatives within a repetition could take forever")
         else:
             raise PatternError("a pattern has no lookaround and no backreference")
     return count

@@ -95,7 +95,7 @@ def _tokens(text: str) -> list[CelToken]:
 
 
 def _unknown(character: str) -> str:
-    return "this text is never closed" if character in "\"'" else f"{character!r} means nothing here"
+    return "unterminated string" if character in "\"'" else f"{character!r} is unexpected here"
 
 
 class _Reader:
@@ -122,7 +122,7 @@ class _Reader:
 
     def must_end(self) -> None:
         if self.next.kind != "end":
-            raise self.wrong(f"{self.next.text} is too much here")
+            raise self.wrong(f"unexpected {self.next.text}")
 
     def wrong(self, reason: str) -> ExpressionError:
         return ExpressionError(f"column {self.next.column}: {reason}")
@@ -213,7 +213,7 @@ class _Reader:
             case "{":
                 return self._map()
         self.place -= 1
-        raise self.wrong(f"{token.text} stands where a value is expected")
+        raise self.wrong(f"expected a value, not {token.text}")
 
     def _named(self, token: CelToken) -> n.Node:
         if token.text in _WORDS:
@@ -294,4 +294,4 @@ def _unescaped(escape: str, token: CelToken) -> str:
         code = int(escape[1:], 8) if octal else int(escape[2:], 16)  # noqa: FURB166 - `\x` is no `0x`
         if code <= 0x10FFFF and not 0xD800 <= code <= 0xDFFF:
             return chr(code)
-    raise ExpressionError(f"column {token.column}: {escape} is no character")
+    raise ExpressionError(f"column {token.column}: {escape} is not a valid escape")

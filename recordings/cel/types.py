@@ -117,7 +117,7 @@ class _Typing:
         self.must(operator, right, *takes)
         numbers = compares and {left, right} == {"int", "double"}
         if left != right and "any" not in (left, right) and not numbers:
-            raise MisfitError(f"its types do not fit together: {left} {operator} {right}")
+            raise MisfitError(f"incompatible types: {left} {operator} {right}")
         return "bool" if compares else left if left != "any" else right
 
     def index(self, node: n.Index, bound: Mapping[str, Type]) -> Type:
@@ -154,5 +154,5 @@ class _Typing:
     def must(self, operator: str, found: Type, *wanted: Type) -> Type:
         """The type, if an operator accepts it. Raises MisfitError."""
         if found != "any" and found not in wanted:
-            raise MisfitError(f"its types do not fit together: {operator} of {found}")
+            raise MisfitError(f"incompatible types: {operator} of {found}")
         return found

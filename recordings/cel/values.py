@@ -58,7 +58,7 @@ def kind_of(value: object) -> str:
 def misfit(operator: str, *values: object) -> EvaluationError:
     """The error for values that an operator or function does not take."""
     kinds = ", ".join(kind_of(value) for value in values)
-    return EvaluationError(f"its types do not fit together: {operator} of {kinds}")
+    return EvaluationError(f"incompatible types: {operator} of {kinds}")
 
 
 # --- operators ----------------------------------------------------------------------------------------------------

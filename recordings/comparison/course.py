@@ -81,7 +81,7 @@ def course_of(order: CourseOrder) -> Course:
     try:
         bill = meter.bill(virtual_us if until_us is None else min(until_us, virtual_us))
     except MISFITS as error:
-        raise RecordingError(f"{order.path} is damaged: its events do not fit together") from error
+        raise RecordingError(f"{order.path} is damaged: its events contradict each other") from error
     header = recording.header
     return Course(
         recording=str(order.path),

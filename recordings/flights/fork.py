@@ -119,8 +119,8 @@ def fork(
     recording = Recording(path, salvage=salvage)
     if recording.header.format < SAME_DRAWS:
         raise RecordingError(
-            f"{path} was flown by a version with other random draws (format {recording.header.format}, now {FORMAT}):"
-            " it cannot be flown again exactly, and so has no fork"
+            f"{path} was recorded by a version with other random draws (format {recording.header.format}, now"
+            f" {FORMAT}): it cannot be replayed exactly, so it cannot be forked"
         )
     end_us = until_us if until_us is not None else recording.header.settings.until_us
     with course_meanwhile(recording, CourseOrder(path, end_us, salvage, shown.step_us if shown else None)) as original:

@@ -116,8 +116,8 @@ def _warn(recording: Recording, *, nothing: bool, other_draws: bool) -> None:
     if other_draws:
         version = f"format {recording.header.format}, now {FORMAT}"
         recording.warn(
-            f"{recording.path} was flown by a version with other random draws ({version}): its scenario and commands"
-            " are flown anew, and events are expected to differ"
+            f"{recording.path} was recorded by a version with other random draws ({version}): its scenario and commands"
+            " are simulated again, and events are expected to differ"
         )
 
 

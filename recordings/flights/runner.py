@@ -132,7 +132,7 @@ class FlightError(Exception):
         reason = f"{type(cause).__name__}: {cause}"
         super().__init__(
             f"the simulation failed at {clock(at_us)}, turn {turn}: {reason}{origin_of(cause)}. This is a bug of"
-            f" Flightdeck, not of your scenario; it comes again with `{plan.scenario}` and seed {plan.settings.seed}"
+            f" Flightdeck, not of your scenario; to reproduce it, run `{plan.scenario}` with seed {plan.settings.seed}"
         )
 
 

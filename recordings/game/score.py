@@ -78,7 +78,7 @@ def played_game(path: Path) -> PlayedGame:
     spec = parse_scenario(header.scenario_text, header.scenario, recorded=True).spec
     expected = len(hidden_steps(spec))
     if not expected:
-        raise RecordingError(f"{path} is no game: its scenario hides no fault")
+        raise RecordingError(f"{path} is not a game: its scenario hides no fault")
     referee, end_us = Referee(expected), recording.survey().totals.virtual_us
     for line in recording.survey().commands:
         referee.take(parse(line.command), line.source, line.at_us)

@@ -336,16 +336,16 @@ def _read_header(path: Path) -> Header:
         what = "is not a directory" if path.exists() else "does not exist"
         near = nearest(path.name, _recordings_beside(path))
         meant = f"; did you mean {path.with_name(near)}?" if near else ""
-        raise RecordingError(f"{path} {what}, so it is no recording{meant}")
+        raise RecordingError(f"{path} {what}, so it is not a recording{meant}")
     try:
         text = read_ours(path / HEADER, HEADER_BYTES)
     except FileNotFoundError as error:
-        raise RecordingError(f"{path} is no recording: it has no {HEADER}") from error
+        raise RecordingError(f"{path} is not a recording: it has no {HEADER}") from error
     except OSError as error:
         raise RecordingError(f"cannot read {path / HEADER}: {error.strerror or error}") from error
     if not text.strip():
-        raise RecordingError(f"{path} is no recording of ours: its {HEADER} is empty")
-    foreign = f"{path} is no recording of ours: its {HEADER} is not a recording's"
+        raise RecordingError(f"{path} is not a Flightdeck recording: its {HEADER} is empty")
+    foreign = f"{path} is not a Flightdeck recording: its {HEADER} is not a recording's"
     try:
         any_header = decoded(text, _ANY_HEADER_DECODER)
     except RecordingError as error:
@@ -360,7 +360,7 @@ def _read_header(path: Path) -> Header:
     except RecordingError as error:
         raise RecordingError(f"{foreign} ({error})") from error
     if not RUN_ID.fullmatch(header.run_id):  # an export names its files after it
-        raise RecordingError(f"{foreign} (its run_id is no name of a file)")
+        raise RecordingError(f"{foreign} (its run_id is not a valid file name)")
     return header
 
 

@@ -225,7 +225,7 @@ def new_header(scenario: str, scenario_text: str, settings: Settings) -> Header:
 def refuse_existing(path: Path) -> None:
     """Check that a recording can be created at `path`, which must not hold any file. Raises RecordingError."""
     if path.exists() and (not path.is_dir() or any(path.iterdir())):
-        raise RecordingError(f"{path} exists already; choose another name, or remove it first")
+        raise RecordingError(f"{path} already exists; choose another name, or remove it first")
 
 
 def _claim(path: Path, header: Header) -> None:

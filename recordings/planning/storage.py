@@ -114,7 +114,9 @@ def _refuse_others(path: Path) -> None:
             return
     elif not path.exists():
         return
-    raise RecordingError(f"{path} exists already and is no plan's directory; choose another name, or remove it first")
+    raise RecordingError(
+        f"{path} already exists and is not a plan's directory; choose another name, or remove it first"
+    )
 
 
 def _lock(file: FileIO, path: Path) -> None:

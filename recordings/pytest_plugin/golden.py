@@ -43,7 +43,7 @@ def difference(path: Path, virtual_us: int, lines: bytes) -> str | None:
         first, _, golden = zstandard.ZstdDecompressor().decompress(path.read_bytes()).partition(b"\n")
         header = msgspec.json.decode(first, type=GoldenHeader)
     except (zstandard.ZstdError, msgspec.MsgspecError) as error:
-        raise ValueError(f"{path} is no golden flight: {error}") from None
+        raise ValueError(f"{path} is not a golden flight: {error}") from None
     if hashlib.sha256(lines).hexdigest() == header.sha256:
         return None
     comparison = Comparison(iter([golden]))

@@ -101,7 +101,7 @@ def read_flight(path: Path, *, salvage: bool = False) -> RecordedFlight:
     pilot = WhatIfPilot(header, totals.virtual_us, given)
     spec = pilot.plan().spec
     if header.format < SAME_DRAWS:
-        recording.warn(f"{path} was flown by a version with other random draws: it is flown again to compare")
+        recording.warn(f"{path} was recorded by a version with other random draws: it is simulated again to compare")
         original = pilot(())
     else:
         original = WhatIfFlight(meter.bill(totals.virtual_us), rebalance_costs(meter.view))

@@ -55,13 +55,13 @@ def read_application(table: TomlTable, config: dict[str, Value]) -> ApplicationS
         revoke_takes_us=table.take("revoke_takes", duration, 0),
     )
     if table.has("writes") and table.has("outputs"):
-        table.wrong("outputs", "outputs: `writes` is the short form for one output: say one of the two")
-    for key, reason in (("per_record", "one of the two"), ("jitter", "it goes with `per_record`")):
+        table.wrong("outputs", "outputs: `writes` is the short form for one output: use only one of them")
+    for key, reason in (("per_record", "use only one of them"), ("jitter", "it needs `per_record`")):
         if table.has("processing") and table.has(key):
             table.wrong(key, f"{key}: `processing` gives a time to each record: {reason}")
     table.known += ["poison", "processing", "slow_keys", "fail", "retries"]
     if table.has("queue") and not table.has("worker_threads"):
-        table.wrong("queue", "queue goes with worker_threads: without them the records of a poll() are processed in it")
+        table.wrong("queue", "queue needs worker_threads: without them poll()'s thread processes the records")
     table.close()
     return application
 
@@ -170,7 +170,7 @@ def _commit(table: TomlTable, config: dict[str, Value]) -> CommitPolicy:
         return "auto" if automatic else "never"
     if (commit == "auto") is not automatic:
         said = str(automatic).lower()
-        table.wrong("commit", f'commit = "{commit}" and enable.auto.commit = {said} say different things')
+        table.wrong("commit", f'commit = "{commit}" and enable.auto.commit = {said} contradict each other')
     return commit
 
 

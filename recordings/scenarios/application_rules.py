@@ -25,7 +25,7 @@ def check_application(spec: ScenarioSpec, group: GroupSpec, place: Place) -> Ite
     for index, output in enumerate(application.outputs):
         yield from _topic(spec, group, output.topic, (*place, "outputs", index, "topic"))
         if output.topic in [earlier.topic for earlier in application.outputs[:index]]:
-            reason = f"outputs: {output.topic} is there twice: `records` says how many records an input gives"
+            reason = f"outputs: {output.topic} is listed twice: `records` says how many records an input gives"
             yield Problem((*place, "outputs", index, "topic"), reason)
         if output.share == 0:
             yield Problem((*place, "outputs", index, "share"), "share: no input is written with a share of 0")

@@ -94,7 +94,7 @@ def _own(table: TomlTable) -> tuple[MemberSpec, ...]:
 def _member(table: TomlTable, name: str) -> MemberSpec:
     config = table.config("consumer")
     if "enable.auto.commit" in config:
-        table.wrong("config", "enable.auto.commit is the same for all members of a group: it is said in its config")
+        table.wrong("config", "enable.auto.commit is the same for all members of a group: set it in the group's config")
     own = _said_twice(table, config, "assignors", "partition.assignment.strategy", ())
     member = MemberSpec(
         name,
@@ -118,7 +118,7 @@ def _said_twice(
     if not isinstance(kafka, tuple):
         return said
     if table.has(field) and said != kafka:
-        table.wrong(field, f"{field} and {key} say different things")
+        table.wrong(field, f"{field} and {key} contradict each other")
     return kafka
 
 

@@ -94,7 +94,7 @@ def _brokers(table: TomlTable) -> tuple[BrokerSpec, ...]:
             brokers.append(BrokerSpec(broker_id, each.take("rack", filled_text, None)))
             each.close()
             if broker_id in seen:
-                each.wrong("id", f"broker {broker_id} is there twice")
+                each.wrong("id", f"broker {broker_id} is listed twice")
             seen.add(broker_id)
         if not brokers:
             table.wrong("brokers", "brokers: a cluster has at least one broker")
@@ -218,7 +218,7 @@ def _when(table: TomlTable, expectation: ExpectationSpec) -> None:
         allowed |= {"where", "count"}
         for key in times:
             if key != "by":
-                table.wrong(key, f"{key} does not go with an `event`")
+                table.wrong(key, f"{key} cannot be combined with an `event`")
     elif len(times) != 1 or table.data.get("always") is False:
         table.wrong(times[-1] if times else "that", "an expectation has one of `by`, `at` and `always = true`")
     else:
@@ -226,14 +226,14 @@ def _when(table: TomlTable, expectation: ExpectationSpec) -> None:
     for key, partner in _GOES_WITH.items():
         if table.has(key) and key not in allowed:
             here = "that" if key in ("where", "count") else times[0]
-            table.wrong(key, f"{key} does not go with `{here}`, only with {partner}")
+            table.wrong(key, f"{key} cannot be combined with `{here}`, only with {partner}")
     _window(table, expectation, allowed)
 
 
 def _window(table: TomlTable, expectation: ExpectationSpec, allowed: set[str]) -> None:
     """A window begins once, and before it ends."""
     if table.has("nth") and "nth" in allowed and not table.has("after"):
-        table.wrong("nth", "nth only goes with `after`: it says which of several")
+        table.wrong("nth", "nth needs `after`: it says which of several")
     if table.has("from") and table.has("after"):
         table.wrong("after", "after: a window begins once, and `from` says when")
     for key, end_us in (("by", expectation.by_us), ("to", expectation.to_us)):

@@ -105,7 +105,7 @@ def _sizes(spec: ScenarioSpec) -> Iterator[Problem]:
         ("producers", instances, MOST_PRODUCERS, ("producer", largest, "count")),
     ):
         if found > most:
-            yield Problem(place, f"{what}: {found:,} are more than this machine is asked to bear: at most {most:,}")
+            yield Problem(place, f"{what}: {found:,} are too many: at most {most:,}")
     for index, producer in enumerate(spec.producers):
         if producer.keys.distinct > MOST_KEYS:
             reason = f"keys: {producer.keys.distinct:,} distinct ones are too many: at most {MOST_KEYS:,}"
@@ -167,9 +167,9 @@ def _names(spec: ScenarioSpec) -> Iterator[Problem]:
             if not name:
                 continue
             if not _NAME.fullmatch(name):
-                yield Problem(place, f"name: {name!r} has other characters than letters, digits, `.`, `_` and `-`")
+                yield Problem(place, f"name: {name!r} may contain only letters, digits, `.`, `_` and `-`")
             elif _RESERVED.fullmatch(name) or (kind == "group" and name == "brokers"):
-                yield Problem(place, f"name: {name} means something else")
+                yield Problem(place, f"name: {name} is a reserved word")
             elif name in declared:
                 yield Problem(place, f"name: {name} is already the name of a {declared[name]}")
             elif name in instances:

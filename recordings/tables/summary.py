@@ -159,7 +159,7 @@ def summarize(path: Path, *, salvage: bool = False) -> Summary:
         found = document(pass_.view, totals.virtual_us)
         bill = pass_.meter.bill(totals.virtual_us)
     except MISFITS as error:
-        raise RecordingError(f"{path} is damaged: its events do not fit together") from error
+        raise RecordingError(f"{path} is damaged: its events contradict each other") from error
     return Summary(
         recording=str(path),
         scenario=header.scenario,

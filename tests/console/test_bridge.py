@@ -348,7 +348,7 @@ def test_a_place_that_is_taken_is_not_recorded_to(
 ) -> None:
     console = consoles(scenario, speed=FLAT_OUT).start()
     console.until(console.phase(ENDED))
-    assert "exists already" in console.bridge.record(str(tmp_path))
+    assert "already exists" in console.bridge.record(str(tmp_path))
 
 
 # --- what must always hold --------------------------------------------------------------------------------------------

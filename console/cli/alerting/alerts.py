@@ -125,7 +125,7 @@ def _laboratory(
     for flight in result.flights:
         warn(flight.warnings)
     for flight in result.failed:
-        warn([f"{flight.order.name} counts nowhere: {flight.failure}"])
+        warn([f"{flight.order.name} is left out of every count: {flight.failure}"])
     if json:
         print_text(msgspec.json.encode(result).decode())
     else:

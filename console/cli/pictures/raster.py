@@ -74,7 +74,7 @@ def _refuse(out: Path | None) -> None:
     if out is not None and out.suffix not in {".svg", ".txt"}:
         raise UsageError(f"--out {out}: the name ends with .svg or .txt")
     if out is not None and out.exists():
-        raise UsageError(f"--out: {out} exists already; choose another name, or remove it first")
+        raise UsageError(f"--out: {out} already exists; choose another name, or remove it first")
 
 
 def _names(sources: list[str]) -> list[str]:

@@ -37,6 +37,6 @@ def write_new(path: Path, text: str) -> None:
         with path.open("x", encoding="utf-8") as file:
             file.write(text)
     except FileExistsError:
-        raise SaveError(f"{path} exists already; choose another name, or remove it first") from None
+        raise SaveError(f"{path} already exists; choose another name, or remove it first") from None
     except OSError as error:
         raise SaveError(f"{path} cannot be written: {error.strerror or error}") from None

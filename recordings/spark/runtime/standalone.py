@@ -43,7 +43,7 @@ def standalone_cluster(workers: int = 2, *, cores: int = 1, memory: str = "1g") 
     `memory`: as Spark writes it, `512m` or `2g`. Raises NoJavaError, and SparkStartError if one does not start.
     """
     if MEMORY.fullmatch(memory) is None:
-        raise SparkStartError(f"{memory!r} is no memory of a worker: write it like 512m or 2g")
+        raise SparkStartError(f"{memory!r} is not a worker's memory: write it like 512m or 2g")
     with temporary_directory("flightdeck-standalone-") as name, ExitStack() as running:
         place = Path(name)
         write_wrapper(find_java(), place / "java", place / "java.log")

@@ -89,7 +89,7 @@ class KeptFlights:
         try:
             above = self.filesystem.get_file_info(fs.FileSelector(self.root, allow_not_found=True))
             if above and all(posixpath.basename(each.path) != FLIGHTS for each in above):
-                raise RecordingError(f"{self.out} exists already and is no sweep's directory; choose another name")
+                raise RecordingError(f"{self.out} already exists and is not a sweep's directory; choose another name")
             self.filesystem.create_dir(posixpath.join(self.root, FLIGHTS), recursive=True)
         except (OSError, ValueError) as error:
             raise self._refused(error) from error

@@ -48,7 +48,7 @@ def test_what_is_no_recording_is_exit_code_2(flightdeck: Flightdeck, small: str,
     flightdeck("run", small, "--record", tmp_path / "a.flight")
     ended = flightdeck("diff", tmp_path / "a.flight", tmp_path / "b.flight")
     assert (ended.code, ended.out) == (2, "")
-    assert "b.flight does not exist, so it is no recording; did you mean" in ended.err
+    assert "b.flight does not exist, so it is not a recording; did you mean" in ended.err
 
 
 def test_several_recordings_are_ranked_up_to_the_end_of_the_shortest(

@@ -132,11 +132,11 @@ def test_a_directory_that_holds_something_is_left_alone(flightdeck: Flightdeck, 
     path = tmp_path / "mine"
     path.mkdir()
     (path / "notes.txt").write_text("mine")
-    one_message(flightdeck("run", small, "--record", path), f"{path} exists already; choose another name")
+    one_message(flightdeck("run", small, "--record", path), f"{path} already exists; choose another name")
     assert [(file.name, file.read_text()) for file in path.iterdir()] == [("notes.txt", "mine")]
     assert flightdeck("run", small, "--record", tmp_path / "a.flight").code == 0
     before = {file: file.read_bytes() for file in (tmp_path / "a.flight").iterdir() if file.is_file()}
-    one_message(flightdeck("run", small, "--record", tmp_path / "a.flight"), "exists already")
+    one_message(flightdeck("run", small, "--record", tmp_path / "a.flight"), "already exists")
     assert before == {file: file.read_bytes() for file in (tmp_path / "a.flight").iterdir() if file.is_file()}
 
 

@@ -91,7 +91,7 @@ def test_a_row_that_is_not_judged_makes_the_exit_code_1(flightdeck: Flightdeck, 
         ),
         ([*VARIED, "--seeds", "0"], "--seeds: from 1 to 1000"),
         ([*VARIED, "--jobs", "0"], "--jobs: from 1 to 256 processes"),
-        ([*VARIED, "--out", "killed.toml"], "is no plan's directory"),
+        ([*VARIED, "--out", "killed.toml"], "is not a plan's directory"),
         ([], "--vary"),
     ],
 )

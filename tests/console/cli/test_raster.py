@@ -30,7 +30,7 @@ def test_it_writes_a_new_file_and_no_other(flightdeck: Flightdeck, tmp_path: Pat
     assert ET.fromstring(before).tag.endswith("svg")
     again = flightdeck("raster", SAMPLE, "--group", "billing", "--out", out)
     assert again.code == 2
-    assert "exists already" in again.err
+    assert "already exists" in again.err
     assert out.read_text() == before
 
 
@@ -51,7 +51,7 @@ def test_a_recording_and_its_scenario_are_on_one_axis(flightdeck: Flightdeck) ->
         ((SAMPLE, "--group", "billing", "--out", "x.png"), "the name ends with .svg or .txt"),
         ((SAMPLE, "--group", "billing", "--out", "gone/x.svg"), "gone/x.svg cannot be written: No such file"),
         (("nothing-like-it", "--group", "billing"), "nothing-like-it: no scenario has this name"),
-        ((ROOT / "docs", "--group", "billing"), "is no recording"),
+        ((ROOT / "docs", "--group", "billing"), "is not a recording"),
     ],
 )
 def test_what_it_refuses(flightdeck: Flightdeck, words: tuple[str, ...], reason: str) -> None:

@@ -85,7 +85,7 @@ def test_a_recording_is_played_from_the_library_and_a_broken_one_is_refused(tmp_
         screen.opened("recordings", places["broken.flight"])
         await seat.settle()
         assert isinstance(seat.app.flight.source, StillFlight)
-        assert any("broken.flight is no recording of ours" in notice for notice in seat.notices())
+        assert any("broken.flight is not a Flightdeck recording" in notice for notice in seat.notices())
         screen.board.panels["recordings"].selected = places["mine.flight"]
         await seat.press("2", "enter")
         source = seat.app.flight.source

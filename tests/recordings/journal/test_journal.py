@@ -115,9 +115,9 @@ def test_what_waits_is_written_within_a_moment_of_wall_time(tmp_path: Path) -> N
 
 def test_a_directory_with_something_in_it_is_not_overwritten(tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("mine")
-    with pytest.raises(RecordingError, match="exists already; choose another name"):
+    with pytest.raises(RecordingError, match="already exists; choose another name"):
         Recorder(tmp_path, header())
-    with pytest.raises(RecordingError, match="exists already"):
+    with pytest.raises(RecordingError, match="already exists"):
         Recorder(tmp_path / "notes.txt", header())
     Recorder(tmp_path / "new" / "a.flight", header()).close(turns=0, virtual_us=0)
     (tmp_path / "empty").mkdir()

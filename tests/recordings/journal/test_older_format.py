@@ -89,7 +89,7 @@ def test_a_rerun_of_other_draws_is_another_flight_and_no_fault(tmp_path: Path) -
     result = rerun(OTHER_DRAWS, record=tmp_path / "now.flight")
     assert (result.matches, result.exact, result.held) == (False, False, True)
     (warning,) = result.warnings
-    assert "flown by a version with other random draws (format 2, now 3)" in warning
+    assert "recorded by a version with other random draws (format 2, now 3)" in warning
     assert "other random draws: another flight after" in of_rerun(result, None)
     (killed,) = Recording(tmp_path / "now.flight").survey().commands
     assert (killed.command, killed.at_us) == ("kill billing-2", 4_000_000)

@@ -168,7 +168,7 @@ def test_what_is_no_recording(tmp_path: Path, flight: Path) -> None:
             Recording(path)
         return str(caught.value)
 
-    assert "does not exist, so it is no recording; did you mean" in refusal(tmp_path / "b.flight")
+    assert "does not exist, so it is not a recording; did you mean" in refusal(tmp_path / "b.flight")
     assert "is not a directory" in refusal(flight / "footer.json")
     (tmp_path / "foreign").mkdir()
     assert "it has no header.json" in refusal(tmp_path / "foreign")

@@ -103,7 +103,7 @@ def test_a_run_id_that_leads_out_of_an_export_is_refused(flight: Path) -> None:
     header = flight / "header.json"
     run_id = Recording(flight).header.run_id
     header.write_text(header.read_text().replace(run_id, "../../x"))
-    with pytest.raises(RecordingError, match="its run_id is no name of a file"):
+    with pytest.raises(RecordingError, match="its run_id is not a valid file name"):
         Recording(flight)
 
 

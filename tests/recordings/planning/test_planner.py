@@ -89,7 +89,7 @@ def test_the_directory_of_another_plan_is_refused(other: PlanOrder, reason: str,
 
 def test_a_directory_that_is_no_plans_is_refused(tmp_path: Path) -> None:
     (tmp_path / "precious.txt").touch()
-    with pytest.raises(RecordingError, match="is no plan's directory"):
+    with pytest.raises(RecordingError, match="is not a plan's directory"):
         fly_plan(order(), out=tmp_path)
 
 

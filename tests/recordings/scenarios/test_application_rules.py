@@ -64,7 +64,7 @@ OUTPUT_MISTAKES = [
     (READER, 'outputs = [{ topic = "out", share = 0 }]', "share: no input is written with a share of 0"),
     (READER, 'outputs = [{ topic = "out", records = 0 }]', "records: 0 is below 1"),
     (READER, 'outputs = [{ topic = "out", record = 2 }]', "unknown key record (did you mean records?)"),
-    (READER, 'outputs = [{ topic = "out" }, { topic = "out" }]', "outputs: out is there twice"),
+    (READER, 'outputs = [{ topic = "out" }, { topic = "out" }]', "outputs: out is listed twice"),
     (READER, 'outputs = [{ topic = "orders" }]', "outputs: billing reads orders itself, without an end"),
     (READER, 'outputs = "out"', "outputs is written as"),
     (WRITER, 'outputs = [{ topic = "out" }]', "outputs: `writes` is the short form for one output"),
@@ -82,12 +82,12 @@ TIME_MISTAKES = [
     (
         f'{READER}processing = {{ p50 = "2ms", p99 = "80ms" }}\n',
         'per_record = "2ms"',
-        "per_record: `processing` gives a time to each record: one of the two",
+        "per_record: `processing` gives a time to each record: use only one of them",
     ),
     (
         f'{READER}processing = {{ p50 = "2ms", p99 = "80ms" }}\n',
         "jitter = 0.5",
-        "jitter: `processing` gives a time to each record: it goes with `per_record`",
+        "jitter: `processing` gives a time to each record: it needs `per_record`",
     ),
     (
         KEYED,

@@ -248,14 +248,14 @@ THAT_BY = 'that = "true"\nby = "200s"\n'
         (f'{THAT_BY}from = "201s"', 2, "by: it is before `from`"),
         (f'{THAT_BY}from = "60"', 3, "from: '60' has no unit: us, ms, s, m, h"),
         (f"{THAT_BY}from = 60", 3, 'from: 60 needs a unit and quotation marks: "30s"'),
-        (f'{THAT_BY}to = "60s"', 3, "to does not go with `by`, only with `always = true` or an `event`"),
+        (f'{THAT_BY}to = "60s"', 3, "to cannot be combined with `by`, only with `always = true` or an `event`"),
         ('that = "true"\nby = "6m"', 2, "by: it is after the end of the flight (`until`)"),
         ('event = "broker_fenced"\nby = "6m"', 2, "by: it is after the end of the flight (`until`)"),
         ('event = "broker_fenced"\nto = "6m"', 2, "to: it is after the end of the flight (`until`)"),
         ('event = "broker_fenced"\nby = "60s"\nto = "90s"', 3, "to: a window ends once, and `by` says when"),
         ('event = "broker_fenced"\nfrom = "3s"\nby = "2s"', 3, "by: it is before `from`"),
-        (f"{THAT_BY}nth = 2", 3, "nth only goes with `after`: it says which of several"),
-        (f'{THAT_BY}from = "60s"\nnth = 1', 4, "nth only goes with `after`: it says which of several"),
+        (f"{THAT_BY}nth = 2", 3, "nth needs `after`: it says which of several"),
+        (f'{THAT_BY}from = "60s"\nnth = 1', 4, "nth needs `after`: it says which of several"),
         (f'{THAT_BY}after = "kill broker-2"\nnth = 0', 4, "nth: 0 is below 1"),
         (f'{THAT_BY}after = "kill broker-2"\nnth = "2"', 4, "nth: '2' is not a whole number"),
         (
@@ -277,7 +277,7 @@ THAT_BY = 'that = "true"\nby = "200s"\n'
         (
             f'{THAT_BY}after = "kil broker-2"',
             3,
-            "after: `kil` is not a word of this command: kill NAME [for DURATION] (did you mean kill?)",
+            "after: `kil` is unexpected: kill NAME [for DURATION] (did you mean kill?)",
         ),
         (f"{THAT_BY}after = 3", 3, "after: 3 is not text"),
         (f'{THAT_BY}aftre = "kill broker-2"', 3, "unknown key aftre (did you mean after?)"),
@@ -300,12 +300,12 @@ THAT_BY = 'that = "true"\nby = "200s"\n'
         (
             'that = "true"\nat = "50s"\nafter = "kill broker-2"',
             3,
-            "after does not go with `at`, only with `by`, `always = true` or an `event`",
+            "after cannot be combined with `at`, only with `by`, `always = true` or an `event`",
         ),
         (
             'that = "true"\nat = "50s"\nnth = 2',
             3,
-            "nth does not go with `at`, only with `by`, `always = true` or an `event`",
+            "nth cannot be combined with `at`, only with `by`, `always = true` or an `event`",
         ),
         (
             'that = "true"\nafter = "kill broker-2"',

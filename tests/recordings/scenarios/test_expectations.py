@@ -304,7 +304,7 @@ def test_long_values_are_shown_short() -> None:
         ("groups.billing.lagg == 0", "groups.billing has no lagg", "groups.billing.lag"),
         ("groups.billing.lag.x == 0", "groups.billing.lag is a single value: it has no x", None),
         ("groups.billing.last_rebalance.caus == ''", "has no caus", "groups.billing.last_rebalance.cause"),
-        ("groups.billing.lag = 0", "column 20: '=' means nothing here", "=="),
+        ("groups.billing.lag = 0", "column 20: '=' is unexpected here", "=="),
         ("(groups.billing.lag == 0", "column 25: missing ')'", None),
         ("", "column 1: the expression ends too early", None),
         ("groups.billing.state.sizze() == 1", "there is no function sizze", "size"),
@@ -350,7 +350,7 @@ def test_names_that_can_exist_are_no_trouble(text: str) -> None:
         ("transactions['other'].state == ''", "no transaction is named other", None),
         ("delivery.by_group.audit.lost == 0", "no group is named audit", None),
         ("groups.billing.lag", "not a condition: it is a whole number", None),
-        ("groups.billing.lag + 0.5 > 1.0", "its types do not fit together", None),
+        ("groups.billing.lag + 0.5 > 1.0", "incompatible types", None),
     ],
 )
 def test_names_that_cannot_exist_and_types_that_do_not_fit_are_trouble(

@@ -30,7 +30,7 @@ HUGE = 1_000_000_000_000
 @pytest.mark.parametrize(
     ("written", "instead", "line", "words"),
     [
-        ("partitions = 4", f"partitions = {HUGE}", 5, "partitions: 1,000,000,000,000 are more than"),
+        ("partitions = 4", f"partitions = {HUGE}", 5, "partitions: 1,000,000,000,000 are too many"),
         ("partitions = 4", "partitions = 50001", 5, "at most 50,000"),
         ("count = 1", f"count = {HUGE}", 9, "producers: 1,000,000,000,000"),
         ("distinct = 10", f"distinct = {HUGE}", 10, "keys: 1,000,000,000,000 distinct ones"),

@@ -101,7 +101,7 @@ def test_what_cannot_be_compared_is_refused_before_spark_starts(sets: dict[str, 
     (tmp_path / "file").write_text("")
     for a, b, out, reason in (
         (sets["hasty"], tmp_path / "empty", tmp_path / "out", "empty holds no recording: give a recording, or a"),
-        (sets["hasty"], tmp_path / "none", tmp_path / "out", "none does not exist, so it is no recording"),
+        (sets["hasty"], tmp_path / "none", tmp_path / "out", "none does not exist, so it is not a recording"),
         (sets["hasty"] / "1.flight", sets["patient"], tmp_path / "file", "file is not a directory"),
     ):
         with pytest.raises((RecordingError, ReportError), match=reason):

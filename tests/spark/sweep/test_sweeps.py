@@ -141,7 +141,7 @@ def test_a_value_that_no_point_can_have_is_a_slip_and_nothing_is_flown(tmp_path:
 def test_a_foreign_directory_is_refused(spark: SparkSession, tmp_path: Path) -> None:
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "thesis.txt").write_text("years of work")
-    with pytest.raises(RecordingError, match="exists already and is no sweep's directory"):
+    with pytest.raises(RecordingError, match="already exists and is not a sweep's directory"):
         run_sweep(small(tmp_path), str(tmp_path / "mine"), spark=spark)
 
 
