@@ -6,6 +6,8 @@ from cluster.view.state import NEVER, ClusterView, GroupView, MemberView
 from console.presenters.coordinator_status import is_up
 from console.presenters.formatting import SECOND_US, countdown, duration
 
+LATE_US = 250_000
+"""A heartbeat is late from so long on after it was due."""
 HEARTBEATING_STATES = {"Syncing", "Stable", "Revoking", "RECONCILING", "STABLE"}
 """Client states in which heartbeats keep an interval: none during a join, after leaving and after fencing.
 
@@ -85,6 +87,14 @@ def heartbeat_due_us(member: MemberView) -> int:
         return NEVER
     last_us = max(member.last_heartbeat_us, member.heartbeats_from_us)
     return last_us + member.heartbeat_interval_ms * 1_000 if last_us != NEVER else NEVER
+
+
+def heartbeat_late_us(member: MemberView, now_us: int) -> int:
+    """For how long the heartbeat of a running thread has been overdue, in µs; 0 while it is not late."""
+    due_us, runs = heartbeat_due_us(member), member.alive and not member.paused and not member.heartbeats_paused
+    if not runs or member.generation < 0 or NEVER in {due_us, member.coordinator}:
+        return 0
+    return now_us - due_us if now_us - due_us > LATE_US else 0
 
 
 def is_silent(view: ClusterView, member_id: str, name: str) -> bool:

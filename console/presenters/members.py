@@ -5,7 +5,7 @@ from cluster.view.state import NEVER, ClusterView, GroupView, MemberView
 from console.presenters import states
 from console.presenters.active_faults import fault_label
 from console.presenters.activity_lanes import BUSY_US, LANE_SECONDS, heartbeat_lane, poll_lane
-from console.presenters.awaited_members import awaited_ids, heartbeat_due_us, members_of, poll_age_us
+from console.presenters.awaited_members import LATE_US, awaited_ids, heartbeat_due_us, members_of, poll_age_us
 from console.presenters.consumer_groups.reconciliation import awaited_members
 from console.presenters.coordinator_status import is_up
 from console.presenters.formatting import UNKNOWN, bar, count, countdown, duration, ranges, setting
@@ -14,7 +14,6 @@ from console.presenters.styled_text import ERROR, FAINT, HUES, MUTED, OK, PLAIN,
 from console.presenters.table import TableColumn, layout
 
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
-LATE_US = 250_000
 CLOCK_BAR, CLOCK_WORDS = 6, 5
 
 NAME, LANE, HEARTBEAT, SESSION, POLL, LAG, OWNS = range(7)

@@ -322,9 +322,10 @@ def _nearest_limit(view: ClusterView, group: GroupView, now_us: int) -> Line:
             used = 1 - (deadline_us - now_us) / (member.session_timeout_ms * 1_000)
             if used > worst:
                 worst, words = used, (name, "session ends in", deadline_us - now_us, session_key(group))
+    belonging = {*group.members.values()}  # the limit of a former member is over
     for member in members_of(view, group.group):
         limit_us, age_us = member.max_poll_interval_ms * 1_000, poll_age_us(member, now_us)
-        if member.alive and limit_us and age_us / limit_us > worst:
+        if member.member in belonging and member.alive and limit_us and age_us / limit_us > worst:
             worst = age_us / limit_us
             words = (member.member, "poll() is due within", limit_us - age_us, "max.poll.interval.ms")
     if words is None:

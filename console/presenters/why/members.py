@@ -6,6 +6,7 @@ from console.presenters.awaited_members import (
     Awaited,
     awaited_joins,
     awaited_syncs,
+    heartbeat_late_us,
     is_former,
     poll_age_us,
     session_words,
@@ -16,7 +17,14 @@ from console.presenters.formatting import countdown, duration, setting
 from console.presenters.rebalance_phase import session_key
 from console.presenters.styled_text import OK, WARN
 from console.presenters.why.answers import WhyAnswer, WhyFact, WhyFacts, in_order
-from console.presenters.why.groups import awaited, generation_not_complete, process_lines, restart
+from console.presenters.why.groups import (
+    awaited,
+    coordinator_not_available,
+    generation_not_complete,
+    process_lines,
+    restart,
+)
+from console.presenters.why.partitions import leaders_away
 
 GONE_LINES = (
     "member_removed",
@@ -36,6 +44,8 @@ DECIDED = {
     "static member replaced": "another process has its group.instance.id",
 }
 """Reason of a removal → the decision behind it."""
+EVICTED = DECIDED.keys() - {"member left"}
+"""Reasons of a removal that the member's application did not ask for."""
 
 
 def member_gone(facts: WhyFacts, name: str) -> WhyAnswer | None:
@@ -88,6 +98,41 @@ def poll_late(facts: WhyFacts, name: str) -> WhyAnswer | None:
     return WhyAnswer(verdict, WARN, in_order(*found), ends, restart(facts, name))
 
 
+def coordinator_away(facts: WhyFacts, name: str) -> WhyAnswer | None:
+    """The member runs, and no coordinator answers it."""
+    member, group = _member(facts, name)
+    return coordinator_not_available(facts, group.group) if group is not None and member.alive else None
+
+
+def heartbeat_late(facts: WhyFacts, name: str) -> WhyAnswer | None:
+    """The member's heartbeat was due a while ago, and no answer has come."""
+    member, group = _member(facts, name)
+    late_us = heartbeat_late_us(member, facts.now_us)
+    ids = [member_id for member_id, known in group.members.items() if known == name] if group is not None else []
+    if group is None or not ids or not late_us:
+        return None
+    verdict = f"{name}'s heartbeat is late: it was due {duration(late_us)} ago"
+    found = (*_last_heartbeat(member), *facts.last(name, "fault_started"))
+    ends = f"{session_words(group, ids[0], facts.now_us)} ({session_key(group)})"
+    return WhyAnswer(verdict, WARN, in_order(*found), ends)
+
+
+def owned_leaders_away(facts: WhyFacts, name: str) -> WhyAnswer | None:
+    """Partitions that the member owns without a live leader."""
+    member, _ = _member(facts, name)
+    return leaders_away(facts, name, member.owned) if member.owned and member.alive else None
+
+
+def group_lost_a_member(facts: WhyFacts, name: str) -> WhyAnswer | None:
+    """A member whose process runs is not in the group: its coordinator removed it, or max.poll.interval.ms did."""
+    for member in facts.view.members.values():
+        if member.group == name and member.alive and member.removed_for in EVICTED:
+            answer = member_gone(facts, member.member)
+            if answer is not None:
+                return answer
+    return None
+
+
 def group_waits(facts: WhyFacts, name: str) -> WhyAnswer | None:
     """The group waits for this member."""
     _, group = _member(facts, name)
@@ -109,12 +154,14 @@ def member_goes_on(facts: WhyFacts, name: str) -> WhyAnswer:
     member, _ = _member(facts, name)
     number = len(member.owned)
     owned = f"{number} partition{'s' * (number != 1)}"
-    found: tuple[WhyFact, ...] = ()
-    if member.heartbeats_from_us != NEVER and member.last_heartbeat_us > member.heartbeats_from_us:
-        found = (
-            WhyFact(member.last_heartbeat_us, f"{name}'s last heartbeat was answered: {member.last_heartbeat_error}"),
-        )
-    return WhyAnswer(f"{name} is {member.state}: it owns {owned}", OK, found)
+    return WhyAnswer(f"{name} is {member.state}: it owns {owned}", OK, _last_heartbeat(member))
+
+
+def _last_heartbeat(member: MemberView) -> tuple[WhyFact, ...]:
+    if member.heartbeats_from_us == NEVER or member.last_heartbeat_us <= member.heartbeats_from_us:
+        return ()
+    text = f"{member.member}'s last heartbeat was answered: {member.last_heartbeat_error}"
+    return (WhyFact(member.last_heartbeat_us, text),)
 
 
 def _member(facts: WhyFacts, name: str) -> tuple[MemberView, GroupView | None]:

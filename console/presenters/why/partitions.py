@@ -1,7 +1,10 @@
 """Why a partition takes no records or hands none out: leader, in-sync replicas, last stable offset, owners."""
 
+from collections.abc import Collection
+
 from cluster.view.state import NEVER, PartitionView
 from cluster.view.transactions import TransactionView
+from console.presenters.exceptions.facts import and_more
 from console.presenters.exceptions.group_lag import lag_parts
 from console.presenters.formatting import countdown
 from console.presenters.styled_text import ERROR, MOVING, OK, WARN, plain
@@ -36,6 +39,27 @@ def leader_away(facts: WhyFacts, name: str) -> WhyAnswer | None:
     found = [*elected, *broker_lines(facts, broker.broker)]
     ends = fenced_within(facts, broker.broker)
     return WhyAnswer(verdict, ERROR, in_order(*found), ends, revive(facts, [broker.broker]))
+
+
+def leaders_away(facts: WhyFacts, whose: str, names: Collection[str]) -> WhyAnswer | None:
+    """Partitions of a group or a member that have no live leader, or a frozen one; the facts are those of the first."""
+    health = facts.partitions
+    for sick, what in ((health.unled, "no live leader"), (health.frozen, "a frozen leader")):
+        found = [one.partition for one in sick if one.partition in names]
+        answer = leader_away(facts, found[0]) if found else None
+        if answer is not None:
+            number, total = len(found), len(names)
+            verb = "has" if number == 1 else "have"
+            noun = "partition" if total == 1 else "partitions"
+            return answer._replace(verdict=f"{number} of {total} {noun} of {whose} {verb} {what}: {and_more(found)}")
+    return None
+
+
+def group_leaders_away(facts: WhyFacts, name: str) -> WhyAnswer | None:
+    """Partitions that the group reads without a live leader."""
+    group, topics = facts.view.groups[name], facts.view.partitions_by_topic
+    names = {one for topic in group.topics for one in topics.get(topic, ())}
+    return leaders_away(facts, name, names) if group.members else None
 
 
 def below_minimum(facts: WhyFacts, name: str) -> WhyAnswer | None:

@@ -8,7 +8,7 @@ from console.presenters.styled_text import OK
 from console.presenters.why import brokers, groups, lags, members, partitions, producers, transactions
 from console.presenters.why.answers import Question, Subject, WhyAnswer, WhyFacts
 
-MOST_ANSWERS = 5
+MOST_ANSWERS = 7
 
 
 class Questions(NamedTuple):
@@ -24,6 +24,8 @@ QUESTIONS: dict[str, Questions] = {
             groups.coordinator_not_available,
             groups.generation_not_complete,
             groups.silent_members,
+            members.group_lost_a_member,
+            partitions.group_leaders_away,
             groups.partitions_unowned,
             partitions.readers_held_back,
             lags.reader_stands_still,
@@ -32,7 +34,15 @@ QUESTIONS: dict[str, Questions] = {
         groups.nothing_wrong,
     ),
     "member": Questions(
-        (members.member_gone, members.process_stands_still, members.poll_late, members.group_waits),
+        (
+            members.member_gone,
+            members.process_stands_still,
+            members.coordinator_away,
+            members.poll_late,
+            members.group_waits,
+            members.heartbeat_late,
+            members.owned_leaders_away,
+        ),
         members.member_goes_on,
     ),
     "partition": Questions(partitions.PARTITION_QUESTIONS, partitions.partition_goes_on),

@@ -5,7 +5,7 @@ import pytest
 from console.presenters import formatting
 from console.presenters.exceptions import facts
 from console.presenters.why import brokers, groups, lags, members, partitions, producers, questions, transactions
-from console.presenters.why.answers import WhyFact, WhyFacts
+from console.presenters.why.answers import Question, WhyFact, WhyFacts
 
 Patch = pytest.MonkeyPatch
 
@@ -109,12 +109,47 @@ def a_stalled_reader_is_calm(patch: Patch) -> None:
     patch.setitem(questions.QUESTIONS, "group", questions.QUESTIONS["group"]._replace(asked=asked))
 
 
+def _without(patch: Patch, kind: str, question: Question) -> None:
+    asked = tuple(one for one in questions.QUESTIONS[kind].asked if one is not question)
+    patch.setitem(questions.QUESTIONS, kind, questions.QUESTIONS[kind]._replace(asked=asked))
+
+
+def a_member_without_coordinator_is_calm(patch: Patch) -> None:
+    """A member goes on although its coordinator is down."""
+    _without(patch, "member", members.coordinator_away)
+
+
+def a_late_heartbeat_is_calm(patch: Patch) -> None:
+    """A member goes on although its heartbeat is not answered."""
+    _without(patch, "member", members.heartbeat_late)
+
+
+def a_member_at_dead_leaders_is_calm(patch: Patch) -> None:
+    """A member goes on although it owns partitions whose leader is dead."""
+    _without(patch, "member", members.owned_leaders_away)
+
+
+def a_group_at_dead_leaders_is_calm(patch: Patch) -> None:
+    """A group goes on although partitions of its topics are led by a dead broker."""
+    _without(patch, "group", partitions.group_leaders_away)
+
+
+def an_evicted_member_is_calm(patch: Patch) -> None:
+    """A group goes on although a running member was removed from it."""
+    _without(patch, "group", members.group_lost_a_member)
+
+
 def most_of_a_lag_is_on_the_partition_with_least(patch: Patch) -> None:
     """The partition that is named has least of the lag."""
     patch.setattr(lags, "max", lambda lag, key, default=None: min(lag, key=key, default=default), raising=False)
 
 
 FALSE_ANSWERS = {
+    a_member_without_coordinator_is_calm: ("coordinator-failover", 125),
+    a_late_heartbeat_is_calm: ("coordinator-failover", 125),
+    a_member_at_dead_leaders_is_calm: ("coordinator-failover", 125),
+    a_group_at_dead_leaders_is_calm: ("coordinator-failover", 125),
+    an_evicted_member_is_calm: ("poll-too-slow", 340),
     a_stalled_reader_is_calm: ("first-flight", 75),
     most_of_a_lag_is_on_the_partition_with_least: ("first-flight", 40),
     groups_held_back_are_calm: ("stuck-last-stable-offset", 75),

@@ -308,6 +308,21 @@ def rates_are_totals(patch: Patch) -> None:
     patch.setattr(producers_table, "acked_rates", rates)
 
 
+def the_nearest_limit_is_of_a_former_member(patch: Patch) -> None:
+    """`poll() is due within 0.0 s` of a member that max.poll.interval.ms took out of its group."""
+    original = rebalance_phase._nearest_limit
+
+    def nearest(view: ClusterView, group: GroupView, now_us: int) -> Line:
+        for member in awaited_members.members_of(view, group.group):
+            if member.alive and member.member not in group.members.values() and member.removed_for:
+                left = formatting.countdown(member.last_poll_us + member.max_poll_interval_ms * 1_000 - now_us)
+                said = f"    nearest limit: {member.member} poll() is due within {left} (max.poll.interval.ms)"
+                return line((said, MUTED))
+        return original(view, group, now_us)
+
+    patch.setattr(rebalance_phase, "_nearest_limit", nearest)
+
+
 FALSE_PRESENTERS: dict[FalsePresenter, tuple[str, int]] = {
     a_process_ends_by_another_command: ("broker-down", 90),
     heartbeats_count_through_a_join: ("eager-vs-cooperative", 45),
@@ -337,6 +352,7 @@ FALSE_PRESENTERS: dict[FalsePresenter, tuple[str, int]] = {
     dead_brokers_are_up: ("coordinator-failover", 125),
     faults_leave_no_mark: ("first-flight", 40),
     events_name_another_generation: ("first-flight", 40),
+    the_nearest_limit_is_of_a_former_member: ("poll-too-slow", 340),
     rates_are_totals: ("first-flight", 40),
 }
 """Each false presenter with a flight that shows it: scenario of the library, seconds of it."""

@@ -391,7 +391,8 @@ class PhaseJudge:
                     used.get((name, "session"), 0.0), 1 - (deadline_us - self.now_us) / member.session_us
                 )
         for member in self.books.members.values():
-            if member.group == self.group.name and member.alive and not member.in_poll:
+            belongs = member.name in self.group.members.values()
+            if belongs and member.alive and not member.in_poll:
                 used[member.name, "poll"] = (self.now_us - member.busy_since_us) / member.poll_us
         return used
 
@@ -404,7 +405,7 @@ class PhaseJudge:
     def _nearest_poll(self, match: "re.Match[str]") -> bool:
         used, member = self._used(), self.books.members[match[1]]
         left_us = member.poll_us - (self.now_us - member.busy_since_us)
-        return says(match[2], left_us) and used[match[1], "poll"] >= max(used.values()) - 1e-9
+        return says(match[2], left_us) and used.get((match[1], "poll"), -1.0) >= max(used.values()) - 1e-9
 
     def _keeps_its_place(self, match: "re.Match[str]") -> bool:
         ids = [member_id for member_id, name in self.group.members.items() if name == match["who"]]

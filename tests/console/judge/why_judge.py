@@ -1,6 +1,7 @@
 """Judges the answers of `why?`: every sentence, each fact's instant, and that nothing is calm that is not."""
 
 import re
+from collections.abc import Collection
 from typing import NamedTuple
 
 from cluster.spec import ScenarioSpec
@@ -13,11 +14,13 @@ from tests.console.judge.group_books import GroupBook
 from tests.console.judge.headline_judge import HeadlineJudge
 from tests.console.judge.lag_judge import LagJudge
 from tests.console.judge.member_books import MemberBook
+from tests.console.judge.members_judge import LATE_US
 from tests.console.judge.producer_why_judge import ProducerWhyJudge
 from tests.console.judge.reasons import Reasons
 from tests.console.judge.spoken import DURATION, counts, instant, says
 
 D = f"({DURATION})"
+AWAY = "no live leader|a frozen leader"
 MORE = r"(?: and (?P<more>\d+) more)?"
 REMOVED = {
     "it sent LeaveGroup": "member left",
@@ -101,6 +104,8 @@ class WhyJudge:
             found = [r"coordinator|no coordinator"] * self._out(group)
             found += ["not complete|not reconciled"] * bool(self._absent(group))
             found += ["silent"] * bool(self._silent(group))
+            found += ["is not a member of"] * bool(self._evicted(group))
+            found += [AWAY] * bool(group.members and self._unserved(self.books.partitions_of(group)))
             found += ["read_committed reads"] * bool(self._stuck(group))
             found += ["has a lag of"] * bool(self.books.lag(group))
             found += ["its process is frozen|its application is stalled"] * bool(self._standing(group))
@@ -110,8 +115,46 @@ class WhyJudge:
         if not self._belongs(member, group):
             return ["is not a member"]
         found = ["process|heartbeat thread"] * self._stands(member, group)
+        found += ["coordinator"] * (member.alive and self._out(group))
+        found += ["heartbeat is late"] * (self._late_us(member) > 0)
+        found += [AWAY] * (member.alive and bool(self._unserved(member.owned)))
         found += ["has not polled"] * (member.alive and self.headline._late(member))
         return found + ["waits for"] * (name in self._absent(group).values())
+
+    def _evicted(self, group: GroupBook) -> list[str]:
+        """Running processes that are not in their group any more, and did not leave it."""
+        known = (one for one in self.books.members.values() if one.group == group.name and one.alive)
+        out = (one for one in known if one.removed_for not in {"", "member left"})
+        return [one.name for one in out if not self._belongs(one, group)]
+
+    def _unserved(self, names: Collection[str]) -> list[str]:
+        """The partitions of these whose leader does not answer."""
+        places = self.books.cluster.partitions
+        return [one for one in names if not self.cluster._served(places[one])]
+
+    def _unserved_words(self, whose: str, names: Collection[str]) -> Sentences:
+        """`4 of 12 partitions of billing have no live leader: orders-1 and 3 more`."""
+        away = self._unserved(names)
+        places, brokers = self.books.cluster.partitions, self.books.cluster.brokers
+
+        def said(m: Match) -> bool:
+            frozen = m[4] == "a frozen leader"
+            here = [one for one in away if frozen == (places[one].leader >= 0 and brokers[places[one].leader].frozen)]
+            agrees = (m[3] == "has") == (len(here) == 1) and m[5] in here and int(m[6] or 0) == len(here) - 1
+            return (int(m[1]), int(m[2])) == (len(here), len(names)) and agrees
+
+        of = rf"partitions? of {re.escape(whose)}"
+        return (
+            (rf"(\d+) of (\d+) {of} (has|have) (no live leader|a frozen leader): (\S+?)(?: and (\d+) more)?", said),
+        )
+
+    def _late_us(self, member: MemberBook) -> int:
+        """For how long its heartbeat is late, by the same rule as the members' clocks."""
+        beats = member.alive and not member.frozen and not member.beats_held
+        due_us = member.next_beat_us()
+        found = beats and due_us >= 0 and member.generation >= 0 and member.coordinator >= 0
+        late_us = self.now_us - due_us
+        return late_us if found and late_us > LATE_US else 0
 
     def _out(self, group: GroupBook) -> bool:
         return bool(group.members) and self.books.coordinator(group).state != "up"
@@ -193,13 +236,14 @@ class WhyJudge:
         return self._of_member(member, self.books.groups[member.group])
 
     def _of_group(self, group: GroupBook) -> Sentences:
-        name, absent, state = re.escape(group.name), self._absent(group), self.books.coordinator(group)
-        until = "nothing can complete until"
+        name, absent = re.escape(group.name), self._absent(group)
         preparing, barrier = group.state == "PreparingRebalance", group.under_way
         first = barrier is not None and barrier.initial and preparing
         silent, names = self._silent(group), list(group.members.items())
         stuck = self._stuck(group)
-        calm = not absent and not self._out(group) and not silent and not stuck and not self._standing(group)
+        troubled = absent or silent or stuck or self._standing(group) or self._evicted(group)
+        unserved = self._unserved(self.books.partitions_of(group)) if group.members else []
+        calm = not troubled and not unserved and not self._out(group)
 
         def waits(m: Match) -> bool:
             return m["who"] in absent.values() and int(m["more"] or 0) == len(absent) - 1
@@ -211,16 +255,11 @@ class WhyJudge:
             return bool(ids) and named and int(m["more"] or 0) == len(ids) - 1
 
         return (
-            (rf"coordinator broker-(\d+) is down: {until} its partition has a new leader",
-             lambda m: state == (int(m[1]), "down")),
-            (rf"coordinator broker-(\d+) is frozen: {until} it resumes or its partition has a new leader",
-             lambda m: state == (int(m[1]), "frozen")),
-            (rf"coordinator broker-(\d+) restarted: {until} it has registered again",
-             lambda m: state == (int(m[1]), "restarted")),
-            (r"coordinator broker-(\d+) is loading the group from (\S+)",
-             lambda m: state == (int(m[1]), "loading") and m[2] == group.coordinator_partition),
-            (r"no coordinator: (\S+) has no leader",
-             lambda m: state.state == "no leader" and m[1] == group.coordinator_partition),
+            *self._coordinators(group),
+            *self._unserved_words(group.name, self.books.partitions_of(group)),
+            (rf"(?P<who>\S+) is not a member of {name}: (?P<why>.+)",
+             lambda m: m["who"] in self._evicted(group)
+             and REMOVED.get(m["why"], m["why"]) == self.books.members[m["who"]].removed_for),
             (rf"generation (\d+) is not complete: {name} waits for (?P<who>\S+?){MORE}",
              lambda m: group.new is None and int(m[1]) == group.generation + preparing and waits(m)),
             (rf"epoch (\d+) is not reconciled: {name} waits for (?P<who>\S+?){MORE}",
@@ -238,12 +277,27 @@ class WhyJudge:
             *self._lag_of(group),
         )  # fmt: skip
 
+    def _coordinators(self, group: GroupBook) -> Sentences:
+        state, until = self.books.coordinator(group), "nothing can complete until"
+        return (
+            (rf"coordinator broker-(\d+) is down: {until} its partition has a new leader",
+             lambda m: state == (int(m[1]), "down")),
+            (rf"coordinator broker-(\d+) is frozen: {until} it resumes or its partition has a new leader",
+             lambda m: state == (int(m[1]), "frozen")),
+            (rf"coordinator broker-(\d+) restarted: {until} it has registered again",
+             lambda m: state == (int(m[1]), "restarted")),
+            (r"coordinator broker-(\d+) is loading the group from (\S+)",
+             lambda m: state == (int(m[1]), "loading") and m[2] == group.coordinator_partition),
+            (r"no coordinator: (\S+) has no leader",
+             lambda m: state.state == "no leader" and m[1] == group.coordinator_partition),
+        )  # fmt: skip
+
     def _of_member(self, member: MemberBook, group: GroupBook) -> Sentences:
         name, of = re.escape(member.name), re.escape(group.name)
         belongs, ids = self._belongs(member, group), self._ids(member, group)
         busy_us = 0 if member.in_poll else self.now_us - member.busy_since_us
         works = member.alive and not member.frozen
-        calm = belongs and not self._stands(member, group) and not self.headline._late(member)
+        calm = belongs and not self._wanted("member", member.name)
         former = works and bool(ids) and all(member.silent(one) for one in ids)
         return (
             (rf"{name} is not a member of {of}(?:: (.+))?",
@@ -254,6 +308,10 @@ class WhyJudge:
             (rf"{name}'s heartbeat thread is paused", lambda _: works and member.beats_held),
             (rf"{name} has not polled for {D}: (stalled|processing)",
              lambda m: works and not member.in_poll and says(m[1], busy_us) and (m[2] == "stalled") == member.stalled),
+            (rf"{name}'s heartbeat is late: it was due {D} ago",
+             lambda m: belongs and self._late_us(member) > 0 and says(m[1], self._late_us(member))),
+            *self._coordinators(group),
+            *self._unserved_words(member.name, member.owned),
             (rf"{of} waits for {name}", lambda _: member.name in self._absent(group).values()),
             (rf"{name} is (\S+): it owns (\d+) partitions?",
              lambda m: calm and (m[1], int(m[2])) == (member.state, len(member.owned))),
@@ -332,6 +390,12 @@ class WhyJudge:
             limit = says(m[1], member.poll_us) or m[1] == f"{member.poll_us / 1e6:g} s"
             return limit and says(m[2], member.busy_since_us + member.poll_us - self.now_us)
 
+        def registers(m: Match) -> bool:
+            places = self.books.cluster.partitions
+            away = self._unserved(member.owned if member is not None else self.books.partitions_of(group))
+            isrs = [places[one].isr for one in away if places[one].leader < 0]
+            return m[1] in {", ".join(f"broker-{number}" for number in isr) for isr in isrs}
+
         def fenced(m: Match) -> bool:
             if group.new is None:
                 return False
@@ -348,6 +412,7 @@ class WhyJudge:
             (rf"(?:session ends in {D}|its session is suspended) \({key}\)", session),
             (rf"(\S+) is fenced in {D} \(max.poll.interval.ms\)", fenced),
             (rf"max.poll.interval.ms \((.+?)\) passes in {D}", poll),
+            (r"an in-sync replica registers: (.+)", registers),
             ("no timer ends this: its process does not run", lambda _: member is not None and not member.alive),
             *self.cluster.transaction_ends(),
         )  # fmt: skip
