@@ -24,7 +24,7 @@ from console.presenters.list_view import BUILDING, RowValue, WorstFirstListing, 
 from console.presenters.producers.limits import ProducerConfigs, ProducerLimits, limits_of
 from console.presenters.styled_text import ACCENT, ERROR, FAINT, MUTED, PLAIN, STRONG, WARN, Line, Span, line, middle
 from console.presenters.table import TableColumn, layout
-from console.presenters.transactions import is_long
+from console.presenters.transactions import is_long, shown_state
 
 TREND_SECONDS = 60
 STANDS_STILL_US = 5 * SECOND_US  # a running producer stands still when nothing was acknowledged for so long
@@ -67,6 +67,9 @@ class ProducersListing(WorstFirstListing):
         if not view.brokers:
             self.vacant = BUILDING
         self.transactions = {one.producer_id: one for one in view.transactions.values() if one.producer_id >= 0}
+        self.newest: dict[int, int] = {}
+        for producer in view.producers.values() if self.transactions else ():
+            self.newest[producer.producer_id] = max(producer.epoch, self.newest.get(producer.producer_id, -1))
         self.now_us = now_us
         self.layout = layout(TRANSACTIONAL_COLUMNS if self.transactions else PRODUCER_COLUMNS, width)
         self.order(list(view.producers))
@@ -103,11 +106,13 @@ class ProducersListing(WorstFirstListing):
         }
 
     def rank(self, key: str) -> int | None:
-        """Producers that are fenced, stand still, or whose process is dead or frozen."""
+        """Producers that are fenced, stand still, have a dead or frozen process, or a transaction open for long."""
         producer = self.view.producers[key]
         if self._still_us(producer):
             return 1
-        return {"Fenced": 0, "Dead": 2, "Paused": 3}.get(producer.state)
+        one = self.transactions.get(producer.producer_id)
+        long = one is not None and is_long(one, self.now_us) and not self._superseded(producer)
+        return {"Fenced": 0, "Dead": 2, "Paused": 3}.get(producer.state, 4 if long else None)
 
     def rows(self, key: str) -> tuple[Line]:
         """One producer."""
@@ -141,14 +146,24 @@ class ProducersListing(WorstFirstListing):
         limits = limits_of(self.view, self.configs, producer) if producer.waits_since_us != NEVER else None
         return still_us(producer, self.now_us, limits)
 
+    def _superseded(self, producer: ProducerView) -> bool:
+        """Whether another process has its producer id at a higher epoch."""
+        return producer.epoch < self.newest.get(producer.producer_id, -1)
+
     def _transaction(self, producer: ProducerView) -> Line:
-        """The state of the producer's transactional id and the age of its open transaction; a dash without one."""
+        """The state of the producer's transactional id and the age of its open transaction; a dash without one.
+
+        Where another process has the id at a higher epoch, the transaction is not this producer's: both epochs.
+        """
         one = self.transactions.get(producer.producer_id)
         if one is None or not one.state:
             return line((UNKNOWN, FAINT))
-        state = states.transaction(one.state)
+        if self._superseded(producer):
+            return line((f"epoch {producer.epoch}, now {one.epoch}", MUTED))
+        name = shown_state(one)
+        state = states.transaction(name)
         open_for = f" {duration(self.now_us - one.start_us)}" if one.start_us != NEVER else ""
-        return line((f"{state.glyph} {one.state}{open_for}", WARN if is_long(one, self.now_us) else state.tone))
+        return line((f"{state.glyph} {name}{open_for}", WARN if is_long(one, self.now_us) else state.tone))
 
 
 def still_us(producer: ProducerView, now_us: int, limits: ProducerLimits | None) -> int:

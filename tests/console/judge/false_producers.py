@@ -42,7 +42,13 @@ def timeouts_are_the_defaults(patch: Patch) -> None:
     patch.setattr(table, "limits_of", limits_of)
 
 
+def a_zombie_has_its_successor_s_transaction(patch: Patch) -> None:
+    """The transaction of a producer id is shown for every process that ever had the id."""
+    patch.setattr(table.ProducersListing, "_superseded", lambda self, producer: False)
+
+
 FALSE_PRODUCERS = {
+    a_zombie_has_its_successor_s_transaction: ("zombie-producer", 60),
     a_retried_batch_is_young_again: ("broker-down", 90),
     requests_are_counted_of_all_brokers: ("broker-down", 90),
     timeouts_are_the_defaults: ("at-least-once", 40),

@@ -15,6 +15,7 @@ from tests.console.judge.producer_books import ProducerBook
 from tests.console.judge.reasons import Reasons
 from tests.console.judge.seen_table import Table
 from tests.console.judge.spoken import DURATION, bytes_says, counts, says, stopped_says
+from tests.console.judge.transactions_judge import GLYPHS
 
 D = f"({DURATION})"
 LEVELS = "▁▂▃▄▅▆▇█"
@@ -267,8 +268,35 @@ class OverviewJudge:
         if (match := re.search(r"\backed\b(?!/)", header)) is not None:
             text = row[match.end() - 6 : match.end()].strip()
             self.verdict.claim(counts(text, book.acked), place, f"acked {text}, not {book.acked}")
+        self._transaction(name, f"{place}, transaction", (table.cell("transaction") or "").strip())
         rate = (table.cell("acked/s") or "").removesuffix("/s")
         self.verdict.claim(rate_says(self.books, name, self.now_us, rate), place, f"acked/s {rate}")
+
+    def _transaction(self, name: str, place: str, text: str) -> None:
+        """The transaction of its producer id, unless another process has the id at a higher epoch."""
+        if not text or "…" in text:
+            return
+        known = [story.identity for story in self.books.lives.producers.values() if story.identity is not None]
+        given = self.books.lives.producers[name].identity
+        one = self.books.transactions.of_producer(given.producer_id) if given is not None else None
+        if given is None or one is None or one.last is None:
+            self.verdict.claim(text == "–", place, text)
+            return
+        old = any(each.producer_id == given.producer_id and each.epoch > given.epoch for each in known)
+        epochs, state, started_us = (given.epoch, one.last.epoch), one.state, one.started_us
+
+        def mine(m: "re.Match[str]") -> bool:
+            return not old and (m[1], m[2]) == (GLYPHS[state], state)
+
+        self.verdict.read(
+            place,
+            text,
+            (
+                (r"epoch (\d+), now (\d+)", lambda m: old and (int(m[1]), int(m[2])) == epochs),
+                (r"(\S) (\w+)", lambda m: started_us < 0 and mine(m)),
+                (rf"(\S) (\w+) {D}", lambda m: mine(m) and says(m[3], self.now_us - started_us)),
+            ),
+        )
 
     def _clocks(self, book: ProducerBook, declared: dict[str, Value], place: str, table: Table) -> None:
         """Requests in flight, the oldest request and batch, the buffer, each of its limit."""

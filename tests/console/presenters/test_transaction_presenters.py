@@ -139,6 +139,14 @@ def test_the_overview_says_a_producers_transaction_where_there_is_one() -> None:
     assert "transaction" not in plain(plainly.header())
 
 
+def test_a_producer_with_a_long_transaction_is_never_folded() -> None:
+    view = synthetic_transactions.view_at(10.0)
+    view.transactions["pay-2"].timeout_ms = 10_000
+    listing = ProducersListing(view, us(10.0), 120)
+    assert listing.rank("pay-2") is not None, "open for 7.0 of 10 s"
+    assert listing.rank("pay-1") is None
+
+
 def test_menus_offer_what_can_be_done_to_transactions() -> None:
     names = Names(
         producers={"pay": ("pay-1", "pay-2")}, topics={"orders": 3}, brokers=("broker-1", "broker-2", "broker-3")
