@@ -6,11 +6,12 @@ from typing import NamedTuple
 
 from cluster.view.state import NEVER, LogEntry, ProducerView
 from console.presenters.exceptions.facts import ClusterFacts
+from console.presenters.formatting import countdown
 from console.presenters.producers.limits import ProducerLimits, limits_of
 from console.presenters.styled_text import ERROR, MOVING, OK, WARN
 
 GLYPHS = {ERROR: "✖", WARN: "▲", MOVING: "↻", OK: "●"}
-MOST_FACTS = 6
+MOST_FACTS, MOST_ENDS = 6, 2
 
 
 class Subject(NamedTuple):
@@ -67,6 +68,14 @@ class WhyFacts(ClusterFacts):
 
 Question = Callable[[WhyFacts, str], WhyAnswer | None]
 """Finds what is wrong with the named subject, or nothing."""
+
+
+def fault_ends(facts: WhyFacts, name: str, *timers: str) -> str:
+    """When the faults of a process end by themselves, then the timers that end its condition, if any."""
+    known = [one for one in facts.view.faults.values() if name in one.targets and one.ends_at_us != NEVER]
+    soonest = sorted(known, key=lambda one: one.ends_at_us)
+    words = [f"{one.text} ends in {countdown(one.ends_at_us - facts.now_us)}" for one in soonest]
+    return "; ".join([*words[:MOST_ENDS], *(timer for timer in timers if timer)])
 
 
 def in_order(*facts: WhyFact) -> tuple[WhyFact, ...]:

@@ -6,7 +6,7 @@ from console.presenters.exceptions.facts import and_more
 from console.presenters.formatting import countdown
 from console.presenters.overview import broker_state
 from console.presenters.styled_text import ERROR, MOVING, OK, WARN
-from console.presenters.why.answers import WhyAnswer, WhyFact, WhyFacts, in_order
+from console.presenters.why.answers import WhyAnswer, WhyFact, WhyFacts, fault_ends, in_order
 
 BROKER_LINES = (
     "fault_started",
@@ -56,8 +56,8 @@ def broker_away(facts: WhyFacts, name: str) -> WhyAnswer | None:
     words = AWAY.get(broker_state(broker))
     if words is None:
         return None
-    ends = fenced_within(facts, broker.broker)
-    if broker.fenced and not broker.alive:
+    ends = fault_ends(facts, name, fenced_within(facts, broker.broker))
+    if broker.fenced and not broker.alive and not ends:
         ends = "no timer ends this: its process does not run"
     found = in_order(*broker_lines(facts, broker.broker))
     return WhyAnswer(f"{name} {words}", ERROR, found, ends, revive(facts, [broker.broker]))

@@ -16,7 +16,7 @@ from console.presenters.coordinator_status import is_up
 from console.presenters.formatting import countdown, duration, setting
 from console.presenters.rebalance_phase import session_key
 from console.presenters.styled_text import OK, WARN
-from console.presenters.why.answers import WhyAnswer, WhyFact, WhyFacts, in_order
+from console.presenters.why.answers import WhyAnswer, WhyFact, WhyFacts, fault_ends, in_order
 from console.presenters.why.groups import (
     awaited,
     coordinator_not_available,
@@ -58,7 +58,9 @@ def member_gone(facts: WhyFacts, name: str) -> WhyAnswer | None:
     verdict = f"{name} is not a member of {group.group}{because}"
     found = facts.lines(name, *GONE_LINES)
     may = () if member.alive else (f"start {name}",)
-    ends = "no timer ends this: its process does not run" if not member.alive else ""
+    ends = fault_ends(facts, name)
+    if not member.alive and not ends:
+        ends = "no timer ends this: its process does not run"
     return WhyAnswer(verdict, WARN, in_order(*found), ends, may)
 
 
@@ -78,7 +80,7 @@ def process_stands_still(facts: WhyFacts, name: str) -> WhyAnswer | None:
         verdict = f"{name}'s heartbeat thread is paused"
     else:
         return None
-    ends = f"{session_words(group, ids[0], facts.now_us)} ({session_key(group)})"
+    ends = fault_ends(facts, name, f"{session_words(group, ids[0], facts.now_us)} ({session_key(group)})")
     may = (f"resume {name}",) if member.alive and member.paused else restart(facts, name)
     return WhyAnswer(verdict, WARN, in_order(*process_lines(facts, name)), ends, may)
 
@@ -95,7 +97,7 @@ def poll_late(facts: WhyFacts, name: str) -> WhyAnswer | None:
     found = (WhyFact(member.last_poll_us, f"{name}'s last poll() returned"), *facts.last(name, "fault_started"))
     left_us, limit = limit_us - age_us, setting(member.max_poll_interval_ms)
     ends = f"max.poll.interval.ms ({limit}) passes in {countdown(left_us)}" if left_us > 0 else ""
-    return WhyAnswer(verdict, WARN, in_order(*found), ends, restart(facts, name))
+    return WhyAnswer(verdict, WARN, in_order(*found), fault_ends(facts, name, ends), restart(facts, name))
 
 
 def coordinator_away(facts: WhyFacts, name: str) -> WhyAnswer | None:

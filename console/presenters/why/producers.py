@@ -7,7 +7,7 @@ from console.presenters.formatting import countdown, duration, setting
 from console.presenters.producers.table import still_us
 from console.presenters.styled_text import ERROR, OK, WARN
 from console.presenters.transactions import transaction_of
-from console.presenters.why.answers import WhyAnswer, WhyFact, WhyFacts, in_order
+from console.presenters.why.answers import WhyAnswer, WhyFact, WhyFacts, fault_ends, in_order
 from console.presenters.why.brokers import broker_lines
 from console.presenters.why.partitions import LIFE, below_minimum, leader_away
 
@@ -27,7 +27,9 @@ def process_away(facts: WhyFacts, name: str) -> WhyAnswer | None:
     may = "" if member is not None else {"Dead": f"start {name}", "Stopped": f"start {name}"}.get(producer.state, "")
     may = f"resume {name}" if producer.state == "Paused" else may
     tone = ERROR if producer.state == "Fenced" else WARN
-    return WhyAnswer(f"{name} {AWAY[producer.state]}", tone, in_order(*found), "", (may,) if may else ())
+    return WhyAnswer(
+        f"{name} {AWAY[producer.state]}", tone, in_order(*found), fault_ends(facts, name), (may,) if may else ()
+    )
 
 
 def stands_still(facts: WhyFacts, name: str) -> WhyAnswer | None:

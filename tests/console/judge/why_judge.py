@@ -86,13 +86,29 @@ class WhyJudge:
             self.verdict.read(place, answer.verdict, self._verdicts(kind, name))
             for at_us, text in answer.facts:
                 self._fact(kind, name, at_us, text)
-            for text in answer.ends:
-                self.verdict.read(f"{place}, ends", text, self._ends(kind, name))
+            for text in (part for ends in answer.ends for part in ends.split("; ")):
+                self.verdict.read(f"{place}, ends", text, (*self._fault_ends(name), *self._ends(kind, name)))
+            self.verdict.claim(self._all_faults_end(name, answer), place, f"an end of a fault is left out: {answer}")
             for text in answer.may:
                 self.verdict.read(f"{place}, may", text, self._may())
         for words in wanted:
             found = any(re.search(words, answer.verdict) for answer in said)
             self.verdict.claim(found, place, f"nothing like {words!r} in {[one.verdict for one in said]}")
+
+    def _ending(self, *names: str) -> dict[str, int]:
+        """The faults of processes that end by themselves: text → in µs from now."""
+        ending = [one for one in self.books.cluster.faults.values() if one.ends_at_us >= 0]
+        return {one.text: one.ends_at_us - self.now_us for one in ending if {*names} & {*one.text.split()}}
+
+    def _fault_ends(self, name: str) -> Sentences:
+        ending = self._ending(name, *(one.name for one in self.books.members.values() if one.group == name))
+        return ((rf"(.+?) ends in {D}", lambda m: m[1] in ending and says(m[2], ending[m[1]])),)
+
+    def _all_faults_end(self, name: str, answer: Said) -> bool:
+        """Where a process stands still, the end of what made it is told."""
+        stands = re.search(r"is frozen$|heartbeat thread is paused|: stalled$", answer.verdict)
+        told = sum(" ends in " in part and "session" not in part for part in "; ".join(answer.ends).split("; "))
+        return stands is None or not answer.verdict.startswith(name) or told == min(2, len(self._ending(name)))
 
     # --- what has to be said ----------------------------------------------------------------------------------------
 
