@@ -210,19 +210,19 @@ class FlightdeckApp(App[None]):
 
     def paint(self) -> None:
         """Paint the screen on top, and the screen below an overlay."""
-        self._paint(self.places.shown())
+        self._paint([screen.paint for screen in self.places.shown()])
 
     def paint_frame(self) -> None:
-        """Paint one of the screens that are seen: an overlay and what it covers take turns, so a frame costs one."""
-        shown = self.places.shown()
+        """Paint what this frame has its turn with."""
+        turns = self.places.turns()
         self._frames += 1
-        self._paint([shown[self._frames % len(shown)]] if shown else [])
+        self._paint([turns[self._frames % len(turns)]] if turns else [])
 
-    def _paint(self, screens: Sequence[FlightScreen | Overlay]) -> None:
+    def _paint(self, paints: Sequence[Callable[[], None]]) -> None:
         self._show_notices()
         self._show_comparison()
-        for screen in screens:
-            screen.paint()
+        for paint in paints:
+            paint()
 
     def notify(
         self,

@@ -1,5 +1,7 @@
 """The places of the console: the stack of screens, the history that back and forward go through, where links lead."""
 
+from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple, cast
 
 from textual.app import App
@@ -65,6 +67,17 @@ class Places:
             if isinstance(screen, FlightScreen):
                 break
         return shown
+
+    def turns(self) -> list[Callable[[], None]]:
+        """What paints the screens that are seen; one of them a frame keeps its cost below that of a screen alone.
+
+        An overlay takes turns with each half of the screen below it.
+        """
+        shown = self.shown()
+        paints: list[Callable[[], None]] = [screen.paint for screen in shown]
+        if len(shown) > 1 and isinstance(shown[-1], FlightScreen):
+            paints[-1:] = [partial(shown[-1].paint, 0), partial(shown[-1].paint, 1)]
+        return paints
 
     def here(self) -> str:
         """The place that is shown, as `go` names it."""

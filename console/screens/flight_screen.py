@@ -379,8 +379,11 @@ class FlightScreen(StackedScreen[None]):
         """Paint again for the new focus: heights and footer depend on it."""
         self.call_after_refresh(self.paint)
 
-    def paint(self) -> None:
-        """Draw the flight's current state; the cost follows the number of changed cells."""
+    def paint(self, part: int | None = None) -> None:
+        """Draw the flight's current state; the cost follows the number of changed cells.
+
+        `part`: only a half of it, 0 with the bars or 1, for a frame in which an overlay covers the screen.
+        """
         if not self.is_attached or not self.size:
             return
         if self.has_class("-too-small"):
@@ -389,18 +392,20 @@ class FlightScreen(StackedScreen[None]):
         self._focus_again()  # a hidden panel loses the focus late: on a busy machine only when it is shown again
         flight = self.console_app.flight
         with self.app.batch_update():
-            self._paint_bars(flight)
-            self._paint_board(flight)
+            if part != 1:
+                self._paint_bars(flight)
+            self._paint_board(flight, part)
             self.command_line.follow(flight.now_us // SECOND_US)
 
-    def _paint_board(self, flight: Flight) -> None:
+    def _paint_board(self, flight: Flight, part: int | None) -> None:
         factories = self.list_factories(flight)
         widths = {name: panel.size.width or self.size.width for name, panel in self.board.panels.items()}
         listings = {name: make(widths[name]) for name, make in factories.items()}
         listings |= {name: self._not_there(name, widths[name]) for name in widths.keys() - listings.keys()}
         size_hints = {name: self.size_hint(self.board.panels[name], listing) for name, listing in listings.items()}
         self.board.update_layout(size_hints, self.arrangement(self.size.width))
-        for name, panel in self.board.panels.items():
+        panels = list(self.board.panels.items())
+        for name, panel in panels if part is None else panels[part::2]:
             panel.show(listings[name], partial(self._listing_of_now, name))
 
     def _listing_of_now(self, name: str, width: int) -> Listing:
