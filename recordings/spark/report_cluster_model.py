@@ -103,3 +103,23 @@ class LastingTransaction(msgspec.Struct, frozen=True, kw_only=True):
     producer: str
     from_us: int
     until_us: int | None
+
+
+class HeldBack(msgspec.Struct, frozen=True, kw_only=True):
+    """A transaction in a partition, from its first record there until its marker: one of the 100 longest, or over 15 s.
+
+    `outcome`: `COMMIT`, `ABORT`, `truncated` (its records are in no log any more), or null like `until_us` if it is
+    open at the end. Readers of committed data (`groups`) wait for what is behind `first_offset`: `waiting` counts the
+    offsets from there to the high watermark at its end. From `held_from_us` on no earlier transaction was open there:
+    this one held the last stable offset back; null for never.
+    """
+
+    partition: str
+    producer: str
+    from_us: int
+    until_us: int | None
+    outcome: str | None
+    first_offset: int
+    waiting: int
+    held_from_us: int | None
+    groups: list[str]

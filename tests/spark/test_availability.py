@@ -14,7 +14,7 @@ from recordings.flights.runner import fly, make_plan
 from recordings.journal.reader import Recording
 from recordings.scenarios.loader import load
 from recordings.spark.analyses.availability import availability
-from recordings.spark.analyses.lasting_transactions import lasting_transactions
+from recordings.spark.analyses.held_back import held_back
 from recordings.spark.analyses.outages import outages
 from recordings.spark.analyses.producers import ACKNOWLEDGED, QUEUED, batch_times, producer_totals
 from recordings.spark.tables import Tables
@@ -242,8 +242,9 @@ def test_lasting_transactions_are_those_that_an_observer_notes(spark: SparkSessi
         fly(make_plan(load(name), until_us=seconds * 1_000_000, invariants=False), record=path)
     export(flights, tmp_path / "tables")
     found: defaultdict[str, list[Waited]] = defaultdict(list)
-    for row in lasting_transactions(Tables(spark, [str(tmp_path / "tables")])).collect():
-        found[row["run_id"]].append((row["group"], row["partition"], row["producer"], row["from_us"], row["until_us"]))
+    for row in held_back(Tables(spark, [str(tmp_path / "tables")])).where(f"took_us > {LONG_US}").collect():
+        for group in row["groups"] or []:
+            found[row["run_id"]].append((group, row["partition"], row["producer"], row["from_us"], row["until_us"]))
     for path in flights:
         recording = Recording(path)
         assert sorted(found[recording.header.run_id], key=str) == sorted(waited_for(recording), key=str), path.name

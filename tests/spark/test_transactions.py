@@ -12,6 +12,7 @@ from recordings.spark.facts.transactions import transactions
 from recordings.spark.report_model import FlightReport
 from tests.support.spark.five_readers import FiveReaders
 from tests.support.spark.fleet import AT_LENGTH, EVERY_RUN
+from tests.support.spark.folded_transactions import Ended, folded_transactions
 from tests.support.spark.hand_made_tables import HandMadeTables
 from tests.support.spark.raw_transactions import raw_transactions
 
@@ -51,6 +52,42 @@ def test_the_flights_have_transactions_of_every_end(every_run: FiveReaders) -> N
     ends = [row for name in EVERY_RUN for row in raw(every_run, name).values()]
     for end in ("committed", "aborted"):
         assert sum(row[end] for row in ends) > 3, end
+
+
+def most_open(readers: FiveReaders, name: str) -> list[Ended]:
+    """The longest hundred transactions in a partition, and all of more than 15 s, by the fold."""
+    end_us = readers.reported(name).virtual_us
+
+    def took_us(one: Ended) -> int:
+        return (end_us if one.until_us is None else one.until_us) - one.from_us
+
+    every = folded_transactions(Recording(readers.flights[name].path))
+    found = sorted(every, key=lambda one: (-took_us(one), one.from_us, one.partition))
+    return [one for place, one in enumerate(found) if place < 100 or took_us(one) > 15_000_000]
+
+
+def held(flight: FlightReport) -> list[Ended]:
+    rows: list[Any] = flight.held_back  # type: ignore[attr-defined]  # an analysis's own list
+    return [Ended(*(getattr(row, name) for name in Ended._fields)) for row in rows]
+
+
+@pytest.mark.parametrize("name", EVERY_RUN)
+def test_what_held_the_last_stable_offset_back_is_what_the_fold_saw(name: str, every_run: FiveReaders) -> None:
+    assert sorted(map(str, held(every_run.reported(name)))) == sorted(map(str, most_open(every_run, name)))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", AT_LENGTH)
+def test_so_it_is_in_every_flight(name: str, whole_fleet: FiveReaders) -> None:
+    assert sorted(map(str, held(whole_fleet.reported(name)))) == sorted(map(str, most_open(whole_fleet, name)))
+
+
+def test_the_flights_have_transactions_that_records_waited_for(every_run: FiveReaders) -> None:
+    rows = [row for name in EVERY_RUN for row in held(every_run.reported(name))]
+    assert {row.outcome for row in rows} == {"COMMIT", "ABORT", "truncated", None}
+    assert max(row.waiting for row in rows) > 30
+    assert any(row.held_from_us is None for row in rows), "one behind another"
+    assert any(row.held_from_us not in {None, row.from_us} for row in rows), "one that held only later"
 
 
 # --- hand-made logs ---------------------------------------------------------------------------------------------------

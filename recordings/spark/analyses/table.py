@@ -6,8 +6,8 @@ from recordings.spark.analyses.analysis import Analysis
 from recordings.spark.analyses.availability import AVAILABILITY
 from recordings.spark.analyses.delivery import DELIVERY
 from recordings.spark.analyses.groups import GROUPS
+from recordings.spark.analyses.held_back import HELD_BACK, LASTING_TRANSACTIONS
 from recordings.spark.analyses.incidents import INCIDENTS
-from recordings.spark.analyses.lasting_transactions import LASTING_TRANSACTIONS
 from recordings.spark.analyses.log_losses import LOG_LOSSES
 from recordings.spark.analyses.membership import MEMBERSHIP
 from recordings.spark.analyses.outages import OUTAGES
@@ -26,6 +26,7 @@ ANALYSES: tuple[Analysis[Any], ...] = (
     MEMBERSHIP,
     THROUGHPUT,
     TRANSACTIONS,
+    HELD_BACK,
     LASTING_TRANSACTIONS,
     INCIDENTS,
     REBALANCES,

@@ -132,15 +132,25 @@ def _whole_batches(tables: Tables) -> DataFrame:
     )
 
 
-def _entries(tables: Tables) -> DataFrame:
+def transactional_entries(tables: Tables) -> DataFrame:
+    """Batches of transactions and their markers: `BATCH`, `seq`, `at_us`, `producer_id`, `marker`, `place` and more.
+
+    `gone`: when a truncation took it for good, and a leader without it led (`seq`, `at_us`); null for never.
+    """
+    return _entries(tables, tables["records_appended"].where("transactional"))
+
+
+def _entries(tables: Tables, rows: DataFrame | None = None) -> DataFrame:
     """Each batch and marker as it was appended, with its `place`; null for those that a deposed leader appended.
 
-    `again`: the place that it had once more after a truncation; `cut_seq`: when it was truncated last.
+    `again`: the place that it had once more after a truncation; `cut_seq`: when it was truncated last;
+    `gone`: the same, or when another leader took over, if the leader had crashed.
     """
     appended = only_data(
         tables,
-        tables["records_appended"].select(
-            *BATCH, "seq", "base_offset", "count", "producer_id", "leader_epoch", "transactional", "marker"
+        (tables["records_appended"] if rows is None else rows).select(
+            *(*BATCH, "seq", "at_us", "base_offset", "count"),
+            *("producer_id", "leader_epoch", "transactional", "marker"),
         ),
     )
     epoch = sf.col("leader_epoch")
@@ -157,19 +167,31 @@ def _entries(tables: Tables) -> DataFrame:
         since = sf.col("seq").alias("since_seq")
         return sf.struct("base_offset", sf.col(seq).alias("seq"), cut.alias("cut_seq"), since)
 
-    again_cut = cut_after(sf.col("_again"))["seq"]
+    again_cut = cut_after(sf.col("_again"))
     return (
         appended.join(sf.broadcast(reigns(tables)), list(PARTITION), "left")
         .withColumn("_cut", sf.when(last_cut > sf.col("seq"), cut_after(sf.col("seq"))))
         .withColumn("_again", sf.when(sf.col("_cut").isNotNull(), _stands_again(end)))
         .withColumn("place", sf.when(~deposed, place("seq", sf.col("_cut.seq"))))
-        .withColumn("again", sf.when(~deposed & sf.col("_again").isNotNull(), place("_again", again_cut)))
-        .withColumn("cut_seq", sf.when(sf.col("_again").isNull(), sf.col("_cut.seq")).otherwise(again_cut))
+        .withColumn("again", sf.when(~deposed & sf.col("_again").isNotNull(), place("_again", again_cut["seq"])))
+        .withColumn("_last_cut", sf.when(sf.col("_again").isNull(), sf.col("_cut")).otherwise(again_cut))
         .select(
-            *(*BATCH, "seq", sf.col("count").alias("records"), sf.col("seq").alias("appended_seq")),
-            *("producer_id", "transactional", "marker", "place", "again", "cut_seq"),
+            *(*BATCH, "seq", "at_us", sf.col("count").alias("records"), sf.col("seq").alias("appended_seq")),
+            *("producer_id", "transactional", "marker", "place", "again"),
+            *(sf.col("_last_cut.seq").alias("cut_seq"), _gone().alias("gone")),
         )
     )
+
+
+def _gone() -> Column:
+    """When a leader without the batch led: at the last cut (`_last_cut`), or, after a crash, when one took over."""
+    cut = sf.col("_last_cut")
+    following = _first("reigns", lambda leader: leader["seq"] > sf.col("_last_cut.seq"))
+
+    def moment(field: str) -> Column:
+        return sf.when(cut["crashed"], following[field]).otherwise(cut[field]).alias(field)
+
+    return sf.when(moment("seq").isNotNull(), sf.struct(moment("seq"), moment("at_us")))
 
 
 def _stands_again(end: Column) -> Column:

@@ -1,0 +1,83 @@
+"""What held the last stable offset back, and how many records did readers of committed data wait for behind it?"""
+
+from typing import TYPE_CHECKING
+
+from pyspark.sql import DataFrame, Window
+from pyspark.sql import functions as sf
+
+from recordings.spark.analyses.analysis import Analysis, make
+from recordings.spark.facts.offsets import group_topics, topic_of
+from recordings.spark.facts.open_transactions import open_transactions
+from recordings.spark.formatting import clock, duration, many
+from recordings.spark.lag_causes import BEHIND_US
+from recordings.spark.report_cluster_model import HeldBack, LastingTransaction
+from recordings.spark.report_model import FlightReport
+from recordings.spark.tables import Tables
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from recordings.spark.analyses.analysis import FlightRows
+
+LONGEST = 100
+
+
+def held_back(tables: Tables) -> DataFrame:
+    """The transactions that were open longest in a partition: those of more than `BEHIND_US`, and up to `LONGEST`.
+
+    The columns of `open_transactions`, and `groups`: those that read only committed records of the topic.
+    """
+    flights = tables.flights.select("run_id", "virtual_us")
+    took = sf.coalesce("until_us", "virtual_us") - sf.col("from_us")
+    longest = Window.partitionBy("run_id").orderBy(sf.desc("took_us"), "from_us", "partition")
+    committed = tables["group_declared"].where("read_committed").select("run_id", "group").distinct()
+    readers = (
+        group_topics(tables)
+        .join(committed, ["run_id", "group"])
+        .groupBy("run_id", "topic")
+        .agg(sf.sort_array(sf.collect_set("group")).alias("groups"))
+    )
+    return (
+        open_transactions(tables)
+        .join(sf.broadcast(flights), "run_id")
+        .withColumn("took_us", took)
+        .withColumn("place", sf.row_number().over(longest))
+        .where(f"place <= {LONGEST} or took_us > {BEHIND_US}")
+        .withColumn("topic", topic_of("partition"))
+        .join(sf.broadcast(readers), ["run_id", "topic"], "left")
+        .drop("topic", "place", "virtual_us")
+    )
+
+
+def _build(rows: "FlightRows") -> list[HeldBack]:
+    found = [make(HeldBack, row, groups=row["groups"] or []) for row in rows["held_back"]]
+    return sorted(found, key=lambda each: (each.from_us, each.partition, each.producer))
+
+
+def _lasting(rows: "FlightRows") -> list[LastingTransaction]:
+    found = [
+        make(LastingTransaction, row, group=group)
+        for row in rows["held_back"]
+        if row["took_us"] > BEHIND_US
+        for group in row["groups"] or []
+    ]
+    return sorted(found, key=lambda each: (each.from_us, each.partition, each.group))
+
+
+def _sentences(flight: FlightReport) -> "Iterator[str]":
+    """The transaction behind which most waited, if it was open for long."""
+    found: list[HeldBack] = getattr(flight, HELD_BACK.key)
+    long = [one for one in found if (one.until_us or flight.virtual_us) - one.from_us > BEHIND_US]
+    worst = max(long, key=lambda one: one.waiting, default=None)
+    if worst is not None and worst.waiting:
+        open_us = (worst.until_us or flight.virtual_us) - worst.from_us
+        yield (
+            f"A transaction of {worst.producer} held back the last stable offset of {worst.partition} from"
+            f" {clock(worst.from_us)} for {duration(open_us)}: {many(worst.waiting, 'offset')} waited behind it."
+        )
+
+
+HELD_BACK = Analysis(
+    key="held_back", row=HeldBack, queries={"held_back": held_back}, build=_build, sentences=_sentences
+)
+LASTING_TRANSACTIONS = Analysis(key="lasting_transactions", row=LastingTransaction, queries={}, build=_lasting)
