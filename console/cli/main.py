@@ -54,6 +54,7 @@ from console.cli.pictures.raster import raster
 from console.cli.planning.plan import plan
 from console.cli.proving.prove import prove
 from console.cli.recorded import diff, export, fork, summary
+from console.cli.scraping.metrics import Metrics, check_port, flight_served, play_served
 from console.cli.spark.compare import compare
 from console.cli.spark.report import report
 from console.cli.spark.standalone import standalone
@@ -76,6 +77,7 @@ from recordings.version import VERSION, describe_build
 
 if TYPE_CHECKING:
     from console.bridge import Bridge
+    from recordings.kafka_log.renderer import KafkaLog
 
 app = App(
     name="flightdeck",
@@ -166,6 +168,7 @@ def run(  # noqa: PLR0913 - options
     settings: Sets = None,
     record: Record = None,
     log: Annotated[bool, Parameter(help="Print the flight as the log lines of Kafka itself.", negative="")] = False,
+    metrics: Metrics = None,
     forever: Annotated[bool, Parameter(help="Fly until Ctrl-C.", negative="")] = False,
     invariants: Invariants = True,
     strict: Strict = False,
@@ -178,7 +181,6 @@ def run(  # noqa: PLR0913 - options
     until_us, pace, changes = duration_of("--until", until), speed_of(speed), settings_of(settings)
     from console.cli import comparison, output
     from recordings.flights.runner import fly, make_plan
-    from recordings.kafka_log.renderer import KafkaLog
     from recordings.scenarios.loader import load
 
     loaded = load(scenario)
@@ -194,15 +196,22 @@ def run(  # noqa: PLR0913 - options
     )
     progress = None if log else output.progress_on(sys.stderr, plan.settings.until_us)
     meter = None if json else comparison.meter_for(plan.spec)
-    kafka_log = KafkaLog(partial(write_line, to=sys.stderr if json else sys.stdout)) if log else None
     try:
-        result = fly(plan, speed=pace, record=record, log=kafka_log, progress=progress, meter=meter)
+        with flight_served(metrics, _kafka_log(json=json) if log else None) as sink:
+            result = fly(plan, speed=pace, record=record, log=sink, progress=progress, meter=meter)
     finally:
         if progress is not None:
             progress.clear()
     report_violation(plan, result, record)
     print_text(_json(result.report() | notes) if json else comparison.of_run(result, record, meter, strict=strict))
     return HELD if result.held and not (strict and result.accidental) else NOT_HELD
+
+
+def _kafka_log(*, json: bool) -> "KafkaLog":
+    """The sink that prints events as Kafka's log lines."""
+    from recordings.kafka_log.renderer import KafkaLog
+
+    return KafkaLog(partial(write_line, to=sys.stderr if json else sys.stdout))
 
 
 @app.command
@@ -218,6 +227,7 @@ def play(  # noqa: PLR0913 - options
     speed: Annotated[str | None, Parameter(help="0.01 to 1000, or -4: backwards from the end.")] = None,
     beside: Annotated[Path | None, Parameter(help="Another recording, compared with it on one axis.")] = None,
     theme: Theme = None,
+    metrics: Metrics = None,
     web: Web = False,
     port: Port = None,
 ) -> int:
@@ -227,6 +237,9 @@ def play(  # noqa: PLR0913 - options
     from console.player import Player
 
     served = port_of(port, web=web, plain=headless)
+    check_port(metrics)
+    if metrics is not None and (web or script is not None):
+        raise UsageError("--metrics serves one playback at its own pace: leave out --web or --script")
     if web:
         player = Player(recording, salvage=salvage)  # an unreadable recording is reported first
         options = words_of(script=script, salvage=salvage, speed=speed, beside=beside, theme=theme)
@@ -234,13 +247,18 @@ def play(  # noqa: PLR0913 - options
     reporter = Reporter(print_text, warn, print_error)
     if headless and beside is not None:
         raise UsageError("--beside is for the screen; `flightdeck diff` compares without one")
+    if headless and metrics is not None:
+        print_text(play_served(recording, metrics, salvage=salvage, speed=pace))
+        return HELD
     if headless:
         return play_headless(recording, script, reporter, salvage=salvage)
     if not has_screen() or is_dumb_terminal():
         Player(recording, salvage=salvage)  # an unreadable recording is reported first
         needed = "a terminal that can show screens (TERM)" if is_dumb_terminal() else "a terminal"
         raise UsageError(f"the console needs {needed}; --headless plays a recording without one")
-    return play_on_screen(recording, script, reporter, salvage=salvage, speed=pace, beside=beside, theme=colours)
+    return play_on_screen(
+        recording, script, reporter, salvage=salvage, speed=pace, beside=beside, theme=colours, metrics=metrics
+    )
 
 
 @app.command

@@ -73,15 +73,18 @@ def play_on_screen(
     speed: float,
     beside: Path | None = None,
     theme: str | None = None,
+    metrics: int | None = None,
 ) -> int:
     """Open the console on a recording, with a script if given; backwards (`speed` < 0) from its end.
 
-    `beside`: another recording, which the console compares with it. `theme`: a name of `THEME_NAMES`.
+    `beside`: another recording, which the console compares with it. `theme`: a name of `THEME_NAMES`. `metrics`: the
+    port to serve metrics on.
 
     Returns the exit code.
 
-    Raises RecordingError and ScenarioErrors.
+    Raises RecordingError, ScenarioErrors and UsageError.
     """
+    from console.cli.scraping.metrics import screen_served
     from console.player import Player
     from console.script_runner import ScriptRunner
     from recordings.journal.reader import Recording
@@ -102,7 +105,8 @@ def play_on_screen(
     if beside is not None:
         Recording(beside, salvage=salvage)  # an unreadable one is reported first
         app.forking.compare(path, beside)
-    app.run(auto_pilot=runner.run if runner is not None else None)
+    with screen_served(metrics, player, app):
+        app.run(auto_pilot=runner.run if runner is not None else None)
     reporter.warn(player.warnings)
     failures = runner.failures if runner is not None else []
     for failure in failures:

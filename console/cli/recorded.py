@@ -12,6 +12,7 @@ from cyclopts import Parameter
 from console.cli.arguments import Json, Record, Salvage, Strict
 from console.cli.errors import HELD, NOT_HELD, UsageError, warn
 from console.cli.options import AllowCodeFrom, Sets, Until, duration_of, leave_of, settings_of
+from console.cli.scraping.history import Openmetrics, Start, Step, export_metrics
 from console.cli.streams import print_text
 
 if TYPE_CHECKING:
@@ -169,12 +170,19 @@ def export(
         str | None, Parameter(help="A directory, or a URI (file, s3, hdfs); the tables are below it.")
     ] = None,
     trace: Annotated[Path | None, Parameter(help="A file for the trace of one recording, in Chrome's format.")] = None,
+    openmetrics: Openmetrics = None,
+    step: Step = None,
+    start: Start = None,
     salvage: Salvage = False,
     json: Json = False,
 ) -> int:
-    """Write recordings as typed Parquet tables, one for each kind of event, or one as a trace for Perfetto."""
-    if (to is None) == (trace is None):
-        raise UsageError("give --to DIR for tables or --trace FILE for a trace: one of them")
+    """Write recordings as typed Parquet tables, or one as a trace for Perfetto or as metrics for Prometheus."""
+    if [to, trace, openmetrics].count(None) != 2:
+        raise UsageError("give --to DIR for tables, --trace FILE or --openmetrics FILE: one of them")
+    if openmetrics is not None:
+        return export_metrics(recordings, openmetrics, step, start, salvage=salvage, json=json)
+    if step is not None or start is not None:
+        raise UsageError("--step and --start are for --openmetrics")
     from console.cli import output
 
     if trace is not None:

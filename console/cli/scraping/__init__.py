@@ -1,0 +1,1 @@
+"""Metrics of a flight or a playback, served while it goes on, and as a file."""
