@@ -91,7 +91,7 @@ class Theme(NamedTuple):
 
 Control = (
     Speed | Time | Step | Until | Record | Fly | Play | Go | Why | Fork | ForkCancel | Undo | Theme | Instant
-    | KeyQuestion | Diagnose | GiveUp | tool_question.ToolQuestion
+    | KeyQuestion | Diagnose | GiveUp | tool_question.ToolQuestion | tool_question.ToolOrder
 )  # fmt: skip
 
 USAGES: dict[str, tuple[str, str]] = {
@@ -143,7 +143,7 @@ def read(text: str, names: Names, places: Sequence[str] = ()) -> Control | Comma
     if word == "undo" and not rest:
         return Undo()
     if is_tool_line(text):
-        return tool_question.read_tool(text)
+        return tool_question.read_tool(text, names)
     reader = _READERS.get(word)
     if reader is not None:
         return reader(_Typed(rest, column, names, places))

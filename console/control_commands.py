@@ -7,6 +7,7 @@ from console.command_line import Fly, Play, Record, Speed, Step, Theme, Time, Un
 from console.flight import Flight
 from console.forking.fork_line import Fork, ForkCancel, Undo
 from console.game.game_line import Diagnose, GiveUp
+from console.operating.tool_question import ToolOrder
 
 NO_GAME = "no game here: `flightdeck game` starts one"
 
@@ -40,7 +41,13 @@ def execute(flight: Flight, command: object) -> str:
         case Until(expression):
             return source.run_until(expression)
         case _:
-            return _submit(flight, cast(Command, command))
+            return _submit_each(flight, command)
+
+
+def _submit_each(flight: Flight, command: object) -> str:
+    """Give a command, or those of a tool's line in their order, up to one that is refused."""
+    commands = command.commands if isinstance(command, ToolOrder) else (cast(Command, command),)
+    return next((refusal for refusal in (_submit(flight, command) for command in commands) if refusal), "")
 
 
 def _submit(flight: Flight, command: Command) -> str:

@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 import msgspec
 from cyclopts import Parameter
 
-from console.cli.errors import HELD, UsageError
+from console.cli.errors import HELD, NOT_HELD, UsageError
 from console.cli.options import AllowCode, Seed, Sets, duration_of, leave_of, settings_of
 from console.cli.streams import print_text
 
 if TYPE_CHECKING:
     from cluster.spec import ScenarioSpec
+    from console.presenters.impact_model import Impact
 
 
 def _deployed(spec: "ScenarioSpec", at_us: int) -> "ScenarioSpec":
@@ -28,7 +29,7 @@ def _deployed(spec: "ScenarioSpec", at_us: int) -> "ScenarioSpec":
 
 def impact(
     scenario: Annotated[str, Parameter(help="A scenario of the library, or a file.")],
-    command: Annotated[str, Parameter(help="The command as it is typed: 'kill broker-2'.")],
+    command: Annotated[str, Parameter(help="The command as it is typed: 'kill broker-2'; or a line of Kafka's tools.")],
     /,
     *,
     at: Annotated[str, Parameter(help="The instant in virtual time.", allow_leading_hyphen=True)] = "30s",
@@ -39,28 +40,55 @@ def impact(
 ) -> int:
     """Predict the impact of a command at an instant of a flight, without executing it."""
     at_us, changes = duration_of("--at", at) or 0, settings_of(settings)
-    from cluster.commands import Set, parse
+    from cluster.commands import Command, CommandError, Set
     from cluster.spec import why_not
     from console.presenters.formatting import clock
     from console.presenters.impact import impact_of, sentences
     from recordings.flights.runner import make_plan, view_at
+    from recordings.kafka_tools.pasted import commands_of
+    from recordings.kafka_tools.refusals import is_of_groups, refused_line
     from recordings.scenarios.loader import load
 
     plan = make_plan(load(scenario), seed=seed, settings=changes, leave=leave_of(allow_code))
     until_us = plan.settings.until_us
     if until_us is not None and at_us > until_us:
         raise UsageError(f"--at: the flight ends at {clock(until_us, 0)}")
-    wanted = parse(command, plan.spec.names())
-    if isinstance(wanted, Set):
-        reason = why_not(_deployed(plan.spec, at_us), wanted.scope, wanted.key, wanted.value)
+    only_refused: CommandError | None = None
+    wanted: list[Command] = []
+    try:
+        wanted = commands_of(command, plan.spec.names())
+    except CommandError as error:
+        if not is_of_groups(command):
+            raise
+        only_refused = error  # unless Kafka refuses it as well
+    for each in wanted:
+        reason = None
+        if isinstance(each, Set):
+            reason = why_not(_deployed(plan.spec, at_us), each.scope, each.key, each.value)
         if reason is not None:
             raise UsageError(f"{command}: {reason}")
-    found = impact_of(view_at(plan, at_us), wanted, at_us, plan.spec.broker_session_us)
+    view = view_at(plan, at_us)
+    refused = refused_line(view, command)
+    if refused is not None:
+        print_text(refused.text.strip("\n"))
+        return HELD if refused.ok else NOT_HELD
+    if only_refused is not None:
+        raise only_refused
+    found = [impact_of(view, each, at_us, plan.spec.broker_session_us) for each in wanted]
     if json:
-        report: dict[str, Any] = msgspec.to_builtins(found)
-        report |= {"at_ms": at_us // 1_000, "offline": found.offline, "words": [words for _, words in sentences(found)]}
-        print_text(msgspec.json.encode(report).decode())
+        print_text(msgspec.json.encode(_report(found[0], at_us) if len(found) == 1 else [
+            _report(each, at_us) for each in found
+        ]).decode())  # fmt: skip
     else:
-        predictions = [f"  {words}" for _, words in sentences(found)]
-        print_text("\n".join([f"{plan.scenario} at {clock(at_us, 3)}: {found.command} would hit", *predictions]))
+        for one in found:
+            predictions = [f"  {words}" for _, words in sentences(one)]
+            print_text("\n".join([f"{plan.scenario} at {clock(at_us, 3)}: {one.command} would hit", *predictions]))
     return HELD
+
+
+def _report(found: "Impact", at_us: int) -> dict[str, Any]:
+    """An impact as JSON."""
+    from console.presenters.impact import sentences
+
+    report: dict[str, Any] = msgspec.to_builtins(found)
+    return report | {"at_ms": at_us // 1_000, "offline": found.offline, "words": [one for _, one in sentences(found)]}

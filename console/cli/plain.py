@@ -21,7 +21,7 @@ from console.command_line import read
 from console.control_commands import execute
 from console.flight import INVARIANT_BROKEN, SIMULATION_FAILED, Flight
 from console.flight_clock import BUILDING, ENDED, FAILED
-from console.operating.tool_question import ToolQuestion, answer
+from console.operating.tool_question import ToolOrder, ToolQuestion, answer, why_refused
 from console.presenters.event_log import merged_entries
 from console.presenters.exceptions.headline import Headline, in_force
 from console.presenters.formatting import SECOND_US, clock, count
@@ -156,7 +156,8 @@ class Lines:
         if isinstance(command, ToolQuestion):
             self._print_answer(command)
             return
-        refusal = execute(self.flight, command)
+        refused = why_refused(self.flight.view, command) if isinstance(command, ToolOrder) else ""
+        refusal = refused or execute(self.flight, command)
         self.print_line(f"{text}: {refusal or 'done'}")
 
     def _print_answer(self, question: ToolQuestion) -> None:

@@ -142,12 +142,15 @@ def fork(  # noqa: PLR0913 - options
 ) -> int:
     """Fly a recording again up to an instant, then with other commands and settings: what does it cost?"""
     at_us, until_us, changes = duration_of("--at", at) or 0, duration_of("--until", until), settings_of(settings)
+    from cluster.commands import text_of
     from console.cli import output
     from console.cli.comparison import of_fork
     from recordings.flights.fork import ForkPoint
     from recordings.flights.fork import fork as fork_recording
+    from recordings.kafka_tools.pasted import commands_of
 
-    point = ForkPoint(at_us=at_us, commands=tuple(do or ()), settings=tuple(changes))
+    commands = tuple(text_of(command) for text in do or () for command in commands_of(text))
+    point = ForkPoint(at_us=at_us, commands=commands, settings=tuple(changes))
     progress = output.progress_on(sys.stderr, until_us)
     try:
         result = fork_recording(

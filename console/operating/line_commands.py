@@ -25,7 +25,7 @@ from console.control_commands import execute
 from console.flight import ONLY_RECORDED, READ_ONLY
 from console.forking.fork_line import Fork, ForkCancel, Undo
 from console.operating.key_question import KeyQuestion
-from console.operating.tool_question import ToolQuestion
+from console.operating.tool_question import ToolOrder, ToolQuestion, order_preview, why_refused
 from console.presenters.impact import BROKER_SESSION_US, impact_of, preview
 from console.presenters.list_view import FILTER_USAGE
 from console.presenters.styled_text import ERROR, MUTED, STRONG, Line, line
@@ -35,6 +35,7 @@ from console.settings.settings_file import MOST_COMMANDS
 from console.themes.names import THEME_NAMES
 from console.time_input import Instant
 from console.widgets.command_input import InputHelp, LineError, PromptLine
+from recordings.kafka_tools.tool_lines import is_tool_line
 
 if TYPE_CHECKING:
     from textual.app import App
@@ -151,6 +152,8 @@ class LineCommands:
     def _why_without_effect(self, command: object) -> str:
         """Why the cluster would refuse a command in the state that the screens show; empty if it would not."""
         flight = self._app.flight
+        if isinstance(command, ToolOrder) and not flight.why_not_controllable():
+            return why_refused(flight.view, command)
         if not isinstance(command, Command) or flight.why_read_only() or flight.why_not_controllable():
             return ""
         return impact_of(flight.view, command, flight.now_us).refused
@@ -163,6 +166,8 @@ class LineCommands:
             how = FORK_IT if why_not == READ_ONLY else ""
             return line(("✖ ", ERROR), (why_not, STRONG), (how, MUTED)) if is_for_cluster(typed) else ()
         session_us = flight.source.broker_session_us or BROKER_SESSION_US
+        if is_tool_line(typed):
+            return order_preview(flight.view, flight.now_us, typed, flight.names(), session_us)
         return preview(flight.view, flight.names(), flight.now_us, typed, session_us)
 
 

@@ -1,10 +1,13 @@
-"""A line of Kafka's tools at the `:` prompt that only looks: `describe groups`, `kafka-topics.sh --describe`."""
+"""A line of Kafka's tools at the `:` prompt: it looks (`describe groups`), or stands for commands."""
 
 from typing import NamedTuple
 
-from cluster.commands import CommandError
+from cluster.commands import Command, CommandError, Names, text_of
 from cluster.config import nearest
+from cluster.view import ClusterView
 from console.flight import Flight
+from console.presenters.impact import PREDICTORS, impact_line, impact_of
+from console.presenters.styled_text import ERROR, MUTED, STRONG, Line, Span, line
 from recordings.kafka_tools.look import (
     SUBJECTS,
     LookedAtFlight,
@@ -15,10 +18,20 @@ from recordings.kafka_tools.look import (
     no_states,
     only_looks,
 )
+from recordings.kafka_tools.orders import orders_of
 from recordings.kafka_tools.printed import Printed
+from recordings.kafka_tools.refusals import only_plans, refusal_of
 from recordings.kafka_tools.tool_lines import ToolLine, read_tool_line
 
 DESCRIBE_USAGE = f"describe {' | '.join(SUBJECTS)} [OPTIONS]"
+
+
+class ToolOrder(NamedTuple):
+    """The commands that a tool's line stands for."""
+
+    text: str
+    line: ToolLine
+    commands: tuple[Command, ...]
 
 
 class ToolQuestion(NamedTuple):
@@ -42,23 +55,57 @@ def read_describe(rest: str, column: int) -> ToolQuestion:
         raise CommandError(error.message, max(column, shifted), error.suggestion) from None
 
 
-def read_tool(text: str) -> ToolQuestion:
-    """Read a pasted line. Raises CommandError also for a line that changes the cluster."""
-    line = read_tool_line(text)
-    if not only_looks(line):
-        raise CommandError(f"{line.tool}.sh {line.action}: this line changes the cluster", 0)
-    return ToolQuestion(text.strip(), line)
+def read_tool(text: str, names: Names) -> "ToolQuestion | ToolOrder":
+    """Read a pasted line. Raises CommandError also for what the cluster has no command for."""
+    read = read_tool_line(text)
+    if only_looks(read) or only_plans(read):
+        return ToolQuestion(text.strip(), read)
+    try:
+        return ToolOrder(text.strip(), read, tuple(orders_of(read, names)))
+    except CommandError:
+        if read.tool != "kafka-consumer-groups":
+            raise
+        return ToolQuestion(text.strip(), read)  # the cluster may refuse it as Kafka does
 
 
 def answer(flight: Flight, question: ToolQuestion) -> Printed:
     """What the tool prints of the shown instant. Raises CommandError for what it cannot be asked."""
-    if needs_states(question.line):
-        raise question.line.wrong(
-            "producer states are read from a recording: `flightdeck describe producers RECORDING`"
-        )
+    asked = question.line
+    if needs_states(asked):
+        raise asked.wrong("producer states are read from a recording: `flightdeck describe producers RECORDING`")
     view = flight.view
+    if not only_looks(asked):
+        refusal = refusal_of(view, asked)
+        if refusal is None:
+            orders_of(asked)  # raises why the cluster cannot do it
+        return refusal or Printed()
     configs = configs_of(flight.source.spec, view)
-    return look(LookedAtFlight(view, flight.now_us, configs, no_states), question.line)
+    return look(LookedAtFlight(view, flight.now_us, configs, no_states), asked)
+
+
+def why_refused(view: ClusterView, order: ToolOrder) -> str:
+    """The words of the tool when Kafka refuses, or has nothing to do; empty when the commands can be given."""
+    refusal = refusal_of(view, order.line)
+    return "" if refusal is None else " ".join(refusal.text.split())
+
+
+def order_preview(view: ClusterView, now_us: int, text: str, names: Names, session_us: int) -> Line:
+    """What a pasted line would hit now: each of its commands, or why it cannot be given; empty for a look."""
+    try:
+        order = read_tool(text, names)
+    except CommandError:
+        return ()
+    if isinstance(order, ToolQuestion):
+        return ()
+    refused = why_refused(view, order)
+    if refused:
+        return line(("✖ ", ERROR), (refused, STRONG))
+    spans: list[Span] = []
+    for command in order.commands:
+        spans += [(f"{' · ' if spans else ''}{text_of(command)} ", MUTED)]
+        if type(command) in PREDICTORS:
+            spans += impact_line(impact_of(view, command, now_us, session_us))
+    return line(*spans)
 
 
 def describe_completions(rest: str) -> list[str]:

@@ -4,11 +4,11 @@ Every function takes one table of the contract `scenario-format.md`, in its orde
 here, so that reading goes on and one pass finds all problems.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any, Literal
 
-from cluster.commands import Command, CommandError, Mark, parse, text_of
+from cluster.commands import Command, CommandError, text_of
 from cluster.spec import (
     START_JITTER_US,
     STARTUP_US,
@@ -20,6 +20,7 @@ from cluster.spec import (
     StepSpec,
     TopicSpec,
 )
+from recordings.kafka_tools.pasted import commands_of
 from recordings.scenarios.group_parser import read_group
 from recordings.scenarios.producer_parser import read_producer
 from recordings.scenarios.toml_tables import (
@@ -64,7 +65,7 @@ def read_scenario(
         topics=tuple(_topic(table, min(3, len(brokers))) for table in top.tables("topic")),
         producers=tuple(read_producer(table) for table in top.tables("producer")),
         groups=tuple(read_group(table) for table in top.tables("group")),
-        steps=tuple(_step(table) for table in top.tables("at")),
+        steps=tuple(step for table in top.tables("at") for step in _steps(table)),
         expectations=tuple(_expectation(table, lines.get(table.place, 0)) for table in top.tables("expect")),
     )
     cluster.close(top, "at the top of the file")
@@ -142,22 +143,29 @@ def _topic(table: TomlTable, replication: int) -> TopicSpec:
     return topic
 
 
-def _step(table: TomlTable) -> StepSpec:
+def _steps(table: TomlTable) -> Iterator[StepSpec]:
+    """The commands of one [[at]]: a line of Kafka's tools may stand for several."""
     at_us = table.take("time", duration, 0, required=True)
-    command: Command | None = table.take("do", _command, None, required=True)
+    commands: list[Command] = table.take("do", _commands, [], required=True)
     after_event: int | None = table.take("after_event", whole(1), None)
     source: Literal["scenario", "game"] = table.take("source", one_of("scenario", "game"), "scenario")
     table.close()
-    if command is None:
-        return StepSpec(at_us, Mark(""), "")
-    return StepSpec(at_us, command, text_of(command), after_event, source)
+    for command in commands:
+        yield StepSpec(at_us, command, text_of(command), after_event, source)
+
+
+def _commands(value: object) -> list[Command]:
+    try:
+        return commands_of(text(value))
+    except CommandError as error:
+        raise ReadError(error.message, error.suggestion) from None
 
 
 def _command(value: object) -> Command:
-    try:
-        return parse(text(value))
-    except CommandError as error:
-        raise ReadError(error.message, error.suggestion) from None
+    first, *more = _commands(value)
+    if more:
+        raise ReadError(f"this line stands for {len(more) + 1} commands: name one of them, such as `{text_of(first)}`")
+    return first
 
 
 def _command_text(value: object) -> str:

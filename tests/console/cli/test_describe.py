@@ -65,3 +65,33 @@ def test_what_cannot_be_described_is_said(
     ended, out, err = run(capsys, first, str(recording), *more)
     assert (ended, said in out + err) == (code, True), out + err
     assert "Traceback" not in err
+
+
+@pytest.mark.parametrize(
+    ("line", "code", "said"),
+    [
+        ("kafka-topics.sh --alter --topic payments --partitions 4", 0, "add partitions payments to 4 would hit"),
+        ("kafka-topics.sh --alter --topic payments --partitions 1", 1, "1 would not be an increase"),
+        ("kafka-consumer-groups.sh --reset-offsets --group audit --all-topics --to-latest --execute", 1, "is inactive"),
+        (
+            "kafka-consumer-groups.sh --reset-offsets --group new --topic payments --to-latest --execute",
+            2,
+            "`seek GROUP",
+        ),
+        ("kafka-consumer-groups.sh --reset-offsets --group new --topic payments --to-latest", 0, "NEW-OFFSET"),
+        ("kafka-reassign-partitions.sh --list", 2, "kafka-leader-election.sh"),
+    ],
+)
+def test_what_a_pasted_line_would_hit(capsys: pytest.CaptureFixture[str], line: str, code: int, said: str) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(["impact", "hanging-transaction", line, "--at", "10s"])
+    printed = capsys.readouterr()
+    assert (ended.value.code, said in printed.out + printed.err) == (code, True), printed
+
+
+def test_a_fork_takes_pasted_lines(recording: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    line = "kafka-topics.sh --bootstrap-server kafka:9092 --alter --topic payments --partitions 4"
+    forked = str(tmp_path / "forked")
+    with pytest.raises(SystemExit):
+        main(["fork", str(recording), "--at", "20s", "--until", "25s", "--do", line, "--record", forked])
+    assert "PartitionCount: 4" in run(capsys, "topics", forked, "--exclude-internal")[1]

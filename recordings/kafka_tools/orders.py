@@ -1,0 +1,164 @@
+"""Lines of Kafka's tools that change a cluster, as the commands that the cluster has.
+
+What has no command is refused with the reason and the nearest that works.
+"""
+
+import json
+import re
+from collections.abc import Callable
+from typing import Any, Final
+
+from cluster.commands import AddPartitions, Command, DeleteRecords, Elect, Names, Set
+from cluster.commands.catalogue import AbortHangingTransaction
+from cluster.config import nearest
+from cluster.protocol.names import TopicPartition
+from recordings.kafka_tools.config_tables import entity_of
+from recordings.kafka_tools.tool_lines import ToolLine
+
+_PAIR: Final = re.compile(r"\s*([^=,\[\]]+?)\s*=\s*(\[[^\]]*\]|[^,]*)\s*(?:,|$)")
+_UNSUPPORTED: Final = {
+    ("kafka-topics", "create"): "`created = '30s'` in a scenario's [[topic]] creates it then",
+    ("kafka-topics", "delete"): "no topic is deleted in a flight: kafka-delete-records.sh empties its partitions",
+    ("kafka-consumer-groups", "reset-offsets"): "no command commits offsets for a group without members: --dry-run"
+    " shows the plan, and `seek GROUP PARTITION to OFFSET` moves a running group",
+    ("kafka-consumer-groups", "delete"): "no command deletes a group: without members it ends when its offsets expire,"
+    " `set cluster offsets.retention.minutes N`",
+    ("kafka-consumer-groups", "delete-offsets"): "no command deletes offsets: they expire,"
+    " `set cluster offsets.retention.minutes N`",
+    ("kafka-consumer-groups", "validate-regex"): "`--validate-regex` concerns no cluster",
+    ("kafka-transactions", "forceTerminateTransaction"): "the id's next InitProducerId does it: `restart PRODUCER`",
+}  # fmt: skip
+_REASSIGN: Final = "replicas stay where they are in a flight: kafka-leader-election.sh moves leaderships among them"
+
+
+def orders_of(line: ToolLine, names: Names | None = None) -> list[Command]:
+    """The commands of a line. `names` are needed for lines that mean every partition. Raises CommandError."""
+    reason = _UNSUPPORTED.get((line.tool, line.action))
+    if line.tool == "kafka-reassign-partitions":
+        reason = _REASSIGN
+    if reason is not None:
+        shown = (
+            f"{line.tool}.sh --{line.action}" if line.tool != "kafka-transactions" else f"{line.tool}.sh {line.action}"
+        )
+        raise line.wrong(f"{shown} is not understood here: {reason}", line.action)
+    return _ORDERS[line.tool](line, names)
+
+
+def _topic(line: ToolLine, names: Names | None) -> str:
+    topic = line.one("topic")
+    if not topic:
+        raise line.wrong('Missing required argument "[topic]"')
+    if names is not None and topic not in names.topics:
+        near = nearest(topic, names.topics)
+        raise line.wrong(f"Topic '{topic}' does not exist as expected", "topic", near)
+    return topic
+
+
+def _alter_topic(line: ToolLine, names: Names | None) -> list[Command]:
+    for option in ("replica-assignment", "config", "topic-id"):
+        if line.has(option):
+            why = (
+                "kafka-configs.sh --alter changes it" if option == "config" else "the controller places new partitions"
+            )
+            raise line.wrong(f"--{option} is not understood here: {why}", option)
+    partitions = line.number("partitions", least=1)
+    if partitions is None:
+        raise line.wrong('Missing required argument "[partitions]"')
+    return [AddPartitions(_topic(line, names), partitions)]
+
+
+def _alter_configs(line: ToolLine, names: Names | None) -> list[Command]:
+    kind, name = entity_of(line)
+    for option in ("delete-config", "add-config-file"):
+        if line.has(option):
+            raise line.wrong(f"--{option} is not understood here: --add-config KEY=VALUE sets a key", option)
+    if not line.has("add-config"):
+        raise line.wrong(
+            "At least one of --add-config, --add-config-file, or --delete-config must be specified with --alter"
+        )
+    scope = "cluster" if not name and kind == "brokers" else name if kind == "topics" else f"broker-{name}"
+    if not scope:
+        raise line.wrong("An entity name must be specified with --alter of topics")
+    if names is not None and scope not in names.scopes():
+        raise line.wrong(f"the cluster has no {kind[:-1]} `{name}`", "entity-name", nearest(scope, names.scopes()))
+    text, pairs, position = line.one("add-config"), list[tuple[str, str]](), 0
+    while position < len(text):
+        pair = _PAIR.match(text, position)
+        if pair is None:
+            raise line.wrong(
+                'Invalid entity config: all configs to be added must be in the format "key=val".', "add-config"
+            )
+        pairs.append((pair[1], pair[2].strip("[]")))
+        position = pair.end()
+    return [Set(scope, key, value) for key, value in pairs]
+
+
+def _elect(line: ToolLine, names: Names | None) -> list[Command]:
+    kind = line.one("election-type").lower()
+    if kind not in ("preferred", "unclean"):
+        raise line.wrong("Missing required option(s): election-type: PREFERRED or UNCLEAN", "election-type")
+    if line.has("path-to-json-file"):
+        places = _partitions_of_json(line, "path-to-json-file", "partition")
+    elif line.has("all-topic-partitions"):
+        if names is None:
+            raise line.wrong("--all-topic-partitions: name each partition in a scenario", "all-topic-partitions")
+        places = [(TopicPartition.parse(name), {}) for name in names.partitions()]
+    else:
+        number = line.number("partition", least=0)
+        if number is None:
+            raise line.wrong("One and only one of the following options is required: topic with partition,"
+                             " all-topic-partitions, path-to-json-file")  # fmt: skip
+        places = [(TopicPartition(_topic(line, names), number), {})]
+    return [
+        Elect("preferred" if kind == "preferred" else "unclean", place.topic, place.partition) for place, _ in places
+    ]
+
+
+def _delete_records(line: ToolLine, _: Names | None) -> list[Command]:
+    places = _partitions_of_json(line, "offset-json-file", "offset")
+    wrong = [str(place) for place, one in places if not isinstance(one.get("offset"), int) or one["offset"] < 0]
+    if wrong:
+        raise line.wrong(f"{wrong[0]}: an offset is a whole number from 0; -1 is not understood here",
+                         "offset-json-file")  # fmt: skip
+    return [DeleteRecords(place.topic, place.partition, one["offset"]) for place, one in places]
+
+
+def _partitions_of_json(line: ToolLine, option: str, needs: str) -> list[tuple[TopicPartition, dict[str, Any]]]:
+    """The partitions of a tool's JSON, which stands in the place of the file's name. Raises CommandError."""
+    text = line.one(option)
+    if not text.lstrip().startswith("{"):
+        raise line.wrong(
+            f"--{option}: no file is read here; write its JSON in its place: '{{\"partitions\": [...]}}'", option
+        )
+    try:
+        listed = json.loads(text)["partitions"]
+        return [
+            (TopicPartition(str(one["topic"]), int(one["partition"])), dict(one))
+            for one in listed
+            if one[needs] is not None
+        ]
+    except (ValueError, LookupError, TypeError, RecursionError):
+        raise line.wrong(
+            f"--{option}: this is not the tool's JSON: topic, partition and {needs} of each", option
+        ) from None
+
+
+def _abort(line: ToolLine, names: Names | None) -> list[Command]:
+    number = line.number("partition", least=0)
+    if number is None:
+        raise line.wrong("argument --partition is required")
+    if not line.has("start-offset") and not line.has("producer-id"):
+        raise line.wrong(
+            "The transaction to abort must be identified either with --start-offset (for brokers on 3.0 or above) or"
+            " with --producer-id, --producer-epoch, and --coordinator-epoch (for older brokers)"
+        )
+    return [AbortHangingTransaction(_topic(line, names), number)]
+
+
+_ORDERS: Final[dict[str, Callable[[ToolLine, Names | None], list[Command]]]] = {
+    "kafka-topics": _alter_topic,
+    "kafka-configs": _alter_configs,
+    "kafka-leader-election": _elect,
+    "kafka-delete-records": _delete_records,
+    "kafka-transactions": _abort,
+}

@@ -1,0 +1,205 @@
+"""What a tool prints before anything changes: the plan of a dry run, or why Kafka would refuse, in its own words."""
+
+from typing import Final
+
+from cluster.protocol.names import TopicPartition
+from cluster.view.state import NEVER, ClusterView, GroupView
+from recordings.kafka_log.java_maps import consumed_order
+from recordings.kafka_tools.group_descriptions import committed_partitions, exists
+from recordings.kafka_tools.group_tables import ResetRow, reset_table
+from recordings.kafka_tools.printed import MISSING, Printed, columns, failed, widest
+from recordings.kafka_tools.tool_lines import ToolLine, is_tool_line, read_tool_line
+from recordings.kafka_tools.topic_tables import topic_failed
+
+_SCENARIOS: Final = ("from-file", "shift-by", "to-offset", "to-earliest", "to-current", "to-latest", "by-duration",
+                     "to-datetime")  # fmt: skip
+_NO_TIMES: Final = "no view dates every record: --to-offset, --to-earliest, --to-latest and --shift-by are understood"
+_SUBSCRIBED: Final = (
+    "org.apache.kafka.common.errors.GroupSubscribedToTopicException: Deleting offsets of a topic is forbidden while the"
+    " consumer group is actively subscribed to it."
+)
+
+
+def only_plans(line: ToolLine) -> bool:
+    """Whether a line says what a reset of offsets would do, and does nothing. Raises CommandError."""
+    if line.action != "reset-offsets":
+        return False
+    if line.has("dry-run") and line.has("execute"):
+        raise line.wrong("Option [reset-offsets] only accepts one of [execute] and [dry-run]", "dry-run")
+    return not line.has("execute")
+
+
+def refusal_of(view: ClusterView, line: ToolLine) -> Printed | None:
+    """What the tool prints instead of changing anything, because Kafka refuses or nothing is to be done; else None.
+
+    Raises CommandError for options that do not go together, or name nothing.
+    """
+    match line.tool, line.action:
+        case "kafka-consumer-groups", "reset-offsets":
+            groups = _groups(view, line)
+            printed = _reset(view, groups, line)
+            return printed if not printed.ok or only_plans(line) else None
+        case "kafka-consumer-groups", "delete":
+            return _delete(view, _groups(view, line))
+        case "kafka-consumer-groups", "delete-offsets":
+            return _delete_offsets(view, line)
+        case "kafka-topics", "alter":
+            topic, to = view.topics.get(line.one("topic")), line.number("partitions", 0) or 0
+            if topic is not None and to <= topic.partitions:
+                has = f"The topic {topic.topic} currently has {topic.partitions} partition(s)"
+                return topic_failed(f"{has}; {to} would not be an increase.")
+        case "kafka-leader-election", _:
+            name = f"{line.one('topic')}-{line.one('partition')}"
+            one = view.partitions.get(name)
+            if one is not None and one.leader != NEVER and (one.leader == one.replicas[0] or _is_unclean(line)):
+                return Printed(f"Valid replica already elected for partitions {name}\n")
+        case "kafka-transactions", "abort":
+            return _abort(view, line)
+    return None
+
+
+def is_of_groups(text: str) -> bool:
+    """Whether a line is one of kafka-consumer-groups.sh that can be read: Kafka refuses most of them by the state."""
+    return is_tool_line(text) and read_tool_line(text).tool == "kafka-consumer-groups"
+
+
+def refused_line(view: ClusterView, text: str) -> Printed | None:
+    """What a tool prints instead of doing what a line asks; None when it does it, or for a line of no tool."""
+    if not is_tool_line(text):
+        return None
+    return refusal_of(view, read_tool_line(text))
+
+
+def _is_unclean(line: ToolLine) -> bool:
+    return line.one("election-type").lower() == "unclean"
+
+
+def _abort(view: ClusterView, line: ToolLine) -> Printed | None:
+    name = f"{line.one('topic')}-{line.one('partition')}"
+    start = line.number("start-offset")
+    one = view.partitions.get(name)
+    known = one.transactions.index.open.values() if one is not None and one.transactions is not None else ()
+    if start is None or start in known:
+        return None
+    words = f"Could not find any open transactions starting at offset {start} on partition {name}\n"
+    return Printed(err=words, ok=False)
+
+
+# --- groups -----------------------------------------------------------------------------------------------------------
+
+
+def _groups(view: ClusterView, line: ToolLine) -> list[str]:
+    if not line.has("group") and not line.has("all-groups"):
+        raise line.wrong(f"Option [{line.action}] takes one of these options: [group], [all-groups]")
+    return line.all("group") or sorted(name for name, group in view.groups.items() if exists(group))
+
+
+def _active(group: GroupView | None) -> bool:
+    return group is not None and exists(group) and group.state not in ("Empty", "Dead")
+
+
+def _reset(view: ClusterView, groups: list[str], line: ToolLine) -> Printed:
+    """The plan of each inactive group. Source: `ConsumerGroupService.resetOffsets`."""
+    given = [option for option in _SCENARIOS if line.has(option)]
+    if not line.has("all-topics") and not line.has("topic"):
+        raise line.wrong("One of the reset scopes should be defined: --all-topics, --topic.")
+    if not given:
+        known = ", ".join(f"[{option}]" for option in _SCENARIOS)
+        raise line.wrong(f"Option '[reset-offsets]' requires one of the following scenarios: [{known}]")
+    if len(given) > 1:
+        raise line.wrong(f"Option [{given[0]}] can't be used with option [{given[1]}]", given[1])
+    if given[0] in ("from-file", "by-duration", "to-datetime"):
+        raise line.wrong(f"--{given[0]} is not understood here: {_NO_TIMES}", given[0])
+    said, rows = Printed(), list[ResetRow]()
+    for name in groups:
+        group = view.groups.get(name)
+        if group is not None and _active(group):
+            inactive = f"Assignments can only be reset if the group '{name}' is inactive"
+            said += failed(f"{inactive}, but the current state is {group.state}.")
+            continue
+        committed = committed_partitions(group) if group is not None else {}
+        places = list(committed) if line.has("all-topics") else named_places(view, line)
+        missing = [str(place) for place in places if str(place) not in view.partitions]
+        if missing:
+            return said + failed(
+                f'Executing consumer group command failed due to The partitions "{",".join(missing)}" do not exist'
+            )
+        order = consumed_order(map(str, places))
+        rows += [_row(view, name, place, committed, line, given[0]) for place in map(TopicPartition.parse, order)]
+    return said + reset_table(groups, rows)
+
+
+def _row(
+    view: ClusterView,
+    group: str,
+    place: TopicPartition,
+    committed: dict[TopicPartition, int],
+    line: ToolLine,
+    scenario: str,
+) -> ResetRow:
+    """A partition's new offset, within its log. Source: `OffsetsUtils.checkOffsetsRange`."""
+    one = view.partitions[str(place)]
+    if scenario == "shift-by" and place not in committed:
+        raise line.wrong(
+            f"Cannot shift offset for partition {place} since there is no current committed offset", "shift-by"
+        )
+    if scenario == "to-current":
+        return ResetRow(group, *place, committed.get(place, one.high_watermark))
+    wanted = {
+        "to-earliest": one.log_start,
+        "to-latest": one.high_watermark,
+        "to-offset": line.number("to-offset", 0) or 0,
+        "shift-by": committed.get(place, 0) + (line.number("shift-by", 0) or 0),
+    }[scenario]
+    return ResetRow(group, *place, min(max(wanted, one.log_start), one.high_watermark))
+
+
+def named_places(view: ClusterView, line: ToolLine) -> list[TopicPartition]:
+    """The partitions of `--topic orders:0,2 --topic payments`. Raises CommandError for what is none."""
+    places = []
+    for text in line.all("topic"):
+        topic, colon, numbers = text.partition(":")
+        if topic not in view.topics:
+            raise line.wrong(f"there is no topic `{topic}`", "topic")
+        if not colon:
+            places += [TopicPartition(topic, number) for number in range(view.topics[topic].partitions)]
+            continue
+        for number in numbers.split(","):
+            if not (number.isascii() and number.isdigit() and len(number) < 10):
+                raise line.wrong(f"Invalid partition '{number}' specified in topic arg '{text}''", "topic")
+            places.append(TopicPartition(topic, int(number)))
+    return places
+
+
+def _delete(view: ClusterView, groups: list[str]) -> Printed | None:
+    refused = []
+    for name in groups:
+        group = view.groups.get(name)
+        if group is None or not exists(group):
+            why = "GroupIdNotFoundException: The group id does not exist."
+        elif _active(group):
+            why = "GroupNotEmptyException: The group is not empty."
+        else:
+            continue
+        refused.append(f"* Group '{name}' could not be deleted due to: org.apache.kafka.common.errors.{why}\n")
+    if not refused:
+        return None
+    return failed("Deletion of some consumer groups failed:") + Printed("".join(refused))
+
+
+def _delete_offsets(view: ClusterView, line: ToolLine) -> Printed | None:
+    """Refused for topics that members subscribe to. Source: `ConsumerGroupService.deleteOffsets`."""
+    group = view.groups.get(line.one("group"))
+    if group is None or not line.has("topic"):
+        raise line.wrong("Option [delete-offsets] takes the following options: [group], [topic]")
+    places = sorted(named_places(view, line), key=lambda place: f"{place.topic}{place.partition}")
+    topics = {topic for name in group.members.values() if name in view.members for topic in view.members[name].topics}
+    if not _active(group) or not any(place.topic in topics for place in places):
+        return None
+    rows = [("TOPIC", "PARTITION", "STATUS")]
+    for topic, number in places:
+        status = f"Error: {_SUBSCRIBED}" if topic in topics else MISSING
+        rows.append((topic, str(number), status))
+    lines = columns(rows, [widest(15, (place.topic for place in places)), 10, 15])
+    said = failed("Encountered some partition-level error, see the follow-up details.")
+    return said + Printed("".join(f"\n{one}" for one in lines) + "\n")

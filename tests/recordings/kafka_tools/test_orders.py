@@ -1,0 +1,200 @@
+"""Pasted lines as commands, and what is refused, in the words that Kafka's tools used on a real cluster."""
+
+from pathlib import Path
+
+import pytest
+
+from cluster import events as e
+from cluster.commands import CommandError, text_of
+from cluster.view import ClusterView, fold
+from recordings.flights.runner import fly, make_plan
+from recordings.kafka_tools.pasted import commands_of
+from recordings.kafka_tools.printed import Printed
+from recordings.kafka_tools.refusals import refusal_of
+from recordings.kafka_tools.tool_lines import read_tool_line
+from recordings.scenarios.loader import ScenarioErrors, load, parse_scenario
+from tests.recordings.kafka_tools.test_numbers import flown
+from tests.recordings.kafka_tools.test_shapes import LOOKS, same
+from tests.support.repository import ROOT
+
+PLACES = '{"partitions":[{"topic":"orders","partition":0},{"topic":"orders","partition":2}]}'
+OFFSETS = '{"partitions":[{"topic":"orders","partition":0,"offset":42}],"version":1}'
+SERVER = "--bootstrap-server kafka:9092"
+RUNBOOK = """
+title = "a runbook"
+until = "20s"
+[cluster]
+brokers = 3
+[[topic]]
+name = "orders"
+partitions = 3
+[[producer]]
+name = "shop"
+topics = ["orders"]
+rate = "20/s"
+[[group]]
+name = "billing"
+topics = ["orders"]
+members = 2
+[[at]]
+time = "5s"
+do = "kafka-consumer-groups.sh --bootstrap-server kafka:9092 --describe --group billing"
+[[at]]
+time = "6s"
+do = "kafka-topics.sh --bootstrap-server kafka:9092 --alter --topic orders --partitions 6"
+[[at]]
+time = "8s"
+do = "kafka-configs.sh --alter --topic orders --add-config min.insync.replicas=2,retention.ms=60000"
+[[expect]]
+that = "topics.orders.partitions == 6"
+by = "10s"
+"""
+
+
+@pytest.mark.parametrize(
+    ("line", "commands"),
+    [
+        (f"$ bin/kafka-topics.sh {SERVER} --alter --topic orders --partitions 6", ["add partitions orders to 6"]),
+        (
+            "kafka-configs --alter --entity-type topics --entity-name orders --add-config a.b=1,c.d=[x,y]",
+            ["set orders a.b 1", "set orders c.d x,y"],
+        ),
+        (f"kafka-configs.sh {SERVER} --alter --broker 2 --add-config k=v", ["set broker-2 k v"]),
+        ("kafka-configs.sh --alter --entity-type brokers --entity-default --add-config k=v", ["set cluster k v"]),
+        (
+            "kafka-leader-election.sh --election-type PREFERRED --topic orders --partition 1",
+            ["elect preferred orders-1"],
+        ),
+        (
+            f"kafka-leader-election.sh --election-type=unclean --path-to-json-file '{PLACES}'",
+            ["elect unclean orders-0", "elect unclean orders-2"],
+        ),
+        (
+            f"kafka-delete-records.sh --offset-json-file '{OFFSETS}'",
+            ["delete records orders-0 before 42"],
+        ),
+        (
+            f"kafka-transactions.sh {SERVER} abort --topic orders --partition 0 --start-offset 7",
+            ["abort hanging transaction orders-0"],
+        ),
+        (f"kafka-topics.sh {SERVER}  --list", [f'mark "kafka-topics.sh {SERVER} --list"']),
+        ("kill broker-1", ["kill broker-1"]),
+    ],
+)  # fmt: skip
+def test_lines_are_the_commands_that_the_cluster_has(line: str, commands: list[str]) -> None:
+    assert [text_of(command) for command in commands_of(line)] == commands
+
+
+@pytest.mark.parametrize(
+    ("line", "said", "suggestion"),
+    [
+        ("kafka-reassign-partitions.sh --execute", "kafka-leader-election.sh moves leaderships", None),
+        ("kafka-topics.sh --delete --topic orders", "kafka-delete-records.sh empties", None),
+        ("kafka-topics.sh --create --topic x", "creates it then", None),
+        ("kafka-topics.sh --alter --topic orders --partions 3", "no option --partions", "--partitions"),
+        (
+            "kafka-consumer-groups.sh --reset-offsets --group g --all-topics --to-earliest --execute",
+            "`seek GROUP",
+            None,
+        ),
+        ("kafka-consumer-groups.sh --reset-offsets --group g --dry-run --execute", "only accepts one of", None),
+        ("kafka-consumer-group.sh --list", "is not understood", "kafka-consumer-groups.sh"),
+        ("kafka-configs.sh --alter --topic orders --add-config retention.ms", 'format "key=val"', None),
+        ("kafka-configs.sh --alter --topic orders --delete-config k", "--add-config KEY=VALUE", None),
+        ("kafka-delete-records.sh --offset-json-file records.json", "write its JSON in its place", None),
+        ("kafka-delete-records.sh --offset-json-file '{\"partitions\": [1]}'", "not the tool's JSON", None),
+        ("kafka-transactions.sh abort --topic orders --partition 0", "must be identified", None),
+        ("kafka-transactions.sh abrt --topic orders", "exactly one action", "abort"),
+        ("kafka-leader-election.sh --election-type best --topic orders --partition 0", "PREFERRED or UNCLEAN", None),
+        ("kafka-topics.sh orders", "belongs to no option", None),
+        ("kafka-console-producer.sh --topic orders", "set PRODUCER rate N", None),
+    ],
+)
+def test_what_has_no_command_is_refused_with_the_nearest_that_works(
+    line: str, said: str, suggestion: str | None
+) -> None:
+    with pytest.raises(CommandError) as refused:
+        commands_of(line)
+    assert said in refused.value.message
+    assert refused.value.suggestion == suggestion
+
+
+# --- in the words of the tools ---------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def view() -> ClusterView:
+    """A group `billing` of two members in a cluster like the recorded one, after 12 s."""
+    text = RUNBOOK[: RUNBOOK.index("[[at]]")]
+    folded = ClusterView()
+    for event in flown(parse_scenario(text, "like-the-recorded").spec):
+        fold(folded, event)
+    return folded
+
+
+def printed(view: ClusterView, line: str) -> Printed:
+    found = refusal_of(view, read_tool_line(line))
+    assert found is not None
+    return found
+
+
+@pytest.mark.parametrize(
+    "name", ["reset-active", "delete-active", "delete-offsets-active", "alter-fewer", "election", "election-unclean"]
+)
+def test_kafka_refuses_in_its_own_words(view: ClusterView, name: str) -> None:
+    same(name, printed(view, LOOKS[name]["command"]))
+
+
+def test_a_group_that_does_not_exist_cannot_be_deleted(view: ClusterView) -> None:
+    refused = printed(view, "kafka-consumer-groups.sh --delete --group nobody")
+    same("delete-missing", refused._replace(out=refused.out.replace("nobody", "billing")))
+
+
+def test_a_dry_run_prints_the_plan_of_a_new_group(view: ClusterView) -> None:
+    line = LOOKS["reset-new-group"]["command"]
+    same("reset-new-group", printed(view, line))
+    ends = {str(one.number): one.high_watermark for one in view.partitions.values() if one.topic == "orders"}
+    latest = printed(view, line.replace("earliest", "latest")).out.split("\n")[2:-1]
+    assert {row.split()[2]: int(row.split()[3]) for row in latest} == ends
+    beyond = printed(view, line.replace("--to-earliest", "--to-offset 99999")).out.split("\n")[2:-1]
+    assert beyond == latest
+
+
+@pytest.mark.parametrize("name", ["reset-no-scope", "reset-no-scenario"])
+def test_options_that_are_missing_are_named_as_the_tool_does(view: ClusterView, name: str) -> None:
+    with pytest.raises(CommandError) as refused:
+        printed(view, LOOKS[name]["command"])
+    assert refused.value.message == LOOKS[name]["printed"].strip()
+
+
+def test_a_partition_that_does_not_exist_is_said(view: ClusterView) -> None:
+    line = LOOKS["reset-no-such-partition"]["command"].replace("billing", "fresh")
+    assert printed(view, line).out.strip() == LOOKS["reset-no-such-partition"]["printed"].strip()
+
+
+def test_a_runbook_is_rehearsed_from_a_scenario() -> None:
+    scenario = parse_scenario(RUNBOOK, "runbook.toml").spec
+    assert [step.text for step in scenario.steps] == [
+        'mark "kafka-consumer-groups.sh --bootstrap-server kafka:9092 --describe --group billing"',
+        "add partitions orders to 6",
+        "set orders min.insync.replicas 2",
+        "set orders retention.ms 60000",
+    ]
+    emitted = flown(scenario)
+    assert [event.partitions for event in emitted if isinstance(event, e.PartitionsAdded)] == [6]
+
+
+def test_a_line_that_cannot_be_rehearsed_is_an_error_at_its_line() -> None:
+    with pytest.raises(ScenarioErrors) as refused:
+        parse_scenario(RUNBOOK.replace("--partitions 6", "--partitons 6"), "runbook.toml")
+    assert "no option --partitons" in str(refused.value)
+    assert "--partitions" in str(refused.value)
+
+
+def test_the_documented_runbook_is_flown(tmp_path: Path) -> None:
+    text = (ROOT / "docs" / "runbooks.md").read_text("utf-8")
+    scenario = tmp_path / "runbook.toml"
+    scenario.write_text(text[text.index("```toml\n") + 8 : text.rindex("```")], "utf-8")
+    result = fly(make_plan(load(scenario)))
+    assert result.held
+    assert len(result.expectations) == 2
