@@ -51,5 +51,5 @@ def describe(
         raise UsageError(f"{text}: this line changes a cluster; a recording can only be described")
     printed, warnings = look_at(recording, line, at_us, salvage=salvage)
     warn(warnings)
-    print_text(printed.text.strip("\n"))
+    print_text(printed.streams.strip("\n"))
     return HELD if printed.ok else NOT_HELD

@@ -43,7 +43,7 @@ def impact(
     from cluster.commands import Command, CommandError, Set
     from cluster.spec import why_not
     from console.presenters.formatting import clock
-    from console.presenters.impact import impact_of, sentences
+    from console.presenters.impact import impact_of
     from recordings.flights.runner import make_plan, view_at
     from recordings.kafka_tools.pasted import commands_of
     from recordings.kafka_tools.refusals import is_of_groups, refused_line
@@ -70,19 +70,12 @@ def impact(
     view = view_at(plan, at_us)
     refused = refused_line(view, command)
     if refused is not None:
-        print_text(refused.text.strip("\n"))
+        print_text(refused.streams.strip("\n"))
         return HELD if refused.ok else NOT_HELD
     if only_refused is not None:
         raise only_refused
     found = [impact_of(view, each, at_us, plan.spec.broker_session_us) for each in wanted]
-    if json:
-        print_text(msgspec.json.encode(_report(found[0], at_us) if len(found) == 1 else [
-            _report(each, at_us) for each in found
-        ]).decode())  # fmt: skip
-    else:
-        for one in found:
-            predictions = [f"  {words}" for _, words in sentences(one)]
-            print_text("\n".join([f"{plan.scenario} at {clock(at_us, 3)}: {one.command} would hit", *predictions]))
+    _print(found, f"{plan.scenario} at {clock(at_us, 3)}", at_us, json=json)
     return HELD
 
 
@@ -92,3 +85,17 @@ def _report(found: "Impact", at_us: int) -> dict[str, Any]:
 
     report: dict[str, Any] = msgspec.to_builtins(found)
     return report | {"at_ms": at_us // 1_000, "offline": found.offline, "words": [one for _, one in sentences(found)]}
+
+
+def _print(found: "list[Impact]", where: str, at_us: int, *, json: bool) -> None:
+    """Print what each command would hit."""
+    from console.presenters.impact import sentences
+
+    if json:
+        print_text(msgspec.json.encode(_report(found[0], at_us) if len(found) == 1 else [
+            _report(each, at_us) for each in found
+        ]).decode())  # fmt: skip
+    else:
+        for one in found:
+            predictions = [f"  {words}" for _, words in sentences(one)]
+            print_text("\n".join([f"{where}: {one.command} would hit", *predictions]))

@@ -163,7 +163,7 @@ class Lines:
     def _print_answer(self, question: ToolQuestion) -> None:
         """Print what a tool of Kafka's prints."""
         try:
-            printed = answer(self.flight, question).text
+            printed = answer(self.flight, question).streams
         except CommandError as error:
             printed = f"{question.text}: {error.message}"
         for one in printed.strip("\n").split("\n"):

@@ -86,7 +86,7 @@ def answer(flight: Flight, question: ToolQuestion) -> Printed:
 def why_refused(view: ClusterView, order: ToolOrder) -> str:
     """The words of the tool when Kafka refuses, or has nothing to do; empty when the commands can be given."""
     refusal = refusal_of(view, order.line)
-    return "" if refusal is None else " ".join(refusal.text.split())
+    return "" if refusal is None else " ".join(refusal.streams.split())
 
 
 def order_preview(view: ClusterView, now_us: int, text: str, names: Names, session_us: int) -> Line:

@@ -248,7 +248,7 @@ class PrintedScreen(Overlay):
         def listing(width: int) -> TextListing:
             cells = max(1, width - 2)
             lines: list[Line] = [line((f"$ {text}", MUTED)), ()]
-            for one in printed.text.strip("\n").expandtabs().split("\n"):
+            for one in printed.streams.strip("\n").expandtabs().split("\n"):
                 pieces = [one[start : start + cells] for start in range(0, len(one), cells)]
                 lines += [line((piece, PLAIN)) for piece in pieces or [""]]
             return TextListing("Kafka's tool", lines, width)

@@ -148,10 +148,7 @@ def _abort(line: ToolLine, names: Names | None) -> list[Command]:
     if number is None:
         raise line.wrong("argument --partition is required")
     if not line.has("start-offset") and not line.has("producer-id"):
-        raise line.wrong(
-            "The transaction to abort must be identified either with --start-offset (for brokers on 3.0 or above) or"
-            " with --producer-id, --producer-epoch, and --coordinator-epoch (for older brokers)"
-        )
+        raise line.wrong("a transaction to abort is identified by its --start-offset in the partition")
     return [AbortHangingTransaction(_topic(line, names), number)]
 
 

@@ -15,7 +15,7 @@ class Printed(NamedTuple):
     ok: bool = True
 
     @property
-    def text(self) -> str:
+    def streams(self) -> str:
         """Both, for a place that has one stream: warnings come before the table, as on a terminal."""
         return self.err + self.out
 

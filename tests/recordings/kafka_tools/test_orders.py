@@ -103,7 +103,7 @@ def test_lines_are_the_commands_that_the_cluster_has(line: str, commands: list[s
         ("kafka-configs.sh --alter --topic orders --delete-config k", "--add-config KEY=VALUE", None),
         ("kafka-delete-records.sh --offset-json-file records.json", "write its JSON in its place", None),
         ("kafka-delete-records.sh --offset-json-file '{\"partitions\": [1]}'", "not the tool's JSON", None),
-        ("kafka-transactions.sh abort --topic orders --partition 0", "must be identified", None),
+        ("kafka-transactions.sh abort --topic orders --partition 0", "is identified by its --start-offset", None),
         ("kafka-transactions.sh abrt --topic orders", "exactly one action", "abort"),
         ("kafka-leader-election.sh --election-type best --topic orders --partition 0", "PREFERRED or UNCLEAN", None),
         ("kafka-topics.sh orders", "belongs to no option", None),
