@@ -129,7 +129,7 @@ class ConsumerGroupInvariants:
         if event.state == MUST_REVOKE:
             new = [name for name in (*event.assigned, *event.pending_revocation) if name not in member.owned]
             if new or event.epoch != max(member.epoch, 0):
-                found = f"{event.member} gets {', '.join(new) or 'a new epoch'} before it gave up its partitions"
+                found = f"{event.member} gets {', '.join(new) or 'a new epoch'} before it revoked its partitions"
                 broken("E4", event, f"{event.group}: {found}")
         elif group.assignment_epoch != UNKNOWN:
             foreign = [name for name in event.assigned if name not in member.target]
@@ -137,7 +137,7 @@ class ConsumerGroupInvariants:
                 broken("E4", event, f"{event.group}: {', '.join(foreign)} of {event.member} is not in its target")
         other = group.own(event.member_id, member, (*event.assigned, *event.pending_revocation))
         if other:
-            found = f"{other} is assigned to {event.member_id}, and {group.owners[other]} has not given it up"
+            found = f"{other} is assigned to {event.member_id}, and {group.owners[other]} has not revoked it"
             broken("E2", event, f"{event.group}: {found}")
         member.epoch, member.fenced_at_us = event.epoch, event.fenced_at_us
 
@@ -260,4 +260,4 @@ class ConsumerGroupInvariants:
         """E3, when the member has reconciled."""
         gave_up = self._gave_up.pop(event.member, ())
         if gave_up and event.state == ConsumerMemberState.ACKNOWLEDGING:
-            broken("E3", event, f"{event.group}: {event.member} gave up {', '.join(gave_up)}, which it is to keep")
+            broken("E3", event, f"{event.group}: {event.member} revoked {', '.join(gave_up)}, which it should keep")

@@ -124,11 +124,11 @@ class GroupInvariants:
         members = self._view.groups[event.group].members
         for member_id, partitions in event.assignment.items():
             if member_id not in members:
-                broken("G1", event, f"{event.group}: {member_id} was dealt partitions and is no member")
+                broken("G1", event, f"{event.group}: {member_id} was assigned partitions but is not a member")
             for name in partitions:
                 other = owners.setdefault(name, member_id)
                 if other != member_id:
-                    broken("G1", event, f"{event.group}: {name} was dealt to {other} and {member_id}")
+                    broken("G1", event, f"{event.group}: {name} was assigned to {other} and {member_id}")
 
     def offsets_committed(self, event: e.OffsetsCommitted) -> None:
         """G6, G7, T5. The event comes when the commit is committed: in order with the event of a Stable group."""
@@ -144,7 +144,7 @@ class GroupInvariants:
                 broken("G6", event, f"{event.group}: {found}, the group is Stable in {group.generation}")
             member = self._view.members.get(event.member)
             if event.member_id not in group.members and event.member_id and member and not member.instance_id:
-                found = f"{event.member} ({event.member_id}) committed and is no member"
+                found = f"{event.member} ({event.member_id}) committed but is not a member"
                 broken("G6", event, f"{event.group}: {found}")
         if event.group in self._moved_by_operator:
             return
@@ -235,7 +235,7 @@ class GroupInvariants:
             reader = group.readers.get(name)
             committed = -1 if reader is None else reader.committed
             if committed < offset:
-                found = f"{event.member} gives up {name} at {offset}, {event.group} has committed {committed}"
+                found = f"{event.member} revokes {name} at {offset}, {event.group} has committed {committed}"
                 broken("G17", event, found)
 
     def member_started(self, event: e.MemberStarted) -> None:

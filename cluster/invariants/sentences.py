@@ -25,7 +25,7 @@ SENTENCES: dict[str, Sentence] = {
     "R5": Sentence("LeaderCompleteness", "a new leader has every record that was committed"),
     "R6": Sentence("MaximalIsr", "every in-sync replica has every committed record"),
     "R8": Sentence("LogMatching", "in-sync replicas hold the same batches below the high watermark"),
-    "R9": Sentence("NoTruncationBelowHighWatermark", "no replica truncates what it had when it was committed"),
+    "R9": Sentence("NoTruncationBelowHighWatermark", "no replica truncates a committed record"),
     "R10": Sentence("NoAckedLoss", "a record acknowledged with acks=all is in some log", "acks=all"),
     "R11": Sentence("ConsistentRead", "no reader passes the high watermark, and no committed offset is given again"),
     "R13": Sentence("MinIsrHolds", "with fewer in-sync replicas than min.insync.replicas nothing is committed"),
@@ -37,11 +37,11 @@ SENTENCES: dict[str, Sentence] = {
         "compacted topic",
     ),
     "P1": Sentence("IdempotentOrder", "an idempotent producer's sequences have no holes and no repetition", "pid"),
-    "P2": Sentence("ZombieFenced", "a partition takes nothing of an older producer epoch", "pid"),
+    "P2": Sentence("ZombieFenced", "a partition accepts no batch of an older producer epoch", "pid"),
     "T1": Sentence("LastStableOffset", "the last stable offset is at most the high watermark and never falls", "txn"),
     "T2": Sentence("TxnAtomic", "all partitions of a transaction get the decision as their marker", "txn"),
     "T3": Sentence("NoAbortedRead", "readers of committed data get neither aborted nor undecided records", "reader"),
-    "T5": Sentence("OffsetsAtomic", "offsets of a transaction count with its COMMIT marker, and never without", "txn"),
+    "T5": Sentence("OffsetsAtomic", "offsets of a transaction take effect only with its COMMIT marker", "txn"),
     "T4": Sentence(
         "TxnMarkerEpoch", "a marker ends no transaction under way, and each end raises the epoch (KIP-890)", "txn2"
     ),
@@ -56,7 +56,7 @@ SENTENCES: dict[str, Sentence] = {
         "EveryPartitionDealt", "an assignment gives every subscribed partition to a member that subscribes", "group"
     ),
     "G12": Sentence(
-        "CooperativeStep", "a partition that a member owns goes to another one only in the next generation", "group"
+        "CooperativeStep", "an owned partition goes to another member only in the next generation", "group"
     ),
     "G13": Sentence("ReplacedIsFenced", "a replaced static member neither joins, heartbeats nor commits", "group"),
     "G16": Sentence("PausedIsQuiet", "poll() returns no record of a partition between pause() and resume()", "group"),
@@ -69,13 +69,13 @@ SENTENCES: dict[str, Sentence] = {
     "G14": Sentence("CommitsMoveOn", "a committed offset moves back only by a seek, a reset or a loss", "group"),
     "E1": Sentence("EpochsRise", "a group epoch rises with each bump, a member epoch never falls", "consumer group"),
     "E2": Sentence(
-        "OneOwnerAtATime", "a partition goes to another member after its owner has given it up", "consumer group"
+        "OneOwnerAtATime", "a partition goes to another member only after its owner has revoked it", "consumer group"
     ),
     "E3": Sentence(
-        "OthersReadOn", "a member stops reading only the partitions that its coordinator takes", "consumer group"
+        "OthersReadOn", "a member revokes only partitions that are no longer assigned to it", "consumer group"
     ),
     "E4": Sentence(
-        "RevocationFirst", "a member gets partitions of its target once it gave up the others", "consumer group"
+        "RevocationFirst", "a member gets partitions of its target after it has revoked the others", "consumer group"
     ),
     "E5": Sentence(
         "TimeToConfirm", "no member is removed before its session or rebalance timeout ends", "consumer group"

@@ -18,6 +18,6 @@ def listen() -> None:
 
 def _end(*_: object) -> None:
     try:
-        os.write(2, b"flightdeck: interrupted before anything was flown\n")
+        os.write(2, b"flightdeck: interrupted before the flight began\n")
     finally:
         os._exit(BAD_INPUT)

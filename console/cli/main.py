@@ -364,7 +364,7 @@ def _run(tokens: Sequence[str] | None) -> int:
         discard_stdout()
         return HELD
     except KeyboardInterrupt:
-        print_error("interrupted before anything was flown")
+        print_error("interrupted before the flight began")
         return BAD_INPUT
     except Exception as error:
         if isinstance(error, OutputError):

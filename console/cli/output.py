@@ -51,7 +51,7 @@ def of_flight(result: "FlightResult", record: Path | None, *, strict: bool = Fal
 def flight_lines(result: "FlightResult", record: Path | None) -> list[str]:
     """What was flown, and how fast; interruptions and refused commands."""
     length = spoken_duration(result.virtual_us // 1_000 * 1_000)
-    flown = f"{result.scenario}  seed {result.seed}  flown {length} of virtual time"
+    flown = f"{result.scenario}  seed {result.seed}  simulated {length} of virtual time"
     lines = [
         f"{flown} in {result.wall_s:.2f} s{_factor(result)}",
         f"{result.events:,} events  {result.turns:,} turns  journal {result.journal_sha256[:16]}…",
@@ -112,10 +112,10 @@ def of_check(checked: "Checked") -> str:
         lines += ["", f"  saved as {failure.file}; fly it again: {failure.command}", ""]
     mark = "✔" if checked.held else "✖"
     flown = f"{checked.seeds:,} random clusters of {checked.virtual_s:g} s, {checked.events:,} events"
-    lines.append(f"{mark} {flown}, {checked.flown_twice} flown twice and compared: {len(checked.failures)} failed")
+    lines.append(f"{mark} {flown}, {checked.flown_twice} run twice and compared: {len(checked.failures)} failed")
     lines.append(f"  {checked.wall_s:.1f} s, {checked.seeds_per_hour:,} seeds an hour")
     if checked.interrupted:
-        lines.append("  interrupted: the rest was not flown")
+        lines.append("  interrupted: the other seeds were not simulated")
     return "\n".join([*lines, *_of_reach(checked)])
 
 
@@ -151,7 +151,7 @@ def of_recording(found: "Summary") -> str:
         f"{found.events:,} events  {found.commands:,} commands  journal {found.journal_sha256[:16]}…",
     ]
     if not found.complete:
-        lines.append("the flight was not flown to its end")
+        lines.append("the flight ended early")
     for title, rows in (
         ("groups", found.groups),
         ("rebalances", found.rebalances),
@@ -344,7 +344,7 @@ class Progress(ProgressLine):
         self._shown_at = now
         share = f" of {format_duration(self._until_us)}" if self._until_us else ""
         speed = now_us / SECOND_US / max(now - self._began, 0.001)
-        self._rewrite(f"flown {now_us // SECOND_US} s{share}  ×{speed:,.0f}")
+        self._rewrite(f"simulated {now_us // SECOND_US} s{share}  ×{speed:,.0f}")
 
 
 def progress_on(stream: TextIO, until_us: int | None) -> Progress | None:

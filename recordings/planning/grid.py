@@ -76,7 +76,7 @@ def refuse_hopeless(rows: Sequence[RowSettings], impossible: Mapping[int, str]) 
     reasons = dict.fromkeys(why for row, why in impossible.items() if not hopeful.issuperset(rows[row]))
     if reasons:
         more = f" (and {len(reasons) - 1} more)" if len(reasons) > 1 else ""
-        raise SettingError(f"nothing was flown: {next(iter(reasons))}{more}")
+        raise SettingError(f"no flight was started: {next(iter(reasons))}{more}")
 
 
 def texts_of(settings: Sequence[tuple[str | None, str, str]]) -> list[str]:

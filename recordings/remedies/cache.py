@@ -38,7 +38,7 @@ def cached(flight: RecordedFlight, case: RemedyCase) -> Remedies | None:
 def keep(flight: RecordedFlight, remedies: Remedies) -> str | None:
     """Keep remedies; the reason if they cannot be kept."""
     if not flight.journal_sha256:
-        return f"remedies are not kept: {flight.path} was not flown to its end"
+        return f"remedies are not kept: {flight.path} ended early"
     there = _read(flight)
     others = [each for each in there.found if (each.group, each.rebalance) != (remedies.group, remedies.rebalance)]
     try:

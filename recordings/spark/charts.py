@@ -295,7 +295,7 @@ def phases(rebalance: Rebalance) -> list[tuple[int, int, str]]:
     if rebalance.protocol == CONSUMER:
         marks = [(rebalance.closed_us, "Assigning"), (stable_us, "Reconciling")]
     else:
-        marks = [(rebalance.closed_us, "joining"), (rebalance.assigned_us, "assigning"), (stable_us, "handing out")]
+        marks = [(rebalance.closed_us, "joining"), (rebalance.assigned_us, "assigning"), (stable_us, "syncing")]
     found, start = [], rebalance.started_us
     for until, what in marks:
         if until is None:

@@ -174,7 +174,7 @@ def test_heat_maps_join_neighbours_and_leave_out_nothing() -> None:
 
 def test_a_case_file_spans_from_the_first_who_stopped_to_the_last_who_was_ready() -> None:
     picture = charts.case_file(REBALANCE, 60 * SECOND_US)
-    assert [band.label for band in picture.phases] == ["joining", "assigning", "handing out"]
+    assert [band.label for band in picture.phases] == ["joining", "assigning", "syncing"]
     lanes = {lane.member: lane for lane in picture.lanes}
     assert lanes["billing-1"].stopped is not None
     assert lanes["billing-9"].stopped is None

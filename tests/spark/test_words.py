@@ -412,7 +412,7 @@ def test_the_story_of_a_rebalance() -> None:
     assert told.startswith("At 0:30.000 the session of billing-2 expired, and the group began to rebalance.")
     assert "Before the rebalance began, 3 partitions × 44 s had no owner." in told
     assert "Generation 2 has 3 members; billing-1 joined last, after 1 s." in told
-    assert "Phases: joining 1 s · assigning 4 ms · handing out 2 ms." in told
+    assert "Phases: joining 1 s · assigning 4 ms · syncing 2 ms." in told
     assert "4 partitions moved to another member" in told
     assert "During the rebalance 4 partitions × 775 ms had no owner; members paused for 40 ms in all." in told
     assert "13 records were re-read" in told

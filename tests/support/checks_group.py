@@ -83,7 +83,7 @@ class GroupCheck:
         members = self._members.get(event.group, {})
         for member_id, partitions in event.assignment.items():
             if member_id not in members:
-                self.wrong.append(f"{event.group}: {member_id} was dealt partitions and is no member")
+                self.wrong.append(f"{event.group}: {member_id} was assigned partitions but is not a member")
             for name in partitions:
                 if owners.setdefault(name, member_id) != member_id:
                     self.wrong.append(f"{event.group}: {name} was dealt to {owners[name]} and {member_id}")

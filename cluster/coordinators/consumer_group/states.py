@@ -50,7 +50,7 @@ class MemberAssignmentState(StrEnum):
 class MemberAssignmentEvent(StrEnum):
     """The result of a step towards the target; the value is its description in documentation and errors."""
 
-    REVOCATION_NEEDED = "it must give up partitions first"
+    REVOCATION_NEEDED = "it must revoke partitions first"
     PARTITIONS_UNRELEASED = "other members still own partitions of its target"
     TARGET_REACHED = "it has its whole target"
 

@@ -130,7 +130,7 @@ def _laboratory(
         print_text(msgspec.json.encode(result).decode())
     else:
         print_text(of_board(result.leaderboard))
-        print_text(visible_line(f"{out}/alerts.html, alerts.json and outcomes.parquet have all of it"))
+        print_text(visible_line(f"{out}/alerts.html, alerts.json and outcomes.parquet have the details"))
     return NOT_HELD if result.failed else HELD
 
 

@@ -55,7 +55,7 @@ def of_compared(compared: "Compared", out: Path, *, coloured: bool) -> str:
     shown = typical(compared)
     if shown is not None:
         lines.append(visible_line(f"The pair nearest to the mean: {evidence(shown)}"))
-    lines.append(visible_line(f"{out}/compare.html and {out}/compare.json have all of it"))
+    lines.append(visible_line(f"{out}/compare.html and {out}/compare.json have the details"))
     return "\n".join(lines) + "\n"
 
 

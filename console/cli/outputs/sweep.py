@@ -65,7 +65,7 @@ def of_sweep(swept: "Swept", out: str, *, coloured: bool) -> str:
         lines.append(f"  and {len(failed) - SHOWN} more (--json)")
     best = frontier.best[:1]
     lines += [visible_line(f"Replay the first: {replay(swept, one)}") for one in best]
-    lines.append(visible_line(f"{out}/sweep.html, {out}/sweep.json and {out}/results.parquet have all of it"))
+    lines.append(visible_line(f"{out}/sweep.html, {out}/sweep.json and {out}/results.parquet have the details"))
     return "\n".join(lines) + "\n"
 
 

@@ -84,10 +84,13 @@ def test_a_row_that_is_not_judged_makes_the_exit_code_1(flightdeck: Flightdeck, 
     [
         (["--vary", "members"], "varies nothing"),
         (["--vary", "membres=1,2"], "did you mean members?"),
-        (["--vary", "session.timeout.ms=45000,2000"], "nothing was flown: session.timeout.ms=2000: heartbeat.interval"),
+        (
+            ["--vary", "session.timeout.ms=45000,2000"],
+            "no flight was started: session.timeout.ms=2000: heartbeat.interval",
+        ),
         (
             ["--vary", "assignors=range,rnge", "--vary", "members=3,2"],
-            "nothing was flown: assignors=rnge: ",
+            "no flight was started: assignors=rnge: ",
         ),
         ([*VARIED, "--seeds", "0"], "--seeds: from 1 to 1000"),
         ([*VARIED, "--jobs", "0"], "--jobs: from 1 to 256 processes"),

@@ -146,7 +146,7 @@ def test_three_sigints_are_as_good_as_one(gap_seconds: float, tmp_path: Path) ->
 def output_of_one_ended_early(program: str) -> str:
     """What it printed before a signal ended it in one line."""
     done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stderr) == (2, "flightdeck: interrupted before anything was flown\n")
+    assert (done.returncode, done.stderr) == (2, "flightdeck: interrupted before the flight began\n")
     return done.stdout
 
 

@@ -157,7 +157,7 @@ def test_remedies_are_kept_beside_the_recording_for_its_journal_and_version(
 def test_remedies_that_cannot_be_kept_say_so(killed: RecordedFlight, monkeypatch: pytest.MonkeyPatch) -> None:
     found = Remedies(group="billing", rebalance=None, remedies=[], sentence="")
     cut_off = msgspec.structs.replace(killed, journal_sha256="")
-    assert keep(cut_off, found) == f"remedies are not kept: {killed.path} was not flown to its end"
+    assert keep(cut_off, found) == f"remedies are not kept: {killed.path} ended early"
 
     def refuse(_path: Path, _value: object) -> None:
         raise PermissionError(13, "Permission denied")

@@ -133,7 +133,7 @@ def test_a_damaged_result_is_named(spark: SparkSession, tmp_path: Path) -> None:
 )
 def test_a_value_that_no_point_can_have_is_a_slip_and_nothing_is_flown(tmp_path: Path, text: str, error: str) -> None:
     sweep = small(tmp_path, f'scenario = "dynamic-restart"\n{text}')
-    with pytest.raises(SettingError, match=f"nothing was flown: .*{error}"):
+    with pytest.raises(SettingError, match=f"no flight was started: .*{error}"):
         run_sweep(sweep, str(tmp_path / "out"))
     assert not (tmp_path / "out").exists()
 
