@@ -23,6 +23,9 @@ from console.themes.names import DESCRIPTIONS
 T = TypeVar("T")
 
 
+NOT_NOW = "not now: "
+
+
 class Entry(NamedTuple):
     """An entry of the palette: its name, its effect in words, and the function that does it."""
 
@@ -72,8 +75,8 @@ class ConsoleProvider(Provider):
         self._on_disk = [*self._scenarios(), *self._recordings()]
 
     async def discover(self) -> Hits:
-        """The faults of the selection and the actions, for an empty query."""
-        for entry in (*self._faults(), *self._actions()):
+        """The faults of the selection and the actions, for an empty query; what cannot be done now comes last."""
+        for entry in sorted((*self._faults(), *self._actions()), key=lambda entry: NOT_NOW in entry.words):
             yield DiscoveryHit(entry.name, entry.do, help=entry.words)
 
     async def search(self, query: str) -> Hits:
@@ -100,7 +103,7 @@ class ConsoleProvider(Provider):
             if action.id == "console.screens.palette":
                 continue
             reason = action.reason(app)
-            words = f"{keys[action.id]}  {action.help}" + (f" – not now: {reason}" if reason else "")
+            words = f"{keys[action.id]}  {action.help}" + (f" – {NOT_NOW}{reason}" if reason else "")
             yield Entry(action.label, words, partial(app.run_action, action.does))
 
     def _places(self) -> Iterator[Entry]:
@@ -142,7 +145,7 @@ class ConsoleProvider(Provider):
         begin = partial(self._warned, self.console.play_recording)
         for found in find_recordings([self.console.directory, SAMPLES]):
             about = f"recording of {found.scenario}, seed {found.seed}"
-            words = f"not now: {found.failure}" if found.failure else about
+            words = f"{NOT_NOW}{found.failure}" if found.failure else about
             yield Entry(f"play {found.path.name}", words, partial(begin, found.path))
 
     def _warned(self, begin: Callable[[T], str], what: T) -> None:
@@ -157,7 +160,7 @@ class ConsoleProvider(Provider):
         why_not = app.flight.why_read_only()
         for fault in fault_menu_entries(app.flight.view, app.flight.names(), target):
             reason = why_not or fault.reason
-            words = f"not now: {reason}" if reason else fault.effect
+            words = f"{NOT_NOW}{reason}" if reason else fault.effect
             yield Entry(fault.text, words, partial(app.execute_line, fault.text))
 
     def _commands(self) -> Iterator[Entry]:
@@ -170,7 +173,7 @@ class ConsoleProvider(Provider):
             prefix = typed_prefix(form)
             complete = prefix == form.usage
             do = partial(app.execute_line, prefix) if complete else partial(app.open_line, ":", f"{prefix} ")
-            yield Entry(form.usage, f"not now: {why_not}" if why_not else form.hint, do)
+            yield Entry(form.usage, f"{NOT_NOW}{why_not}" if why_not else form.hint, do)
 
     def _themes(self) -> Iterator[Entry]:
         for name, words in DESCRIPTIONS.items():

@@ -31,7 +31,7 @@ from console.presenters.styled_text import (
 )
 
 OTHERS = "others"
-NAMED = 3  # targets of one message that are named
+NAMED, MOST_TARGETS = 3, 6  # targets of one message that are named in its row, and in full
 MARGIN, TIME, LANE, WORDS = 2, 14, 10, 34  # cells of the cursor, an instant, the narrowest lane, the least words
 TONES = {REQUEST: PLAIN, NOTE: MUTED, REFUSED: ERROR, LOST: WARN}
 NOT_RECORDED = (
@@ -161,8 +161,15 @@ def _columns(
     )
 
 
+def _ends(message: Message) -> str:
+    """`billing-1 → billing coordinator`; of many targets the first ones; of a note its source alone."""
+    more = len(message.targets) - MOST_TARGETS
+    targets = ", ".join(message.targets[:MOST_TARGETS]) + (f" and {more} more" if more > 0 else "")
+    return f"{message.source} → {targets}" if targets else message.source
+
+
 class MessageListing(Listing):
-    """The event behind the selected message, and what the event log does not have."""
+    """The selected message in full, the event behind it, and what the event log does not have."""
 
     title = "the event"
 
@@ -174,6 +181,7 @@ class MessageListing(Listing):
             words.append(
                 line((f"{clock(event.at_us, 6)}  ", ACCENT), (kind_of(event), PLAIN), (f"  event {event.seq}", MUTED))
             )
+            words += wrapped(line((f"{_ends(message)}: ", ACCENT), (message.text, PLAIN)), width - 3, 2)
         words += wrapped(line((NOT_RECORDED, FAINT)), width - 3)
         self._lines = words
 

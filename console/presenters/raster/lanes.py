@@ -26,6 +26,7 @@ class RasterLanesListing(Listing):
     def note(self) -> Line:
         """The legend, and what is kept."""
         signs = line("━", (" polls  ", MUTED), "▓", (" processes  ", MUTED), "░", (" joins  ", MUTED))
+        signs = line(*signs, "▒", (" syncs, no poll()  ", MUTED))
         return (*signs, ("·", MUTED), (" down  ", MUTED), ("kept for 2 minutes", MUTED))
 
     def row_keys(self) -> list[str]:

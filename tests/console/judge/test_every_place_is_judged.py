@@ -28,7 +28,7 @@ NO_CLAIM = {
     "AboutListing": "a scenario's own words",
     "FaultMenuListing": "commands; what they would hit is held by tests of predictions",
     "TextListing": "the keys",
-    "MessageListing": "the kind and the number of the selected message's event",
+    "MessageListing": "the selected message, of a row that is judged, and the kind and the number of its event",
     "NoComparisonListing": "says only that there is none; test_comparisons.py judges those that there are",
     "NoGameListing": "says only that the flight is no game; test_debriefs.py judges the debrief of one",
     "NotThere": "says only that there is nothing",

@@ -37,6 +37,9 @@ def test_it_opens_by_names_and_shows_the_newest_message() -> None:
         assert "Not in the event log" in seat.text()
         selected = screen.shown.messages[screen.board.panels["messages"].selected]
         assert f"event {selected.event.seq}" in seat.text()
+        whole = " ".join(seat.text().partition("2 the event")[2].split())
+        assert f"{selected.source}" in whole
+        assert f": {' '.join(selected.text.split())}" in whole, "a row may be cut, the panel below says all of it"
 
     sit(script, app=FlightdeckApp(source=StillFlight(20.0)))
 

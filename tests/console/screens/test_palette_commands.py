@@ -80,6 +80,18 @@ def test_the_palette_finds_objects_scenarios_and_recordings() -> None:
     sit(script)
 
 
+def test_what_cannot_be_done_comes_last() -> None:
+    async def script(seat: Seat) -> None:
+        seat.app.go("billing-2")
+        await seat.settle()
+        hits = [hit async for hit in ConsoleProvider(seat.app.screen).discover()]
+        refused = [(hit.help or "").find("not now") >= 0 for hit in hits]
+        assert refused == sorted(refused)
+        assert len(set(refused)) == 2
+
+    sit(script)
+
+
 def test_the_palette_asks_before_a_recording_in_progress_ends() -> None:
     async def script(seat: Seat) -> None:
         source = seat.app.flight.source
