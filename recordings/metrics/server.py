@@ -15,6 +15,8 @@ from prometheus_client.core import Metric
 from prometheus_client.exposition import ThreadingWSGIServer
 from prometheus_client.registry import Collector
 
+from recordings.bounded_files import RecordingError
+
 HOST = "127.0.0.1"
 HOST_NAMES = (HOST, "localhost")
 PATH = "/metrics"
@@ -50,7 +52,7 @@ class _QuietServer(ThreadingWSGIServer):
 class MetricsServer:
     """Serves `collect` on a port of 127.0.0.1 from `with` on, 0: a free one. Raises MetricsPortError.
 
-    `collect` runs on the thread of the request; NoMetricsNow becomes an answer with status 503.
+    `collect` runs on the thread of the request; NoMetricsNow and RecordingError become an answer with status 503.
     """
 
     def __init__(self, collect: Callable[[], Iterable[Metric]], port: int) -> None:
@@ -90,7 +92,7 @@ class MetricsServer:
             return _refused(start_response, "404 Not Found", f"the metrics are at {PATH}")
         try:
             answer: Sequence[bytes] = self._page(environ, start_response)
-        except NoMetricsNow as reason:
+        except (NoMetricsNow, RecordingError) as reason:
             return _refused(start_response, "503 Service Unavailable", str(reason))
         return answer
 

@@ -125,6 +125,15 @@ def test_what_is_no_page_is_refused_in_a_sentence() -> None:
             MetricsServer(nothing, server.port)
 
 
+def test_a_recording_that_cannot_be_read_on_is_a_sentence(capfd: pytest.CaptureFixture[str]) -> None:
+    def damaged() -> list[Metric]:
+        raise RecordingError("a.flight is damaged")
+
+    with MetricsServer(damaged, 0) as server:
+        assert refused(server.address) == (503, "a.flight is damaged\n")
+    assert capfd.readouterr() == ("", "")
+
+
 def test_the_page_is_for_this_machine_only() -> None:
     with MetricsServer(list, 0) as server, socket.socket() as other:
         other.settimeout(5)
