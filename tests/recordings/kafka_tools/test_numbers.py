@@ -23,7 +23,7 @@ from tests.support.truncation_scenarios import buffered, deposed
 SECOND_US = 1_000_000
 LOOKS = 12
 QUICK = ("hanging-transaction", "unclean-election", "consumer-coordinator-failover")
-SLOW = ("add-partitions", "migration-back", "coordinator-failover", "static-restart", "first-flight")
+SLOW = ("add-partitions", "coordinator-failover", "static-restart")
 Row = tuple[str, ...]
 
 
