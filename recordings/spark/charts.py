@@ -9,6 +9,7 @@ from math import ceil, floor, log10, sqrt
 from typing import NamedTuple
 
 from recordings.spark.formatting import MINUTE_US, SECOND_US, clock, count, duration, exact_clock
+from recordings.spark.lanes import Stretch, lanes
 from recordings.spark.rebalance_causes import cause_in_words
 from recordings.spark.report_model import CONSUMER, Attendance, FlightReport, Group, Heat, LagSeries, Rebalance
 
@@ -16,7 +17,7 @@ WIDTH, LEFT, RIGHT = 1160, 132, 14
 PLOT = WIDTH - LEFT - RIGHT
 LETTER = 6.3  # mean width of a letter of 11 pixels
 ROW, LABEL_ROWS, LABEL_LETTERS = 17, 4, 34
-LAG_HEIGHT, AGE_HEIGHT, GAP = 92, 34, 18
+LAG_HEIGHT, AGE_HEIGHT, GAP, LANE_ROW = 92, 34, 18, 17
 TICKS_AT_MOST = 13
 LEVELS = 8
 HEAT_ROW = 11
@@ -76,6 +77,15 @@ class ChartPanel(NamedTuple):
     rebalances: list[Band]
 
 
+class PlacedLane(NamedTuple):
+    """A lane above the groups: its name, what it is about, and its bands by kind."""
+
+    name: str
+    about: str
+    y: float
+    bands: list[tuple[str, Band]]
+
+
 class FlightTimeline(NamedTuple):
     """A whole flight from left to right."""
 
@@ -84,6 +94,7 @@ class FlightTimeline(NamedTuple):
     incidents: list[Band]
     labels_height: float
     panels: list[ChartPanel]
+    lanes: list[PlacedLane]
 
 
 class HeatMap(NamedTuple):
@@ -143,11 +154,26 @@ def timeline(flight: FlightReport) -> FlightTimeline:
     incidents = _place_labels(_incidents(flight, span))
     rows = max((band.row + 1 for band in incidents if band.label), default=0)
     top = rows * ROW + 8.0
+    placed = _lanes(flight, span, top)
+    top += len(placed) * LANE_ROW + (GAP if placed else 0)
     panels = []
     for group in flight.groups:
         panels.append(_panel(group, flight, span, top))
         top = panels[-1].bottom + GAP
-    return FlightTimeline(top + 12, time_ticks(0, flight.virtual_us, LEFT, PLOT), incidents, rows * ROW + 4, panels)
+    return FlightTimeline(
+        top + 12, time_ticks(0, flight.virtual_us, LEFT, PLOT), incidents, rows * ROW + 4, panels, placed
+    )
+
+
+def _lanes(flight: FlightReport, span: int, top: float) -> list[PlacedLane]:
+    def band(one: Stretch) -> tuple[str, Band]:
+        x, end = _x(one.from_us, span), _x(min(one.until_us, span), span)
+        return one.kind, Band(x, round(max(2.0, end - x), 1), one.title)
+
+    return [
+        PlacedLane(lane.name, lane.about, top + place * LANE_ROW, [band(one) for one in lane.stretches])
+        for place, lane in enumerate(lanes(flight))
+    ]
 
 
 def _x(at_us: float, span: int) -> float:

@@ -20,6 +20,19 @@ HTML = "report.html"
 DETAILED_FLIGHTS = 12
 """More have pages of their own: a flight in detail has about a hundred kilobytes."""
 CASES = 300
+LANE_WORDS = {
+    "availability": [
+        ("--harm", 1, "partitions without a live leader"),
+        ("--eventful", 0.4, "below min.insync.replicas"),
+    ],
+    "producer": [
+        ("--eventful", 0.4, "producer waits for more than 1 s"),
+        ("--harm", 1, "batches fail"),
+        ("--rebalance", 1, "send() throws"),
+    ],
+    "transactions": [("--age", 0.35, "transaction open for 1 s"), ("--age", 1, "and holds the last stable offset")],
+}
+"""The legend of the lanes: colour, opacity, meaning."""
 
 
 def pages(report: Report, refresh_s: int | None = None) -> dict[str, str]:
@@ -67,6 +80,7 @@ def _template(report: Report, refresh_s: int | None) -> Template:
         "report": report,
         "refresh_s": refresh_s,
         "timeline": charts.timeline,
+        "lane_words": LANE_WORDS,
         "heat_map": charts.heat_map,
         "case_file": charts.case_file,
         "series_of": _series,

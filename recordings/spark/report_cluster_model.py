@@ -35,11 +35,25 @@ class QueueTime(msgspec.Struct, frozen=True, kw_only=True):
     longest_at_us: int
 
 
+class ProducerTrouble(msgspec.Struct, frozen=True, kw_only=True):
+    """When a producer could not go on: each list has the first of every `seconds_per_cell` seconds in which it was so.
+
+    `waiting`: a batch that was acknowledged had waited for more than a second, counted from its first record; `failed`:
+    a batch failed; `refused`: a send() threw.
+    """
+
+    seconds_per_cell: int
+    waiting: list[int]
+    failed: list[int]
+    refused: list[int]
+
+
 class ProducerReport(msgspec.Struct, frozen=True, kw_only=True):
     """A producer instance: records `acked` and `failed` (a send() that throws included), batches retried (`retries`).
 
     `failures`: error → records that failed with it; `retried`: error → batches retried after it; `fenced`: how often
-    the producer became Fenced. `latency` is null if nothing of it was acknowledged, `queued` if no batch left it.
+    the producer became Fenced. `latency` is null if nothing of it was acknowledged, `queued` if no batch left it,
+    `trouble` if it had none.
     """
 
     producer: str
@@ -51,6 +65,7 @@ class ProducerReport(msgspec.Struct, frozen=True, kw_only=True):
     retried: dict[str, int]
     latency: AckLatency | None = None
     queued: QueueTime | None = None
+    trouble: ProducerTrouble | None = None
 
 
 class Outage(msgspec.Struct, frozen=True, kw_only=True):
@@ -65,11 +80,20 @@ class Outage(msgspec.Struct, frozen=True, kw_only=True):
     until_us: int
 
 
+class Spell(msgspec.Struct, frozen=True, kw_only=True):
+    """A stretch in which a topic had this many such partitions at once."""
+
+    from_us: int
+    until_us: int
+    partitions: int
+
+
 class Availability(msgspec.Struct, frozen=True, kw_only=True):
     """A topic that was not always available; times are sums over its partitions, `longest` those of the worst one.
 
     `without_leader`: partitions that at some time had no leader with a running process; `below_min_isr`: partitions
-    that had a leader and fewer in-sync replicas than `min.insync.replicas`: leaders refuse acks=all then.
+    that had a leader and fewer in-sync replicas than `min.insync.replicas`: leaders refuse acks=all then. The spells
+    say when, and how many at once; of more than 200 different stretches they have the longest.
     """
 
     topic: str
@@ -79,6 +103,8 @@ class Availability(msgspec.Struct, frozen=True, kw_only=True):
     below_min_isr: int
     below_min_isr_us: int
     longest_below_min_isr_us: int
+    without_leader_spells: list[Spell] = []
+    below_min_isr_spells: list[Spell] = []
 
 
 class LogLoss(msgspec.Struct, frozen=True, kw_only=True):

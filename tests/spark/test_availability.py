@@ -13,10 +13,10 @@ from cluster import events as e
 from recordings.flights.runner import fly, make_plan
 from recordings.journal.reader import Recording
 from recordings.scenarios.loader import load
-from recordings.spark.analyses.availability import availability
+from recordings.spark.analyses.availability import BELOW, HEADLESS, availability, spells
 from recordings.spark.analyses.held_back import held_back
 from recordings.spark.analyses.outages import outages
-from recordings.spark.analyses.producers import ACKNOWLEDGED, QUEUED, batch_times, producer_totals
+from recordings.spark.analyses.producers import ACKNOWLEDGED, QUEUED, batch_times, producer_totals, producer_trouble
 from recordings.spark.tables import Tables
 from recordings.tables.export import export
 from tests.support.spark.raw_queue_times import raw_queue_times
@@ -39,19 +39,28 @@ class Watch:
         self.replicas: dict[str, int] = {}
         self.headless_us: Counter[str] = Counter()
         self.below_us: Counter[str] = Counter()
+        self.lacking: defaultdict[tuple[str, str], list[list[int]]] = defaultdict(list)
 
     def pass_time(self, at_us: int) -> None:
-        spent, self.now_us = at_us - self.now_us, at_us
+        spent, since_us, self.now_us = at_us - self.now_us, self.now_us, at_us
         if not spent:
             return
+        lacking: Counter[tuple[str, str]] = Counter()
         for partition, leader in self.leader.items():
             topic = partition.rpartition("-")[0]
             if topic not in self.least:
                 continue
             if leader < 0 or leader in self.down:
                 self.headless_us[partition] += spent
+                lacking[topic, HEADLESS] += 1
             if leader >= 0 and self.isr[partition] < self.least[topic]:
                 self.below_us[partition] += spent
+                lacking[topic, BELOW] += 1
+        for what, partitions in lacking.items():
+            known = self.lacking[what]
+            goes_on = bool(known) and known[-1][1:] == [since_us, partitions]
+            first_us = known.pop()[0] if goes_on else since_us
+            known.append([first_us, at_us, partitions])
 
     def take(self, event: e.Event) -> None:
         self.pass_time(event.at_us)
@@ -124,6 +133,44 @@ def test_outages_and_availability_equal_what_an_observer_notes(tables: Tables, r
         assert topics[run_id] == watch.topics(), run_id
         seen += len(watch.outages)
     assert seen > 2, "no broker was ever down: these flights show nothing"
+
+
+def test_the_lanes_of_topics_have_what_an_observer_notes(tables: Tables, recorded: list[Path]) -> None:
+    rows = {(row["run_id"], row["topic"]): row for row in availability(tables).collect()}
+    several = 0
+    for run_id, watch in watched(recorded):
+        for (topic, lack), noted in watch.lacking.items():
+            found = spells(rows[run_id, topic][f"{lack}_stretches"])
+            assert [[one.from_us, one.until_us, one.partitions] for one in found] == noted, (run_id, topic, lack)
+            several += any(one.partitions > 1 for one in found)
+    assert several, "no two partitions of a topic lacked anything at once: these flights show little"
+
+
+def test_troubles_of_producers_are_those_of_their_events(tables: Tables, recorded: list[Path]) -> None:
+    """Every flight here is shorter than ten minutes: a cell is a second."""
+    found = {(row["run_id"], row["producer"]): row for row in producer_trouble(tables).collect()}
+    seen: Counter[str] = Counter()
+    for path in recorded:
+        recording = Recording(path)
+        seconds: defaultdict[str, defaultdict[str, set[int]]] = defaultdict(lambda: defaultdict(set))
+        for event in recording.events():
+            match event:
+                case e.BatchAcknowledged() if event.latency_us > 1_000_000:
+                    first, last = (event.at_us - event.latency_us) // 1_000_000, event.at_us // 1_000_000
+                    seconds[event.producer]["waiting"] |= set(range(first, last + 1))
+                case e.BatchFailed():
+                    seconds[event.producer]["failed"].add(event.at_us // 1_000_000)
+                case e.SendRefused():
+                    seconds[event.producer]["refused"].add(event.at_us // 1_000_000)
+        for producer, kinds in seconds.items():
+            row = found.pop((recording.header.run_id, producer))
+            assert row["seconds_per_cell"] == 1
+            for kind in ("waiting", "failed", "refused"):
+                assert row[kind] == sorted(kinds[kind]), (producer, kind)
+                seen[kind] += len(kinds[kind])
+    assert not found
+    assert seen["waiting"] > 10
+    assert seen["failed"]
 
 
 def test_producers_equal_their_events(tables: Tables, recorded: list[Path]) -> None:

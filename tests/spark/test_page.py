@@ -9,11 +9,11 @@ import pytest
 
 from recordings.spark import charts
 from recordings.spark.html_page import CASES, DETAILED_FLIGHTS, HTML, page, pages
-from recordings.spark.report_cluster_model import LogLoss
+from recordings.spark.report_cluster_model import Availability, HeldBack, LogLoss, ProducerTrouble, Spell
 from recordings.spark.report_document import FORMAT, Report, documentation
 from recordings.spark.report_model import FlightReport, Heat, Incident
 from recordings.spark.verdict import verdict
-from tests.support.spark.report_samples import CALM, INCIDENT, REBALANCE, SECOND_US, with_incidents
+from tests.support.spark.report_samples import CALM, INCIDENT, PRODUCER, REBALANCE, SECOND_US, with_incidents
 
 replace = msgspec.structs.replace
 DOCUMENTATION = Path(__file__).resolve().parents[2] / "docs" / "report.md"
@@ -134,6 +134,45 @@ def crowd(count: int, every_us: int) -> FlightReport:
         for number in range(count)
     ]
     return replace(with_incidents(), incidents=incidents)
+
+
+def test_lanes_stand_between_commands_and_groups() -> None:
+    """One for each topic, producer and partition with something in it, and none in a calm flight."""
+    down = Availability(
+        topic="orders", without_leader=2, without_leader_us=16 * SECOND_US, longest_without_leader_us=8 * SECOND_US,
+        below_min_isr=0, below_min_isr_us=0, longest_below_min_isr_us=0,
+        without_leader_spells=[Spell(from_us=30 * SECOND_US, until_us=38 * SECOND_US, partitions=2)],
+    )  # fmt: skip
+    trouble = ProducerTrouble(seconds_per_cell=1, waiting=[30, 31, 32, 40], failed=[33], refused=[])
+    held = HeldBack(
+        partition="payments-0", producer="gateway-1", from_us=20 * SECOND_US, until_us=None, outcome=None,
+        first_offset=7, waiting=93, held_from_us=25 * SECOND_US, groups=["ledger"],
+    )  # fmt: skip
+    short = replace(held, from_us=SECOND_US, until_us=SECOND_US + 900_000, held_from_us=None)
+    flight = replace(
+        with_incidents(),
+        availability=[down],
+        producers=[replace(PRODUCER, trouble=trouble), replace(PRODUCER, producer="calm-1")],
+        held_back=[short, held],
+    )
+    picture = charts.timeline(flight)
+    assert [lane.name for lane in picture.lanes] == ["orders", "checkout-1", "payments-0"]
+    assert [kind for kind, _ in picture.lanes[1].bands] == ["waiting", "waiting", "failed"]
+    titles = [band.title for lane in picture.lanes for _, band in lane.bands]
+    assert titles == [
+        "0:30 2 partitions without a live leader for 8 s",
+        "0:30 batches wait for more than 1 s, until 0:33",
+        "0:40 batches wait for more than 1 s, until 0:41",
+        "0:33 batches fail, until 0:34",
+        "0:20 transaction of gateway-1, 40 s, open at the end",
+        "0:20 transaction of gateway-1, 40 s: it holds the last stable offset, 93 offsets behind it at its end",
+    ]
+    x = picture.lanes[0].bands[0][1].x
+    assert x == pytest.approx(charts.LEFT + charts.PLOT / 2)
+    assert picture.labels_height <= picture.lanes[0].y < picture.lanes[-1].y < picture.panels[0].top
+    for title in titles:
+        assert title in made(flight)
+    assert not charts.timeline(CALM).lanes
 
 
 @pytest.mark.parametrize("every_us", [1, 300_000, 2 * SECOND_US])

@@ -4,7 +4,8 @@ A partition has no live leader while the controller has elected none, and from t
 leader ends (or freezes) until another one leads: producers and consumers wait through both.
 """
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from pyspark.sql import Column, DataFrame, Window
@@ -14,45 +15,68 @@ from recordings.spark.analyses.analysis import Analysis, Fact, Gravity, make
 from recordings.spark.analyses.outages import lasting, outages
 from recordings.spark.facts.offsets import partitions, topic_of
 from recordings.spark.formatting import duration, many, partition_time
-from recordings.spark.report_cluster_model import Availability
+from recordings.spark.report_cluster_model import Availability, Spell
 from recordings.spark.report_model import FlightReport
 from recordings.spark.tables import Tables
 
 if TYPE_CHECKING:
+    from pyspark.sql import Row
+
     from recordings.spark.analyses.analysis import FlightRows
 
 PARTITION = ("run_id", "partition")
 MIN_ISR = "min.insync.replicas"
+HEADLESS, BELOW = "without_leader", "below_min_isr"
+STRETCHES = 200
 
 
 def availability(tables: Tables) -> DataFrame:
     """Each topic that was not available throughout: `run_id`, `topic` and, in partitions and microseconds:
 
     `without_leader` (partitions that ever had no live leader), `without_leader_us` (the sum over them),
-    `longest_without_leader_us`; `below_min_isr`, `below_min_isr_us`, `longest_below_min_isr_us` likewise.
+    `longest_without_leader_us`; `without_leader_stretches`: the `STRETCHES` longest (`us`, `from_us`, `until_us`,
+    `partitions`). `below_min_isr`, `below_min_isr_us`, `longest_below_min_isr_us`, `below_min_isr_stretches` likewise.
     """
     states = _states(tables)
+    span = (*PARTITION, "from_us", "until_us")
+    below = states.where("leader >= 0 and isr < min_isr").select(*span, sf.lit(BELOW).alias("lack"))
+    headless = states.where("leader < 0").select(*span).unionByName(_led_by_the_dead(tables, states))
     length = sf.col("until_us") - sf.col("from_us")
-    below = states.where("leader >= 0 and isr < min_isr").select(*PARTITION, length.alias("below_us"))
-    headless = states.where("leader < 0").select(*PARTITION, length.alias("headless_us"))
-    rows = headless.unionByName(_led_by_the_dead(tables, states)).unionByName(below, allowMissingColumns=True)
-    each = rows.groupBy(*PARTITION).agg(
-        sf.coalesce(sf.sum("headless_us"), sf.lit(0)).alias("headless_us"),
-        sf.coalesce(sf.sum("below_us"), sf.lit(0)).alias("below_us"),
-    )
-    return (
-        each.withColumn("topic", topic_of("partition"))
-        .groupBy("run_id", "topic")
-        .agg(
-            sf.count_if(sf.col("headless_us") > 0).alias("without_leader"),
-            sf.sum("headless_us").alias("without_leader_us"),
-            sf.max("headless_us").alias("longest_without_leader_us"),
-            sf.count_if(sf.col("below_us") > 0).alias("below_min_isr"),
-            sf.sum("below_us").alias("below_min_isr_us"),
-            sf.max("below_us").alias("longest_below_min_isr_us"),
+    of_partition = Window.partitionBy(*PARTITION, "lack")
+    same = (
+        headless.withColumn("lack", sf.lit(HEADLESS))
+        .unionByName(below)
+        .withColumns({"topic": topic_of("partition"), "us": length})
+        .where("us > 0")
+        .withColumns(
+            {
+                "whole_us": sf.sum("us").over(of_partition),
+                "first": sf.row_number().over(of_partition.orderBy("from_us")) == 1,
+            }
         )
-        .where("without_leader > 0 or below_min_isr > 0")
+        .groupBy("run_id", "topic", "lack", "us", "from_us", "until_us")
+        .agg(
+            sf.count("*").alias("partitions"),
+            sf.max("whole_us").alias("whole_us"),
+            sf.count_if("first").alias("first"),
+        )
     )
+    return same.groupBy("run_id", "topic").agg(*_lacking(HEADLESS), *_lacking(BELOW))
+
+
+def _lacking(lack: str) -> list[Column]:
+    """The columns of a topic about what its partitions lacked."""
+
+    def only(value: Column) -> Column:
+        return sf.when(sf.col("lack") == lack, value)
+
+    stretch = sf.struct("us", "from_us", "until_us", "partitions")
+    return [
+        sf.coalesce(sf.sum(only(sf.col("first"))), sf.lit(0)).alias(lack),
+        sf.coalesce(sf.sum(only(sf.col("us") * sf.col("partitions"))), sf.lit(0)).alias(f"{lack}_us"),
+        sf.coalesce(sf.max(only(sf.col("whole_us"))), sf.lit(0)).alias(f"longest_{lack}_us"),
+        sf.slice(sf.sort_array(sf.collect_list(only(stretch)), asc=False), 1, STRETCHES).alias(f"{lack}_stretches"),
+    ]
 
 
 def _led_by_the_dead(tables: Tables, states: DataFrame) -> DataFrame:
@@ -62,11 +86,9 @@ def _led_by_the_dead(tables: Tables, states: DataFrame) -> DataFrame:
         sf.col("from_us").alias("down_us"),
         sf.col("until_us").alias("up_us"),
     )
-    overlap: Column = sf.least("until_us", "up_us") - sf.greatest("from_us", "down_us")
-    return (
-        states.join(sf.broadcast(down), ["run_id", "leader"])
-        .where(overlap > 0)
-        .select(*PARTITION, overlap.alias("headless_us"))
+    since, until = sf.greatest("from_us", "down_us"), sf.least("until_us", "up_us")
+    return states.join(sf.broadcast(down), ["run_id", "leader"]).select(
+        *PARTITION, since.alias("from_us"), until.alias("until_us")
     )
 
 
@@ -96,7 +118,30 @@ def _states(tables: Tables) -> DataFrame:
 
 
 def _build(rows: "FlightRows") -> list[Availability]:
-    return [make(Availability, row) for row in sorted(rows["availability"], key=lambda row: str(row["topic"]))]
+    return [
+        make(
+            Availability,
+            row,
+            without_leader_spells=spells(row["without_leader_stretches"]),
+            below_min_isr_spells=spells(row["below_min_isr_stretches"]),
+        )
+        for row in sorted(rows["availability"], key=lambda row: str(row["topic"]))
+    ]
+
+
+def spells(stretches: "Iterable[Row]") -> list[Spell]:
+    """How many partitions a topic lacked at once, from one change to the next; `stretches` may overlap."""
+    changes: Counter[int] = Counter()
+    for one in stretches:
+        changes[one["from_us"]] += one["partitions"]
+        changes[one["until_us"]] -= one["partitions"]
+    found: list[Spell] = []
+    partitions, since_us = 0, 0
+    for at_us in sorted(at_us for at_us, change in changes.items() if change):
+        if partitions:
+            found.append(Spell(from_us=since_us, until_us=at_us, partitions=partitions))
+        partitions, since_us = partitions + changes[at_us], at_us
+    return found
 
 
 def _facts(flight: FlightReport) -> Iterator[Fact]:

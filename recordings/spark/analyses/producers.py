@@ -9,9 +9,9 @@ from pyspark.sql import functions as sf
 
 from recordings.comparison.bill import LATE_US
 from recordings.spark.analyses.analysis import Analysis, Fact, Gravity, make, natural
-from recordings.spark.formatting import SHOWN, by_count, first_few, listed, many, times
-from recordings.spark.report_cluster_model import AckLatency, ProducerReport, QueueTime
-from recordings.spark.report_model import FlightReport
+from recordings.spark.formatting import SECOND_US, SHOWN, by_count, first_few, listed, many, times
+from recordings.spark.report_cluster_model import AckLatency, ProducerReport, ProducerTrouble, QueueTime
+from recordings.spark.report_model import POINTS, FlightReport
 from recordings.spark.tables import Tables
 
 if TYPE_CHECKING:
@@ -124,6 +124,34 @@ def _with_life(tables: Tables, rows: DataFrame) -> DataFrame:
     )
 
 
+def producer_trouble(tables: Tables) -> DataFrame:
+    """When each producer could not go on: `PRODUCER`, and the fields of `ProducerTrouble`."""
+    second = sf.col("at_us") / SECOND_US
+    since = sf.floor((sf.col("at_us") - sf.col("latency_us")) / SECOND_US)
+    at = sf.floor(second).alias("second")
+    seconds = (
+        tables["batch_acknowledged"]
+        .where(sf.col("latency_us") > LATE_US)
+        .select(*PRODUCER, sf.explode(sf.sequence(since, sf.floor(second))).alias("second"))
+        .withColumn("what", sf.lit("waiting"))
+        .unionByName(tables["batch_failed"].select(*PRODUCER, at, sf.lit("failed").alias("what")))
+        .unionByName(tables["send_refused"].select(*PRODUCER, at, sf.lit("refused").alias("what")))
+    )
+    width = sf.greatest(sf.lit(1), sf.ceil(sf.col("virtual_us") / SECOND_US / POINTS))
+    flights = tables.flights.select("run_id", width.alias("seconds_per_cell"))
+    cell = sf.floor(sf.col("second") / sf.col("seconds_per_cell")) * sf.col("seconds_per_cell")
+    return (
+        seconds.join(sf.broadcast(flights), "run_id")
+        .groupBy(*PRODUCER, "seconds_per_cell")
+        .agg(
+            *(
+                sf.sort_array(sf.collect_set(sf.when(sf.col("what") == what, cell))).alias(what)
+                for what in ("waiting", "failed", "refused")
+            )
+        )
+    )
+
+
 def _by_error(counted: str) -> Column:
     """A map from each error that has any to its count."""
     entry = sf.when(sf.col(counted) > 0, sf.struct("error", counted))
@@ -133,10 +161,12 @@ def _by_error(counted: str) -> Column:
 def _build(rows: "FlightRows") -> list[ProducerReport]:
     found = sorted(rows["producers"], key=lambda row: natural(row["producer"]))
     times = {(row["producer"], row["what"]): row for row in rows["batch_times"]}
+    trouble = {row["producer"]: make(ProducerTrouble, row) for row in rows["producer_trouble"]}
     return [
         make(
             ProducerReport,
             row,
+            trouble=trouble.get(row["producer"]),
             latency=_latency(times.get((row["producer"], ACKNOWLEDGED))),
             queued=_queue_time(times.get((row["producer"], QUEUED))),
         )
@@ -193,7 +223,7 @@ def _sentence(producer: ProducerReport) -> str:
 PRODUCERS = Analysis(
     key="producers",
     row=ProducerReport,
-    queries={"producers": producer_totals, "batch_times": batch_times},
+    queries={"producers": producer_totals, "batch_times": batch_times, "producer_trouble": producer_trouble},
     build=_build,
     facts=_facts,
     sentences=_sentences,
