@@ -6,7 +6,8 @@ its file or on Python's path. A recorded scenario's code is in a folder that the
 recording: that is a directory of data, which may come from anywhere.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from hashlib import sha256
 from pathlib import Path
 
 import msgspec
@@ -19,7 +20,7 @@ from recordings.scenarios.defaults import line_of
 from recordings.scenarios.loader import Scenario, ScenarioError, ScenarioErrors
 from recordings.scenarios.toml_lines import Place, locate
 
-_KEYS = ("assignors", "partition.assignment.strategy")
+ASSIGNORS_KEYS = ("assignors", "partition.assignment.strategy")
 
 
 class Leave(msgspec.Struct, frozen=True):
@@ -43,6 +44,23 @@ def run_own_code(scenario: Scenario, spec: ScenarioSpec, leave: Leave | None) ->
             raise ScenarioErrors([ScenarioError(scenario.file, line, f"assignors: {error}")]) from None
 
 
+def own_code(scenario: Scenario, values: Iterable[str]) -> list[tuple[str, str]]:
+    """The assignors' files that a scenario, or one of these values of `assignors`, names: (name, a hash of the file).
+
+    Nothing is executed. Left out is a file that is not found; what such a file imports does not count.
+    """
+    names = [name for _, name in _named(scenario.spec)]
+    names += [word.strip() for value in values for word in value.split(",")]
+    found = []
+    for name in dict.fromkeys(filter(custom_assignors.is_foreign, names)):
+        file = None
+        if scenario.folder is not None:
+            file = custom_assignors.find(name, scenario.folder, on_path=True)
+        if file is not None:
+            found.append((name, sha256(file.read_bytes()).hexdigest()))
+    return found
+
+
 def _named(spec: ScenarioSpec) -> Iterator[tuple[Place, str]]:
     """Each foreign assignor, once, and its place in the file."""
     seen = []
@@ -52,7 +70,7 @@ def _named(spec: ScenarioSpec) -> Iterator[tuple[Place, str]]:
     for at, group in enumerate(spec.groups):
         said += [(("group", at, "member", own.name, "assignors"), own.assignors or ()) for own in group.own]
     for at, step in enumerate(spec.steps):
-        if isinstance(step.command, Set) and step.command.key in _KEYS:
+        if isinstance(step.command, Set) and step.command.key in ASSIGNORS_KEYS:
             said.append((("at", at, "do"), tuple(word.strip() for word in step.command.value.split(","))))
     for place, names in said:
         for name in names:

@@ -9,6 +9,7 @@ from pyspark.sql import SparkSession
 
 from recordings.journal.reader import Recording
 from recordings.spark.analyses.membership import membership
+from recordings.spark.facts.partitions_given import partitions_given
 from recordings.spark.report_model import FlightReport
 from tests.support.spark.five_readers import FiveReaders
 from tests.support.spark.fleet import EVERY_RUN
@@ -119,3 +120,21 @@ def test_a_frozen_process_is_not_down(spark: SparkSession) -> None:
         False,
     )
     assert found["frozen_us"] == (3 + 1 + 2) * 1_000_000
+
+
+@pytest.mark.parametrize("ends", ["group_deleted", "group_protocol_converted"])
+def test_a_group_that_begins_anew_gives_partitions_with_its_first_generation_again(
+    ends: str, spark: SparkSession
+) -> None:
+    """Generation 1 of two lives is not the same one; within one life, a static member only takes what it had."""
+
+    def assigned(seq: int) -> dict[str, Any]:
+        at = {"seq": seq, "at_us": seq, "group": "billing", "member": "billing-1"}
+        return at | {"generation": 1, "partitions": ["orders-0"]}
+
+    rows = {
+        "partitions_assigned": [assigned(1), assigned(2), assigned(9)],
+        ends: [{"seq": 5, "at_us": 5, "group": "billing"}],
+    }
+    made: Any = HandMadeTables(spark, rows)
+    assert sorted(row["seq"] for row in partitions_given(made).collect()) == [1, 9]

@@ -5,6 +5,8 @@ classic group gives partitions with each new generation. A group of the consumer
 while it reconciles, every assignment is the rebalance's; afterwards only what a member had still to take over.
 """
 
+from functools import reduce
+
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as sf
 
@@ -61,14 +63,17 @@ def _inherited(tables: Tables) -> DataFrame:
 
 
 def _with_life(tables: Tables, assigned: DataFrame) -> tuple[DataFrame, list[str]]:
-    """The rows with `life`, how often the group was deleted before; and the columns that tell its lives apart.
+    """The rows with `life`, how often the group had been deleted before, or replaced by one of the other protocol.
 
-    The generations of a group that comes again begin anew: generation 1 of two lives is not the same one.
+    And the columns that tell its lives apart. The generations of a group that comes again begin anew: generation 1 of
+    two lives is not the same one.
     """
-    if not tables.has_rows("group_deleted"):  # else planning would take longer than the result is worth
+    ends = [kind for kind in ("group_deleted", "group_protocol_converted") if tables.has_rows(kind)]
+    if not ends:  # then planning would take longer than the result is worth
         return assigned, []
     time = Window.partitionBy(*GROUP).orderBy("seq")
-    ended = tables["group_deleted"].select(*GROUP, "seq", sf.lit(1).alias("ended"))
+    first, *others = (tables[kind].select(*GROUP, "seq", sf.lit(1).alias("ended")) for kind in ends)
+    ended = reduce(DataFrame.unionByName, others, first)
     rows = assigned.unionByName(ended, allowMissingColumns=True)
     life = sf.coalesce(sf.sum("ended").over(time), sf.lit(0))
     return rows.withColumn("life", life).where("member is not null").drop("ended"), ["life"]

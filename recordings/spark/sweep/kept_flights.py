@@ -16,6 +16,7 @@ from recordings.bounded_files import RecordingError
 from recordings.comparison.bill import MEASURES
 from recordings.journal.format import FORMAT
 from recordings.planning.grid import RowSettings, texts_of
+from recordings.scenarios.custom_code import ASSIGNORS_KEYS, own_code
 from recordings.scenarios.loader import Scenario
 from recordings.tables.parquet_files import opened_place
 from recordings.version import VERSION
@@ -52,8 +53,13 @@ class SweptFlight(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def key_of(scenario: Scenario, settings: RowSettings, seed: int, until_us: int | None) -> str:
-    """The name of a flight: a hash of its scenario's text, its settings, its seed, its end and Flightdeck's version."""
+    """The name of a flight: a hash of its scenario's text, its settings, its seed, its end and Flightdeck's version.
+
+    And of the files of its own assignors, if it has any: a changed one makes another flight.
+    """
+    assignors = [value for _, key, value in settings if key in ASSIGNORS_KEYS]
     depends_on = [VERSION, FORMAT, scenario.text, texts_of(settings), seed, until_us]
+    depends_on += own_code(scenario, assignors)
     return sha256(msgspec.json.encode(depends_on)).hexdigest()[:KEY_DIGITS]
 
 

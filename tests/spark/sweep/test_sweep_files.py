@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from recordings.bounded_files import RecordingError
 from recordings.comparison.bill import MEASURES
-from recordings.scenarios.loader import ScenarioErrors
+from recordings.scenarios.loader import ScenarioErrors, load
 from recordings.spark.runtime.worker_tasks import ATTEMPTS
 from recordings.spark.sweep.frontier import judge
 from recordings.spark.sweep.kept_flights import KeptFlights, SweptFlight, key_of
@@ -213,6 +213,24 @@ def test_the_name_of_a_flight_holds_everything_that_it_depends_on(tmp_path: Path
         for until_us in (None, 5)
     }
     assert len(names) == 12
+
+
+@pytest.mark.parametrize("named_by", ["scenario", "setting"])
+def test_the_name_of_a_flight_holds_the_code_of_its_own_assignor(named_by: str, tmp_path: Path) -> None:
+    assignors = 'assignors = ["mine.Assignor"]' if named_by == "scenario" else ""
+    (tmp_path / "own.toml").write_text(
+        'title = "Own"\nuntil = "5s"\n[[topic]]\nname = "t"\npartitions = 2\n'
+        f'[[group]]\nname = "g"\ntopics = ["t"]\nmembers = 1\n{assignors}\n'
+    )
+    scenario = load(tmp_path / "own.toml")
+    settings = ((None, "assignors", "range, mine.Assignor"),) if named_by == "setting" else ()
+    names = []
+    for text in (None, "class Assignor: ...", "class Assignor: 'changed'", "class Assignor: ..."):
+        if text is not None:
+            (tmp_path / "mine.py").write_text(text)
+        names.append(key_of(scenario, settings, 1, None))
+    assert len(set(names)) == 3
+    assert names[1] == names[3], "the same code again"
 
 
 def _values(point: Point) -> tuple[str, ...]:

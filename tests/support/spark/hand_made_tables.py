@@ -19,6 +19,10 @@ class HandMadeTables:
         rows = [{"run_id": "r", **row} for row in self._rows.get(name, ())]
         return self._spark.createDataFrame(rows, TABLES[name].ddl)
 
+    def has_rows(self, name: str) -> bool:
+        """Whether the test has rows of this kind."""
+        return bool(self._rows.get(name))
+
     @property
     def flights(self) -> Any:  # noqa: ANN401 - a DataFrame
         """The flight and its end."""
