@@ -58,18 +58,18 @@ def _spell(spell: Spell, kind: str) -> Stretch:
 
 def _producers(producers: Iterable[ProducerReport]) -> Iterator[StateLane]:
     for producer in producers:
-        trouble = producer.trouble
-        if trouble is None:
+        delays = producer.delays
+        if delays is None:
             continue
         kinds = {
-            "waiting": (trouble.waiting, "batches wait for more than 1 s"),
-            "failed": (trouble.failed, "batches fail"),
-            "refused": (trouble.refused, "send() throws"),
+            "waiting": (delays.waiting, "batches wait for more than 1 s"),
+            "failed": (delays.failed, "batches fail"),
+            "refused": (delays.refused, "send() throws"),
         }
         stretches = [
             Stretch(from_us, until_us, kind, f"{clock(from_us)} {words}, until {clock(until_us)}")
             for kind, (cells, words) in kinds.items()
-            for from_us, until_us in joined(cells, trouble.seconds_per_cell)
+            for from_us, until_us in joined(cells, delays.seconds_per_cell)
         ]
         yield StateLane(producer.producer, "producer", stretches)
 

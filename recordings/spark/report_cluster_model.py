@@ -35,7 +35,7 @@ class QueueTime(msgspec.Struct, frozen=True, kw_only=True):
     longest_at_us: int
 
 
-class ProducerTrouble(msgspec.Struct, frozen=True, kw_only=True):
+class ProducerDelays(msgspec.Struct, frozen=True, kw_only=True):
     """When a producer could not go on: each list has the first of every `seconds_per_cell` seconds in which it was so.
 
     `waiting`: a batch that was acknowledged had waited for more than a second, counted from its first record; `failed`:
@@ -53,7 +53,7 @@ class ProducerReport(msgspec.Struct, frozen=True, kw_only=True):
 
     `failures`: error → records that failed with it; `retried`: error → batches retried after it; `fenced`: how often
     the producer became Fenced. `latency` is null if nothing of it was acknowledged, `queued` if no batch left it,
-    `trouble` if it had none.
+    `delays` if it had none.
     """
 
     producer: str
@@ -65,7 +65,7 @@ class ProducerReport(msgspec.Struct, frozen=True, kw_only=True):
     retried: dict[str, int]
     latency: AckLatency | None = None
     queued: QueueTime | None = None
-    trouble: ProducerTrouble | None = None
+    delays: ProducerDelays | None = None
 
 
 class Outage(msgspec.Struct, frozen=True, kw_only=True):

@@ -16,7 +16,7 @@ from recordings.scenarios.loader import load
 from recordings.spark.analyses.availability import BELOW, HEADLESS, availability, spells
 from recordings.spark.analyses.held_back import held_back
 from recordings.spark.analyses.outages import outages
-from recordings.spark.analyses.producers import ACKNOWLEDGED, QUEUED, batch_times, producer_totals, producer_trouble
+from recordings.spark.analyses.producers import ACKNOWLEDGED, QUEUED, batch_times, producer_delays, producer_totals
 from recordings.spark.tables import Tables
 from recordings.tables.export import export
 from tests.support.spark.raw_queue_times import raw_queue_times
@@ -146,9 +146,9 @@ def test_the_lanes_of_topics_have_what_an_observer_notes(tables: Tables, recorde
     assert several, "no two partitions of a topic lacked anything at once: these flights show little"
 
 
-def test_troubles_of_producers_are_those_of_their_events(tables: Tables, recorded: list[Path]) -> None:
+def test_delays_of_producers_are_those_of_their_events(tables: Tables, recorded: list[Path]) -> None:
     """Every flight here is shorter than ten minutes: a cell is a second."""
-    found = {(row["run_id"], row["producer"]): row for row in producer_trouble(tables).collect()}
+    found = {(row["run_id"], row["producer"]): row for row in producer_delays(tables).collect()}
     seen: Counter[str] = Counter()
     for path in recorded:
         recording = Recording(path)

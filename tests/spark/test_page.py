@@ -9,7 +9,7 @@ import pytest
 
 from recordings.spark import charts
 from recordings.spark.html_page import CASES, DETAILED_FLIGHTS, HTML, page, pages
-from recordings.spark.report_cluster_model import Availability, HeldBack, LogLoss, ProducerTrouble, Spell
+from recordings.spark.report_cluster_model import Availability, HeldBack, LogLoss, ProducerDelays, Spell
 from recordings.spark.report_document import FORMAT, Report, documentation
 from recordings.spark.report_model import FlightReport, Heat, Incident
 from recordings.spark.verdict import verdict
@@ -143,7 +143,7 @@ def test_lanes_stand_between_commands_and_groups() -> None:
         below_min_isr=0, below_min_isr_us=0, longest_below_min_isr_us=0,
         without_leader_spells=[Spell(from_us=30 * SECOND_US, until_us=38 * SECOND_US, partitions=2)],
     )  # fmt: skip
-    trouble = ProducerTrouble(seconds_per_cell=1, waiting=[30, 31, 32, 40], failed=[33], refused=[])
+    delays = ProducerDelays(seconds_per_cell=1, waiting=[30, 31, 32, 40], failed=[33], refused=[])
     held = HeldBack(
         partition="payments-0", producer="gateway-1", from_us=20 * SECOND_US, until_us=None, outcome=None,
         first_offset=7, waiting=93, held_from_us=25 * SECOND_US, groups=["ledger"],
@@ -152,7 +152,7 @@ def test_lanes_stand_between_commands_and_groups() -> None:
     flight = replace(
         with_incidents(),
         availability=[down],
-        producers=[replace(PRODUCER, trouble=trouble), replace(PRODUCER, producer="calm-1")],
+        producers=[replace(PRODUCER, delays=delays), replace(PRODUCER, producer="calm-1")],
         held_back=[short, held],
     )
     picture = charts.timeline(flight)

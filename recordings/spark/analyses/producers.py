@@ -10,7 +10,7 @@ from pyspark.sql import functions as sf
 from recordings.comparison.bill import LATE_US
 from recordings.spark.analyses.analysis import Analysis, Fact, Gravity, make, natural
 from recordings.spark.formatting import SECOND_US, SHOWN, by_count, first_few, listed, many, times
-from recordings.spark.report_cluster_model import AckLatency, ProducerReport, ProducerTrouble, QueueTime
+from recordings.spark.report_cluster_model import AckLatency, ProducerDelays, ProducerReport, QueueTime
 from recordings.spark.report_model import POINTS, FlightReport
 from recordings.spark.tables import Tables
 
@@ -124,8 +124,8 @@ def _with_life(tables: Tables, rows: DataFrame) -> DataFrame:
     )
 
 
-def producer_trouble(tables: Tables) -> DataFrame:
-    """When each producer could not go on: `PRODUCER`, and the fields of `ProducerTrouble`."""
+def producer_delays(tables: Tables) -> DataFrame:
+    """When each producer could not go on: `PRODUCER`, and the fields of `ProducerDelays`."""
     second = sf.col("at_us") / SECOND_US
     since = sf.floor((sf.col("at_us") - sf.col("latency_us")) / SECOND_US)
     at = sf.floor(second).alias("second")
@@ -161,12 +161,12 @@ def _by_error(counted: str) -> Column:
 def _build(rows: "FlightRows") -> list[ProducerReport]:
     found = sorted(rows["producers"], key=lambda row: natural(row["producer"]))
     times = {(row["producer"], row["what"]): row for row in rows["batch_times"]}
-    trouble = {row["producer"]: make(ProducerTrouble, row) for row in rows["producer_trouble"]}
+    delays = {row["producer"]: make(ProducerDelays, row) for row in rows["producer_delays"]}
     return [
         make(
             ProducerReport,
             row,
-            trouble=trouble.get(row["producer"]),
+            delays=delays.get(row["producer"]),
             latency=_latency(times.get((row["producer"], ACKNOWLEDGED))),
             queued=_queue_time(times.get((row["producer"], QUEUED))),
         )
@@ -223,7 +223,7 @@ def _sentence(producer: ProducerReport) -> str:
 PRODUCERS = Analysis(
     key="producers",
     row=ProducerReport,
-    queries={"producers": producer_totals, "batch_times": batch_times, "producer_trouble": producer_trouble},
+    queries={"producers": producer_totals, "batch_times": batch_times, "producer_delays": producer_delays},
     build=_build,
     facts=_facts,
     sentences=_sentences,
