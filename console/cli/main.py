@@ -53,7 +53,7 @@ from console.cli.options import (
 from console.cli.pictures.raster import raster
 from console.cli.planning.plan import plan
 from console.cli.proving.prove import prove
-from console.cli.recorded import diff, export, fork, summary
+from console.cli.recorded import diff, export, fork, read, summary
 from console.cli.scraping.metrics import Metrics, check_port, flight_served, play_served
 from console.cli.spark.compare import compare
 from console.cli.spark.report import report
@@ -303,7 +303,7 @@ HELP = frozenset({"--help", "-h", "--version"})
 COMMANDS = (
     *("run", "play", "rerun", "summary", "export", "scenarios", "show", "report", "check", "impact"),
     *("diff", "fork", "key", "lint", "plan", "prove", "raster", "bench", "game", "doctor", "alerts", "compare"),
-    *("sweep", "standalone", "describe"),
+    *("sweep", "standalone", "describe", "read"),
 )
 
 for _command in (
@@ -321,6 +321,7 @@ for _command in (
     plan,
     prove,
     raster,
+    read,
     report,
     bench,
     game,

@@ -165,7 +165,7 @@ def of_recording(found: "Summary") -> str:
         ("refused commands", found.refused),
     ):
         if rows:
-            lines += ["", title, *_table([msgspec.structs.asdict(row) for row in rows])]
+            lines += ["", title, *table([msgspec.structs.asdict(row) for row in rows])]
     lines += ["", _delivery(found.delivery)]
     return "\n".join(lines)
 
@@ -199,7 +199,7 @@ def of_report(made: "Reported") -> str:
     return "\n".join([*lines, f"{made.html} and {made.json}, made in {made.seconds:.1f} s"])
 
 
-def _table(rows: Sequence[dict[str, Any]]) -> Iterable[str]:
+def table(rows: Sequence[dict[str, Any]]) -> Iterable[str]:
     """Rows under the names of their fields; numbers are right-aligned."""
     texts = [[_cell(value) for value in row.values()] for row in rows]
     heads = list(rows[0])

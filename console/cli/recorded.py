@@ -1,4 +1,4 @@
-"""Commands on recordings: `summary`, `diff` (two by what they cost), `fork` (one with another course), `export`."""
+"""Commands on recordings: `read` (from logs), `summary`, `diff` (two by their costs), `fork`, `export`."""
 
 # ruff: noqa: PLC0415 - heavy imports are made by the command that needs them
 
@@ -46,6 +46,16 @@ def summary(
         if remedies is not None:
             raise UsageError("--remedies: give one recording; several are ranked")
         return _ranked(recordings, salvage=salvage, json=json)
+    from recordings.log_reading.summary import summary_of_logs
+
+    if (read_summary := summary_of_logs(recordings[0], salvage=salvage)) is not None:
+        from console.cli.outputs.reading import of_read_summary
+
+        if remedies is not None:
+            raise UsageError("--remedies flies a flight again; this recording was read from logs")
+        warn(read_summary.warnings)
+        print_text(msgspec.json.encode(read_summary).decode() if json else of_read_summary(read_summary))
+        return HELD
     found = summarize(recordings[0], salvage=salvage)
     warn(found.warnings)
     tables = [output.of_recording(found), *map(comparison.of_ranking, found.rankings)]
@@ -205,4 +215,25 @@ def export(
     for each in exported:
         warn(each.warnings)
     print_text(msgspec.json.encode(exported).decode() if json else output.of_export(exported, to))
+    return HELD
+
+
+def read(
+    logs: Annotated[list[Path], Parameter(help="Logs of brokers.", negative="")],
+    /,
+    *,
+    out: Annotated[Path, Parameter(help="The new recording's directory.")],
+    json: Json = False,
+) -> int:
+    """Read brokers' logs: the rebalances of their consumer groups become a recording."""
+    from console.cli.outputs.reading import of_read_summary
+    from recordings.log_reading.make import read_logs
+    from recordings.log_reading.summary import summary_of_logs
+
+    reading = read_logs(logs, out)
+    found = summary_of_logs(out, salvage=False)
+    if json or found is None:
+        print_text(msgspec.json.encode(reading).decode())
+    else:
+        print_text(of_read_summary(found))
     return HELD

@@ -42,7 +42,10 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Header(msgspec.Struct, frozen=True, kw_only=True):
-    """The identity of a recording; `started` is wall time (ISO 8601, UTC), `run_id` identifies the flight in tables."""
+    """The identity of a recording; `started` is wall time (ISO 8601, UTC), `run_id` identifies the flight in tables.
+
+    `read_from`: the files of a recording that was read from logs (docs/read.md); none for a flight.
+    """
 
     format: Count = FORMAT
     flightdeck: str
@@ -51,6 +54,7 @@ class Header(msgspec.Struct, frozen=True, kw_only=True):
     scenario: str
     scenario_text: str
     settings: Settings
+    read_from: tuple[str, ...] = ()
 
 
 class Footer(msgspec.Struct, frozen=True, kw_only=True):

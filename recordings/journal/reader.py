@@ -88,13 +88,17 @@ class Recording:
 
     `footer` is None when the flight did not end (a crash). `warnings` grows while streaming, without repetitions.
     `salvage`: stop at the first damage with a warning instead of raising. Raises RecordingError when `path` is not a
-    recording that this version reads.
+    recording that this version reads, or was read from logs and `logs` is false: those do not tell what a flight does.
     """
 
-    def __init__(self, path: Path, *, salvage: bool = False) -> None:
+    def __init__(self, path: Path, *, salvage: bool = False, logs: bool = False) -> None:
         self.path, self.salvage = path, salvage
         self.warnings: list[str] = []
         self.header = _read_header(path)
+        if self.header.read_from and not logs:
+            raise RecordingError(
+                f"{path} was read from logs, without records and assignments; `flightdeck summary` shows what they have"
+            )
         self.footer = self._read_footer()
         self.segments = _find_segments(path)
         self._survey: Survey | None = None

@@ -1,0 +1,327 @@
+"""From lines of group coordinators to events of the kinds that a flight has.
+
+What a line does not tell stays unknown: -1 for a number or an instant, "" or `unknown` for a name, nothing for an
+assignment. A rebalance becomes Stable when the coordinator has received the assignment: of when it is stored, which is
+some milliseconds later, no line tells.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from typing import Final
+
+from cluster import events as e
+from cluster.events import Event
+from cluster.protocol.rebalance_causes import BarrierExtension, RebalanceCause
+from recordings.log_reading.groups import UNKNOWN, ReadGroup, cause_of_leaving, client_of
+from recordings.log_reading.lines import CoordinatorLine
+from recordings.log_reading.sentences import Said, said_by
+
+ADJACENT_US: Final = 100_000
+"""How long after the line of a member's change a group epoch may rise because of it (µs)."""
+
+SENTENCES_KEPT: Final = 1_000
+_NUMBERS = re.compile(r"\d+")
+Made = Iterator[Event]
+
+
+class GroupLogReader:
+    """Reads lines in their order; `unmatched` counts those that it did not know, by sentence, numbers as `#`."""
+
+    def __init__(self) -> None:
+        self.groups: dict[str, ReadGroup] = {}
+        self.matched = 0
+        self.unmatched: Counter[str] = Counter()
+        self._replaced: dict[str, tuple[ReadGroup, e.StaticMemberReplaced]] = {}
+        self._replacements = 0
+
+    def read(self, lines: Iterable[CoordinatorLine]) -> Iterator[tuple[int, Event]]:
+        """The events of the lines with their instants (µs, as in the lines), not yet numbered."""
+        at_us = 0
+        for line in lines:
+            at_us = line.at_us
+            for event in self._events(line):
+                yield at_us, event
+        for partition in list(self._replaced):
+            for event in self._settled(partition, goes_on=False):
+                yield at_us, event
+
+    def _events(self, line: CoordinatorLine) -> Made:
+        said = said_by(line.message)
+        yield from self._settled(line.partition, goes_on=said is not None and said.fact == "static_member_goes_on")
+        if said is None:
+            words = _NUMBERS.sub("#", line.message)[:200]
+            self.unmatched[words if words in self.unmatched or len(self.unmatched) < SENTENCES_KEPT else "…"] += 1
+            return
+        self.matched += 1
+        if said.fact in NO_EVENT:
+            return
+        name = said.words["group"]
+        if name not in self.groups:
+            self.groups[name] = ReadGroup(line.broker, line.partition)
+            yield e.GroupDeclared(
+                group=name, topics=(), assignors=(), offset_reset=UNKNOWN, read_committed=False,
+                coordinator_partition=line.partition,
+            )  # fmt: skip
+        group = self.groups[name]
+        group.broker, group.partition = line.broker, line.partition
+        if said.fact == "static_member_replaced":
+            self._hold(group, said)
+        else:
+            yield from FACTS[said.fact](group, said, line.at_us)
+
+    def _hold(self, group: ReadGroup, said: Said) -> None:
+        """Keep a replacement until the coordinator's next line, which tells whether the group goes on."""
+        self._replacements += 1
+        old, instance = said.words["id"], said.words["instance"]
+        member_id = f"{UNKNOWN} id {self._replacements} of {instance}"
+        group.members.pop(old, None)
+        group.members[member_id] = instance
+        event = e.StaticMemberReplaced(
+            group=said.words["group"], member=instance, old_member_id=old, member_id=member_id,
+            session_deadline_us=-1,
+        )  # fmt: skip
+        self._replaced[group.partition] = group, event
+
+    def _settled(self, partition: str, *, goes_on: bool) -> Made:
+        held = self._replaced.pop(partition, None)
+        if held is not None:
+            event = held[1]
+            yield e.StaticMemberReplaced(
+                group=event.group, member=event.member, old_member_id=event.old_member_id, member_id=event.member_id,
+                session_deadline_us=-1, goes_on=goes_on,
+            )  # fmt: skip
+
+
+def _member_id_assigned(group: ReadGroup, said: Said, _at_us: int) -> Made:
+    member_id = said.words["id"]
+    yield e.MemberIdAssigned(
+        group=said.words["group"], member=client_of(member_id), member_id=member_id, broker=group.broker
+    )
+
+
+def _member_joins(group: ReadGroup, said: Said, _at_us: int) -> Made:
+    member_id = said.words["id"]
+    group.members[member_id] = client_of(member_id)
+    group.first = member_id if said.words["state"] == "Empty" else ""
+    yield e.JoinReceived(
+        group=said.words["group"], member=client_of(member_id), member_id=member_id, newcomer=True,
+        session_timeout_ms=-1, rebalance_timeout_ms=-1,
+    )  # fmt: skip
+
+
+def _rebalance_started(group: ReadGroup, said: Said, at_us: int) -> Made:
+    name, detail = said.words["group"], said.words["detail"]
+    if group.consumer:  # its last line before the one that says so
+        yield from _consumer_group_downgraded(group, said, at_us)
+    cause, member_id = group.cause_of(detail)
+    if detail.startswith("Downgrade group ") and 0 <= at_us - group.change[0] <= ADJACENT_US:
+        _, cause, member_id = group.change  # the departure that left classic members only
+    group.change = -1, "", ""
+    group.left_for.clear()
+    if cause == RebalanceCause.SYNC_TIMED_OUT and detail.startswith("Removing ["):
+        for one in detail.partition("[")[2].partition("]")[0].split(", "):
+            yield _removed(group, name, one, cause)
+    first = bool(member_id) and group.first == member_id
+    yield e.RebalanceStarted(
+        group=name, generation=int(said.words["generation"]), cause=cause, trigger=client_of(member_id), initial=first,
+        closes_at_us=-1, broker=group.broker, member_id=member_id, detail=detail,
+    )  # fmt: skip
+    group.first = ""
+
+
+def _no_rejoin(_group: ReadGroup, said: Said, _at_us: int) -> Made:
+    yield e.JoinBarrierExtended(group=said.words["group"], closes_at_us=-1, reason=BarrierExtension.NO_REJOIN)
+
+
+def _members_absent(group: ReadGroup, said: Said, _at_us: int) -> Made:
+    for member_id in filter(None, said.words["ids"].split(", ")):
+        yield _removed(group, said.words["group"], member_id, RebalanceCause.POLL_INTERVAL_EXCEEDED)
+
+
+def _barrier_completed(group: ReadGroup, said: Said, _at_us: int) -> Made:
+    members = group.counted(int(said.words.get("members", "0")))
+    group.generation = int(said.words["generation"])
+    yield e.JoinBarrierCompleted(
+        group=said.words["group"], generation=int(said.words["generation"]), protocol="", leader="", members=members,
+        session_deadlines_us={}, last_joined="", waited_us=-1,
+    )  # fmt: skip
+
+
+def _assignment_received(group: ReadGroup, said: Said, _at_us: int) -> Made:
+    name, leader = said.words["group"], said.words["id"]
+    group.generation, group.consumer = int(said.words["generation"]), False
+    yield e.SyncReceived(group=name, member=group.members.get(leader, client_of(leader)), member_id=leader, leader=True)
+    yield e.GroupStabilized(
+        group=name, generation=int(said.words["generation"]), assignment={}, session_deadlines_us={}
+    )
+
+
+def _removed(group: ReadGroup, name: str, member_id: str, reason: str, client_reason: str = "") -> e.MemberRemoved:
+    member = group.members.pop(member_id, client_of(member_id))
+    group.reconciled.discard(member_id)
+    return e.MemberRemoved(group=name, member=member, member_id=member_id, reason=reason, client_reason=client_reason)
+
+
+def _session_expired(group: ReadGroup, said: Said, _at_us: int) -> Made:
+    yield _removed(group, said.words["group"], said.words["id"], RebalanceCause.SESSION_EXPIRED)
+
+
+def _member_left(group: ReadGroup, said: Said, _at_us: int) -> Made:
+    cause = cause_of_leaving(said.words["reason"])
+    group.left_for[said.words["id"]] = cause
+    yield _removed(group, said.words["group"], said.words["id"], cause, said.words["reason"])
+
+
+def _classic_group_loaded(group: ReadGroup, said: Said, _at_us: int) -> Made:
+    members = group.counted(int(said.words["members"]))
+    group.consumer, group.generation = False, -1
+    group.reconciled.clear()
+    yield e.GroupLoaded(
+        group=said.words["group"], broker=group.broker, state=UNKNOWN if members else "Empty", generation=-1,
+        protocol="", leader="", members=members, assignment={}, session_deadlines_us={},
+    )  # fmt: skip
+
+
+def _group_unloaded(group: ReadGroup, said: Said, _at_us: int) -> Made:
+    yield e.GroupUnloaded(group=said.words["group"], broker=group.broker)
+
+
+def _consumer_member_joins(group: ReadGroup, said: Said, at_us: int) -> Made:
+    name, member_id = said.words["group"], said.words["id"]
+    group.members[member_id] = said.words["instance"] or client_of(member_id)
+    group.change = at_us, RebalanceCause.MEMBER_JOINED, member_id
+    group.consumer = True
+    group.reconciled.add(member_id)
+    yield e.ConsumerMemberSubscribed(
+        group=name, member=group.members[member_id], member_id=member_id, instance_id=said.words["instance"], epoch=0,
+        topics=(), topic_regex="", assignor="", rebalance_timeout_ms=-1,
+    )  # fmt: skip
+    if said.words["protocol"] == "classic":
+        yield e.MemberProtocolChanged(
+            group=name, member=group.members[member_id], member_id=member_id, protocol="classic"
+        )
+
+
+def _consumer_member_replaced(group: ReadGroup, said: Said, _at_us: int) -> Made:
+    group.members.pop(said.words["old"], None)
+    group.members[said.words["id"]] = said.words["instance"]
+    group.change = -1, "", ""
+    if said.words["old"] in group.reconciled:
+        group.reconciled.remove(said.words["old"])
+        group.reconciled.add(said.words["id"])
+    yield e.StaticMemberReplaced(
+        group=said.words["group"], member=said.words["instance"], old_member_id=said.words["old"],
+        member_id=said.words["id"], session_deadline_us=-1,
+    )  # fmt: skip
+
+
+def _consumer_member_left_for_a_time(group: ReadGroup, said: Said, _at_us: int) -> Made:
+    if said.words["id"] not in group.reconciled:  # the log began after it joined
+        return
+    yield e.StaticMemberLeft(
+        group=said.words["group"], member=said.words["instance"], member_id=said.words["id"],
+        instance_id=said.words["instance"], session_deadline_us=-1,
+    )  # fmt: skip
+
+
+def _consumer_removal(cause: str) -> Callable[[ReadGroup, Said, int], Made]:
+    """The handler of a line that removes a member of a consumer group for this cause."""
+
+    def handle(group: ReadGroup, said: Said, at_us: int) -> Made:
+        reason = said.words.get("reason", "")
+        known_cause = cause_of_leaving(reason) if reason else cause
+        group.change = at_us, known_cause, said.words["id"]
+        yield _removed(group, said.words["group"], said.words["id"], known_cause, reason)
+
+    return handle
+
+
+def _epoch_bumped(group: ReadGroup, said: Said, at_us: int) -> Made:
+    changed_us, cause, member_id = group.change
+    group.change = -1, "", ""
+    group.generation, group.consumer = int(said.words["generation"]), True
+    if changed_us < 0 or at_us - changed_us > ADJACENT_US:
+        cause, member_id = UNKNOWN, ""
+    ids = (member_id,) if member_id else ()
+    yield e.ConsumerGroupEpochBumped(
+        group=said.words["group"], epoch=int(said.words["generation"]), cause=cause, broker=group.broker,
+        metadata_hash=int(said.words["hash"]), members=tuple(group.members.get(one, client_of(one)) for one in ids),
+        member_ids=ids,
+    )  # fmt: skip
+
+
+def _target_computed(_group: ReadGroup, said: Said, _at_us: int) -> Made:
+    yield e.TargetAssignmentComputed(
+        group=said.words["group"], epoch=int(said.words["generation"]), assignor=said.words["assignor"], target={}
+    )
+
+
+def _consumer_group_loaded(group: ReadGroup, said: Said, _at_us: int) -> Made:
+    members = group.counted(int(said.words["members"]))
+    group.consumer, group.reconciled = True, set(members)
+    yield e.ConsumerGroupLoaded(
+        group=said.words["group"], broker=group.broker, state=UNKNOWN if members else "Empty", group_epoch=-1,
+        assignment_epoch=-1, assignor="", members=members, states=dict.fromkeys(members, UNKNOWN),
+        epochs=dict.fromkeys(members, -1), previous_epochs=dict.fromkeys(members, -1),
+        assigned=dict.fromkeys(members, ()), pending_revocation=dict.fromkeys(members, ()),
+        target=dict.fromkeys(members, ()), fenced_at_us={}, session_deadlines_us={}, offsets={},
+    )  # fmt: skip
+
+
+def _classic_group_upgraded(group: ReadGroup, said: Said, _at_us: int) -> Made:
+    members = dict(group.members)
+    group.consumer, group.reconciled = True, set(members)
+    yield e.ClassicGroupUpgraded(
+        group=said.words["group"], broker=group.broker, epoch=group.generation, members=members, instance_ids={},
+        topics=dict.fromkeys(members, ()), assigned=dict.fromkeys(members, ()), session_deadlines_us={},
+    )  # fmt: skip
+
+
+def _consumer_group_downgraded(group: ReadGroup, said: Said, _at_us: int) -> Made:
+    if not group.consumer:  # the line before, which prepares a rebalance, has said so
+        return
+    group.consumer = False
+    group.reconciled.clear()
+    yield e.ConsumerGroupDowngraded(
+        group=said.words["group"], broker=group.broker, generation=group.generation, protocol="", leader="",
+        members=dict(group.members), assignment={}, session_deadlines_us={},
+    )  # fmt: skip
+
+
+def _empty_group_converted(group: ReadGroup, said: Said, _at_us: int) -> Made:
+    group.consumer = said.words["protocol"] == "consumer"
+    group.reconciled.clear()
+    yield e.GroupProtocolConverted(group=said.words["group"], protocol=said.words["protocol"], broker=group.broker)
+
+
+NO_EVENT: Final = frozenset({"says_no_event", "static_member_goes_on"})
+
+FACTS: Final[dict[str, Callable[[ReadGroup, Said, int], Made]]] = {
+    "member_id_assigned": _member_id_assigned,
+    "member_joins": _member_joins,
+    "rebalance_started": _rebalance_started,
+    "no_rejoin": _no_rejoin,
+    "members_absent": _members_absent,
+    "barrier_completed": _barrier_completed,
+    "group_empty": _barrier_completed,
+    "assignment_received": _assignment_received,
+    "session_expired": _session_expired,
+    "member_left": _member_left,
+    "classic_group_loaded": _classic_group_loaded,
+    "group_unloaded": _group_unloaded,
+    "consumer_member_joins": _consumer_member_joins,
+    "consumer_member_replaced": _consumer_member_replaced,
+    "consumer_member_left_for_a_time": _consumer_member_left_for_a_time,
+    "consumer_member_left": _consumer_removal(RebalanceCause.MEMBER_LEFT),
+    "consumer_member_expired": _consumer_removal(RebalanceCause.SESSION_EXPIRED),
+    "consumer_member_too_slow": _consumer_removal(RebalanceCause.POLL_INTERVAL_EXCEEDED),
+    "consumer_member_never_synced": _consumer_removal(RebalanceCause.SYNC_TIMED_OUT),
+    "epoch_bumped": _epoch_bumped,
+    "target_computed": _target_computed,
+    "consumer_group_loaded": _consumer_group_loaded,
+    "classic_group_upgraded": _classic_group_upgraded,
+    "consumer_group_downgraded": _consumer_group_downgraded,
+    "empty_group_converted": _empty_group_converted,
+}
+"""The facts of `sentences.tsv` → what makes their events."""
