@@ -76,7 +76,7 @@ def _has_library(app: AppInterface) -> str | None:
 
 
 def _has_list(app: AppInterface) -> str | None:
-    return None if app.focused_panel() is not None else "there is no list here"
+    return None if app.focused_panel() is not None else "no list on this screen"
 
 
 class Action(NamedTuple):
@@ -101,7 +101,7 @@ SECTIONS = (TIME, PLACES, ACTING, LISTS, RASTER, COMPARISON, LIBRARY, CONSOLE)
 
 ACTIONS: tuple[Action, ...] = (
     Action("time.pause", "space", "space", "pause", "pause or resume virtual time", TIME, "pause", _steerable),
-    Action("time.step", "full_stop", ".", "step", "one turn, then pause", TIME, "step", _steerable),
+    Action("time.step", "full_stop", ".", "step", "one scheduler step, then pause", TIME, "step", _steerable),
     Action("time.slower", "less_than_sign", "<", "slower", "the next lower speed", TIME, "speed(-1)", _steerable),
     Action("time.faster", "greater_than_sign", ">", "faster", "the next higher speed", TIME, "speed(1)", _steerable),
     Action("time.reverse", "b", "b", "backwards", "play backwards, or forwards again", TIME, "speed(0)", _recorded),
@@ -152,8 +152,8 @@ ACTIONS: tuple[Action, ...] = (
         "screen.on_member('pause heartbeats of {} for 1m')",
         _has_member,
     ),
-    Action("act.fork", "F", "F", "fork", "another course from this instant; again cancels", ACTING, "screen.fork"),
-    Action("act.undo", "u", "u", "undo", "go on from before the last command", ACTING, "undo", _live),
+    Action("act.fork", "F", "F", "fork", "fork from this instant; again cancels", ACTING, "screen.fork"),
+    Action("act.undo", "u", "u", "undo", "undo: go back before the last command", ACTING, "undo", _live),
     Action("act.why", "w", "w", "why?", "why the selection makes no progress; why SUBJECT", ACTING, "why"),
     Action(
         "act.remedies",
@@ -233,7 +233,7 @@ ACTIONS: tuple[Action, ...] = (
         "backspace,alt+left",
         "backspace",
         "earlier place",
-        "the place visited before this; alt+left too",
+        "the previous place; alt+left too",
         PLACES,
         "visited(-1)",
     ),
@@ -304,7 +304,7 @@ MOVES = (
     Shortcut("g G", "", "the first or the last row"),
     Shortcut("enter", "", "open the selected row; an event's row: show its instant"),
     Shortcut("n N", "", "the next or the previous row that the filter shows"),
-    Shortcut("s S", "", "order by the next column, the other way round; a click on a title too"),
+    Shortcut("s S", "", "sort by the next column, reverse; a click on a title too"),
     Shortcut("y", "", "copy the name of the row, the row, all rows"),
     Shortcut("click, twice", "", "select; open the row, or the name or time under the mouse"),
 )

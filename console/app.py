@@ -271,7 +271,7 @@ class FlightdeckApp(App[None]):
         elif isinstance(screen, ComparisonScreen):
             screen.show(beside)
         elif line is None or line.is_open or screen is not self.screen:
-            self.notify("the fork has been flown: go comparison", timeout=6)
+            self.notify("the fork is complete: go comparison", timeout=6)
         else:
             self.call_later(self.go, ComparisonScreen.place)
 
@@ -306,7 +306,7 @@ class FlightdeckApp(App[None]):
     def why_no_remedies(self) -> str | None:
         """Why the place shows no rebalance to find remedies for; None if it does."""
         screen = self.flight_screen()
-        return "no flight is shown" if screen is None else screen.why_no_remedies()
+        return "no flight to show" if screen is None else screen.why_no_remedies()
 
     def place(self) -> str:
         """The place that is shown, as `go` names it."""
@@ -533,7 +533,7 @@ class FlightdeckApp(App[None]):
         """Open the filter of the focused list."""
         panel = self.focused_panel()
         if panel is None:
-            self.warn("there is no list here")
+            self.warn("no list on this screen")
         else:
             self.open_line("/", panel.pattern)
 

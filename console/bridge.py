@@ -187,12 +187,12 @@ class Bridge:
         """This flight up to before its last command, not started, and that command; or None and why there is none."""
         plan = self._plan
         if self._recorder is not None or self._copying:
-            return None, "this flight is being recorded: a flight that goes on from before is another one"
+            return None, "this flight is being recorded: a recorded flight has no undo"
         from recordings.flights.runner import given_by_operator  # noqa: PLC0415
 
         given = given_by_operator(list(self._commands))
         if plan is None or not given:
-            return None, "no command has been given: there is nothing to undo"
+            return None, "nothing to undo: no command was given"
         _, at_us, last = given.pop()
         request = self._request
         again = Bridge(request.scenario, speed=self.clock.speed, invariants=request.invariants, leave=request.leave)
@@ -255,7 +255,7 @@ class Bridge:
     def set_speed(self, speed: float) -> str:
         """Set the speed; returns the reason of a refusal."""
         if speed < 0:
-            return "a live flight runs forwards; only a recording plays backwards"
+            return "a live flight runs forwards; only recordings play backwards"
         return self._control(lambda simulation: simulation.timeline.set_speed(speed))
 
     def pause(self, paused: bool) -> str:
@@ -306,7 +306,7 @@ class Bridge:
         def begin(flying: "Simulation") -> None:
             held = condition.holding()
             if held:
-                self.notice = f"it holds already, so time stops here: {held}"
+                self.notice = f"already true, so time stops here: {held}"
             flying.timeline.run_until(condition)
 
         return self._control(begin)

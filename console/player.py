@@ -246,12 +246,12 @@ class Player:
         except PredicateError as error:
             return str(error)
         held = condition.holding()
-        return f"it holds already at this instant: {held}" if held else self._begin_search(condition)
+        return f"already true at this instant: {held}" if held else self._begin_search(condition)
 
     def record(self, path: str) -> str:
         """Refuse: the flight is a recording already."""
         del path
-        return f"this is a recording already: {self.path}"
+        return f"this is already a recording: {self.path}"
 
     @property
     def stopped(self) -> bool:

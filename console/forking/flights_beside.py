@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from recordings.flights.background import BackgroundWork, Work
     from recordings.flights.beside import FlightsBeside
 
-BUSY = "a fork is being flown: `fork cancel` ends it"
+BUSY = "a fork is running: `fork cancel` ends it"
 BAR_CELLS = 12
 
 
@@ -133,7 +133,7 @@ class Forking:
     def cancel(self) -> str:
         """End the fork that is being flown; returns the reason of a refusal."""
         if self._work is None:
-            return "no fork is being flown"
+            return "no fork is running"
         self._end_work()
         return ""
 
@@ -150,7 +150,7 @@ class Forking:
         assert self.beside is not None
         made = Path(self.beside.diff.b.course.recording)
         if self._directory is None or not made.is_relative_to(self._directory):
-            return f"it is a recording already: {made}"
+            return f"it is already a recording: {made}"
         scenario = Path(self.beside.diff.b.course.scenario).stem
         name, number = f"{scenario}-{made.stem}.flight", 2
         while (directory / name).exists():

@@ -64,8 +64,8 @@ def _from_catalogue(kind: str, name: str, reason: str) -> list[MenuEntry]:
 
 def _member(view: ClusterView, name: str) -> list[MenuEntry]:
     member = view.members[name]
-    dead = "" if member.alive else "the process does not run"
-    alive = "the process runs already" if member.alive else ""
+    dead = "" if member.alive else "the process is not running"
+    alive = "already running" if member.alive else ""
     broker = member.coordinator if member.coordinator >= 0 else min(view.brokers, default=1)
     session = setting(member.session_timeout_ms)
     static = bool(member.instance_id)
@@ -81,7 +81,7 @@ def _member(view: ClusterView, name: str) -> list[MenuEntry]:
         MenuEntry(f"restart {name}", "stop and start, or only start"),
         MenuEntry(f"stall {name} for 1m", "no poll() calls; heartbeats continue", dead),
         _stall_beyond_poll_interval(member, dead),
-        MenuEntry(f"pause heartbeats of {name} for 1m", f"poll() runs; the session {outlasts} {session}", dead),
+        MenuEntry(f"pause heartbeats of {name} for 1m", f"poll() continues; the session {outlasts} {session}", dead),
         *_from_catalogue("member", name, dead),
         MenuEntry(
             f"pause {name}", "the whole process freezes: a long GC, a suspended machine", dead or _when(member.paused)
@@ -105,7 +105,7 @@ def _stall_beyond_poll_interval(member: MemberView, dead: str) -> MenuEntry:
     return MenuEntry(f"stall {member.member} for {stall}", f"{limit}: {what}", dead)
 
 
-def _when(holds: bool, reason: str = "the process is frozen already") -> str:
+def _when(holds: bool, reason: str = "the process is already frozen") -> str:
     return reason if holds else ""
 
 
@@ -145,7 +145,7 @@ def _coordinator(view: ClusterView, group: GroupView) -> list[MenuEntry]:
 def _broker(view: ClusterView, name: str) -> list[MenuEntry]:
     broker = view.brokers[int(name.removeprefix("broker-"))]
     state = broker_state(broker)
-    down = "" if broker.alive else "the broker is down already"
+    down = "" if broker.alive else "the broker is already down"
     others = [f"broker-{other}" for other in sorted(view.brokers) if other != broker.broker]
     peer = others[0] if others else name
     alone = "" if others else "there is no other broker"
@@ -155,9 +155,9 @@ def _broker(view: ClusterView, name: str) -> list[MenuEntry]:
         MenuEntry(
             f"stop {name}",
             "controlled shutdown: leaders move first",
-            down or _when(broker.stopping, "the broker is stopping already"),
+            down or _when(broker.stopping, "the broker is already stopping"),
         ),
-        MenuEntry(f"start {name}", "start and catch up", "the process runs already" if broker.alive else ""),
+        MenuEntry(f"start {name}", "start and catch up", "already running" if broker.alive else ""),
         MenuEntry(f"restart {name}", "stop and start, or only start"),
         MenuEntry(f"pause {name}", "freeze the process: a long GC", down or _when(state == "frozen")),
         MenuEntry(
@@ -182,7 +182,7 @@ def _controls(view: ClusterView, broker: int) -> str:
 def _producer(view: ClusterView, name: str) -> list[MenuEntry]:
     producer = view.producers[name]
     runs = producer.state in {"Running", "Paused"}
-    dead = "" if runs else "the producer does not run"
+    dead = "" if runs else "the producer is not running"
     broker = min(view.brokers, default=1)
     transaction = transaction_of(view, producer.producer_id)
     open_now = transaction is not None and transaction.state == "Ongoing"
@@ -195,7 +195,7 @@ def _producer(view: ClusterView, name: str) -> list[MenuEntry]:
             dead,
         ),
         MenuEntry(f"stop {name}", "close(): sends its batches, ends", dead),
-        MenuEntry(f"start {name}", again, "the process runs already" if runs else ""),
+        MenuEntry(f"start {name}", again, "already running" if runs else ""),
         MenuEntry(f"restart {name}", "stop and start, or only start"),
         MenuEntry(f"pause {name}", "the process freezes", dead or _when(producer.state == "Paused")),
         MenuEntry(

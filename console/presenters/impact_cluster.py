@@ -92,11 +92,11 @@ def slow_link(model: ImpactModel, command: c.SlowLink) -> None:
 
 def lose(model: ImpactModel, command: c.LoseResponses) -> None:
     """The broker handles a request; the client receives no response."""
-    model.note(f"the connection breaks: {LOST_RESPONSE_EFFECTS.get(command.api, 'the client sends the request again')}")
+    model.note(f"the connection breaks: {LOST_RESPONSE_EFFECTS.get(command.api, 'the client retries the request')}")
 
 
 LOST_RESPONSE_EFFECTS: dict[str, str] = {
-    "Produce": "the batch is in the log and the producer sends it again: stored once with idempotence, else twice",
+    "Produce": "the batch is in the log and the producer retries it: stored once with idempotence, else twice",
     "Fetch": "the consumer fetches the same records again",
     "OffsetCommit": "the coordinator stores the offsets, but the member receives no confirmation",
     "Heartbeat": "the coordinator renews the session, but the member receives no confirmation",
@@ -165,7 +165,7 @@ def fail_over(model: ImpactModel, _: c.FailOverController) -> None:
         model.refuse("no other broker is running")
         return
     model.controller_lost(model.view.controller, at_once=False)
-    model.note("the next controller starts every broker session anew")
+    model.note("the next controller starts new broker sessions")
 
 
 def move_coordinator(model: ImpactModel, command: c.MoveCoordinator) -> None:
@@ -210,7 +210,7 @@ def add_partitions(model: ImpactModel, command: c.AddPartitions) -> None:
     if command.to <= known:
         model.refuse(f"INVALID_PARTITIONS: {command.topic} has {known} partitions already")
         return
-    model.note(f"{command.to - known} more partitions: keys map to other partitions from then on")
+    model.note(f"{command.to - known} more partitions: existing keys map to other partitions")
     for group in model.view.groups.values():
         if command.topic in group.topics:
             model.group_rebalances(group.group)
@@ -232,7 +232,7 @@ def slow_dependency(model: ImpactModel, command: c.SlowDependency) -> None:
 def fail_dependency(model: ImpactModel, command: c.FailDependency) -> None:
     """Each record of a group fails; what that costs is said by its `[group.application]`."""
     members = [one for one in model.view.members.values() if one.group == command.group and one.alive]
-    model.note(f"each record that {len(members)} members of {command.group} work on fails: its lag grows")
+    model.note(f"each record that {len(members)} members of {command.group} process fails: its lag grows")
     model.note("a member waits its backoffs in poll(), then it crashes, skips the record or sends a dead letter")
 
 

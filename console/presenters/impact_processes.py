@@ -25,7 +25,7 @@ def process_dies(model: ImpactModel, name: str, for_us: int | None, *, crash: bo
             model.silent_failure()
             model.note("the broker loses the records that its disk had not flushed")
             if alone:
-                model.note(f"{alone} partitions have no other in-sync replica: the loss there is permanent")
+                model.note(f"{alone} partitions have no other in-sync replica: records lost there are lost for good")
         return
     if member is not None:
         session_us = model.session_left_us(member)
@@ -143,7 +143,7 @@ def producer_stops(model: ImpactModel, producer: ProducerView) -> None:
     """A producer sends no more records."""
     if producer.topics:
         rate = f"{producer.rate_per_second:g} records a second"
-        model.note(f"{producer.producer} sends nothing to {', '.join(producer.topics)} ({rate} till now)")
+        model.note(f"{producer.producer} sends nothing to {', '.join(producer.topics)} ({rate} so far)")
 
 
 def zombie(model: ImpactModel, producer: ProducerView, for_us: int | None) -> None:
@@ -182,7 +182,9 @@ def pause_partitions(model: ImpactModel, command: c.PausePartitions) -> None:
         return
     member = model.view.members[command.member]
     model.note(f"poll() returns no records of {len(named)} of {len(member.owned)} partitions of {member.member}")
-    model.note("it goes on, heartbeats and commits too: no rebalance; one that takes a partition away ends its pause")
+    model.note(
+        "polls, heartbeats and commits continue: no rebalance; a rebalance that revokes a partition ends its pause"
+    )
 
 
 def resume_partitions(model: ImpactModel, command: c.ResumePartitions) -> None:
@@ -198,7 +200,7 @@ def resume_partitions(model: ImpactModel, command: c.ResumePartitions) -> None:
         model.refuse(f"{member.member} has paused {which}")
         return
     behind = sum(view.partitions[name].high_watermark - member.positions.get(name, 0) for name in paused)
-    model.note(f"{member.member} reads {len(paused)} partitions again, {behind:,} offsets behind")
+    model.note(f"{member.member} resumes {len(paused)} partitions, {behind:,} offsets behind")
 
 
 def _assigned(model: ImpactModel, name: str, partitions: tuple[str, ...]) -> tuple[str, ...]:

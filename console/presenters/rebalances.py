@@ -31,7 +31,7 @@ class RebalancesListing(Listing):
     """Newest first; the current rebalance on top."""
 
     title = "rebalances"
-    vacant = line(("none yet: the first one begins when a member joins", MUTED))
+    vacant = line(("none yet: the first one starts when a member joins", MUTED))
 
     def __init__(self, view: ClusterView, group: GroupView, now_us: int, width: int) -> None:
         super().__init__(width)

@@ -13,19 +13,19 @@ class State(NamedTuple):
     meaning: str
 
 
-UNKNOWN = State("?", MUTED, "a state that this console does not know")
+UNKNOWN = State("?", MUTED, "unknown state")
 
 GROUP: dict[str, State] = {
     "Empty": State("○", MUTED, "no members; committed offsets are kept for offsets.retention.minutes"),
     "PreparingRebalance": State("↻", MOVING, "the join barrier is open: every member must send JoinGroup again"),
     "CompletingRebalance": State("↻", MOVING, "members are fixed: they wait for the leader's assignment (SyncGroup)"),
     "Stable": State("●", OK, "the generation has its assignment; no rebalance is under way"),
-    "Dead": State("✖", ERROR, "the group is gone from its coordinator"),
+    "Dead": State("✖", ERROR, "the coordinator has removed the group"),
 }
 CONSUMER_GROUP: dict[str, State] = {
     "Empty": GROUP["Empty"],
     "Assigning": State("↻", MOVING, "the target assignment is older than the group epoch"),
-    "Reconciling": State("↻", MOVING, "each member moves to its target on its own"),
+    "Reconciling": State("↻", MOVING, "each member reconciles on its own"),
     "Stable": State("●", OK, "every member has its target assignment"),
     "Dead": GROUP["Dead"],
 }
@@ -36,7 +36,7 @@ MEMBER: dict[str, State] = {
     "Stable": State("●", OK, "assigned: owns its partitions, polls and heartbeats"),
     "Assigned": State("●", OK, "reads the partitions that assign() named; it is in no group"),
     "Revoking": State("↻", MOVING, "commits and revokes partitions, inside poll()"),
-    "Fenced": State("✖", ERROR, "fenced: the coordinator does not accept its id or generation"),
+    "Fenced": State("✖", ERROR, "fenced: the coordinator refuses its id or generation"),
     "Left": State("○", MUTED, "not a member: stopped, or left its group"),
     "Dead": State("✖", ERROR, "its process was killed: no LeaveGroup, its session has to expire"),
 }
@@ -82,7 +82,7 @@ BROKER: dict[str, State] = {
     "stopping": State("↻", MOVING, "shuts down: leads nothing, and answers until other brokers know the new leaders"),
     "fenced": State("✖", ERROR, "runs, and the controller has fenced it: leads nothing until its heartbeats arrive"),
     "frozen": State("‖", WARN, "its process is frozen; the controller fences it when its session ends"),
-    "silent": State("✖", ERROR, "down, and the controller has not noticed yet"),
+    "silent": State("✖", ERROR, "down, not fenced yet"),
     "down": State("✖", ERROR, "down and fenced: leads nothing"),
 }
 

@@ -63,7 +63,7 @@ class TransactionsListing(Listing):
 
     def note(self) -> Line:
         """The end of a transaction after its timeout."""
-        words = "past its timeout the coordinator's next scan fences and aborts it"
+        words = "after its timeout the coordinator's next scan fences and aborts it"
         return line((words, FAINT)) if self.width >= 100 and self.view.transactions else ()
 
     def header(self) -> Line:
@@ -195,7 +195,7 @@ class HeldBackListing(Listing):
     """The partitions whose last stable offset is below the high watermark, with the transaction that holds it."""
 
     title = "held back"
-    vacant = line(("no reader waits: every last stable offset equals its high watermark", MUTED))
+    vacant = line(("nothing held back: every last stable offset equals its high watermark", MUTED))
 
     def __init__(self, view: ClusterView, now_us: int, width: int) -> None:
         super().__init__(width)

@@ -114,8 +114,8 @@ def of_game(played: "PlayedGame") -> str:
     lines = [f"{played.title} · seed {played.seed}"]
     for fault in played.faults:
         found = "not found" if fault.found_us is None else f"found at {clock(fault.found_us, 3)}"
-        lines.append(f"  hidden: {fault.truth.text}, given at {clock(fault.at_us, 3)}, {found}")
+        lines.append(f"  hidden: {fault.truth.text}, injected at {clock(fault.at_us, 3)}, {found}")
     if not played.faults:
-        lines.append("  the game ended before a fault was given")
+        lines.append("  the game ended before a fault was injected")
     lines += [f"  {term.points:+6}  {term.name}: {term.source}" for term in played.terms]
     return "\n".join([*lines, f"score {played.score}"])

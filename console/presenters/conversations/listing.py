@@ -47,7 +47,7 @@ class ConversationListing(Listing):
         super().__init__(width)
         named = f"{', '.join(names[:NAMED])}{f' and {len(names) - NAMED} more' if len(names) > NAMED else ''}"
         self.title = f"conversation of {named}" if names else "conversation"
-        self.vacant = line((f"no recorded request of {named} yet" if names else "no request yet", MUTED))
+        self.vacant = line((f"no request of {named} recorded yet" if names else "no request yet", MUTED))
         self.messages = {str(message.event.seq): message for message in log.messages(frozenset(names))}
         cells = width - MARGIN - TIME - max(WORDS, width * 2 // 5)
         room = max(2, cells // LANE)

@@ -33,8 +33,8 @@ class BriefingListing(Listing):
             line((f"the flight ends in {duration(left_us)}; virtual time counts, a pause does not", MUTED)),
             line((f"{FULL} points for all faults at once, a quarter at the end, ", MUTED), (f"{WRONG} less", PLAIN),
                  (" for each wrong accusation", MUTED)),
-            line(("records and partition-seconds that the fault costs cost points, too", MUTED)),
-            line(("disturbances that pass are noise: they are no faults to diagnose", MUTED)),
+            line(("lost records and unowned partition-seconds cost points, too", MUTED)),
+            line(("short disturbances are noise, not faults to diagnose", MUTED)),
             line((":diagnose FAULT TARGET", ACCENT), (" accuses, ", MUTED), (":give up", ACCENT), (" ends", MUTED)),
         ]  # fmt: skip
         self.lines = [row for one in said for row in wrapped(one, width - 3, 2)]

@@ -100,7 +100,7 @@ class TruthListing(Listing):
     """Each hidden fault: when it was given, first seen and diagnosed. Enter goes to the instant of the fault."""
 
     title = "the truth"
-    vacant = line(("the game ended before a fault was given", MUTED))
+    vacant = line(("the game ended before a fault was injected", MUTED))
 
     def __init__(self, played: "PlayedGame", symptoms: "list[Symptom]", width: int) -> None:
         super().__init__(width)

@@ -183,7 +183,7 @@ def _settings(view: ClusterView, group: GroupView, member: MemberView) -> list[L
 
 
 def _process(member: MemberView, life: MemberLife, now_us: int) -> list[Line]:
-    runs = "runs" if member.alive else "does not run"
+    runs = "is running" if member.alive else "is not running"
     began = f", started {ago(life.started_us, now_us)}" if life.started_us != NEVER else ""
     parts = [line(f"{runs}{began}"), line(f"{count(member.processed)} records finished")]
     if member.crashes:

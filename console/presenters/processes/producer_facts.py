@@ -68,7 +68,7 @@ def _records(producer: ProducerView, now_us: int) -> list[Line]:
         line(f"{producer.sent} sent"),
         line(f"{producer.acked} acknowledged"),
         line((f"{producer.failed} failed", ERROR if producer.failed else FAINT)),
-        line((f"{producer.retries} {noun} sent again", WARN if producer.retries else FAINT)),
+        line((f"{producer.retries} {noun} retried", WARN if producer.retries else FAINT)),
     ]
 
 

@@ -137,7 +137,7 @@ PARTITION_COLUMNS = (
     TableColumn("partition", 14, grow=1, most=28),
     TableColumn("unsent", 6, right=True),
     TableColumn("in flight", 9, right=True),
-    TableColumn("to send again", 13, right=True),
+    TableColumn("to retry", 13, right=True),
     TableColumn("oldest batch", 12, right=True),
     TableColumn("leader", 16, rank=2, grow=1, most=30),
     TableColumn("in sync", 7, right=True, rank=3),
@@ -159,7 +159,7 @@ class WrittenListing(WorstFirstListing):
         self.order(sorted((name for name in known if name in view.partitions), key=partition_order))
 
     def rank(self, key: str) -> int | None:
-        """Partitions that refuse its batches, then those with batches to send again."""
+        """Partitions that refuse its batches, then those with batches to retry."""
         if not self._takes(key):
             return 0
         again = any(one.request == RETRIES for one in self.producer.open_batches.get(key, ()))
@@ -213,7 +213,7 @@ def _number(number: int, tone: str) -> Line:
 
 ERROR_COLUMNS = (
     TableColumn("error", 22, grow=1, most=60),
-    TableColumn("batches to send again", 21, right=True),
+    TableColumn("batches to retry", 21, right=True),
     TableColumn("records failed", 14, right=True),
 )
 
@@ -222,7 +222,7 @@ class ErrorsListing(Listing):
     """The errors that it was told: how many batches it sends again for each, how many records failed for good."""
 
     title = "errors"
-    vacant = line(("none: no batch was to be sent again, no record failed", MUTED))
+    vacant = line(("none: no batch was retried, no record failed", MUTED))
 
     def __init__(self, view: ClusterView, producer: ProducerView, width: int) -> None:
         super().__init__(width)

@@ -113,7 +113,7 @@ class RiskListing(Listing):
         self.found = {
             f"{kind}/{one}": words for kind, one, words in _consequences(view, broker.broker, self.impact, self.after)
         }
-        self.vacant = line(("its process does not run: start it first" if self.impact.refused else NOTHING, MUTED))
+        self.vacant = line(("its process is not running: start it first" if self.impact.refused else NOTHING, MUTED))
         self.layout = layout(RISK_COLUMNS, width)
 
     def note(self) -> Line:

@@ -49,7 +49,7 @@ def step_line(stepped: Stepped) -> Line:
     """What the step did: the event that the view stands behind, or that it had none."""
     event = stepped.event
     if event is None:
-        return line((" ▸ ", ACCENT), ("no event happened in this step", MUTED))
+        return line((" ▸ ", ACCENT), ("no event in this step", MUTED))
     kind, words = event_words(event)
     several = f"{stepped.events:,} events, the last: " if stepped.events > 1 else ""
     return line((" ▸ ", ACCENT), (f"{several}event {event.seq:,}: ", MUTED), (kind, STRONG), f" {words}".rstrip())

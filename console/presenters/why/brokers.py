@@ -58,7 +58,7 @@ def broker_away(facts: WhyFacts, name: str) -> WhyAnswer | None:
         return None
     ends = fault_ends(facts, name, fenced_within(facts, broker.broker))
     if broker.fenced and not broker.alive and not ends:
-        ends = "no timer ends this: its process does not run"
+        ends = "no timer ends this: its process is not running"
     found = in_order(*broker_lines(facts, broker.broker))
     return WhyAnswer(f"{name} {words}", ERROR, found, ends, revive(facts, [broker.broker]))
 

@@ -55,7 +55,7 @@ class WhyListing(Listing):
         if answer.ends:
             self._add("", wrapped(line(("    ends: ", MUTED), (answer.ends, PLAIN)), room, 10))
         for text in answer.may:
-            self._add(f"{COMMAND}{text}", [line(("    you may: ", MUTED), (text, ACCENT))])
+            self._add(f"{COMMAND}{text}", [line(("    you can: ", MUTED), (text, ACCENT))])
 
     def _add(self, key: str, rows: list[Line]) -> None:
         for number, row in enumerate(rows):

@@ -60,7 +60,7 @@ def member_gone(facts: WhyFacts, name: str) -> WhyAnswer | None:
     may = () if member.alive else (f"start {name}",)
     ends = fault_ends(facts, name)
     if not member.alive and not ends:
-        ends = "no timer ends this: its process does not run"
+        ends = "no timer ends this: its process is not running"
     return WhyAnswer(verdict, WARN, in_order(*found), ends, may)
 
 
@@ -71,7 +71,7 @@ def process_stands_still(facts: WhyFacts, name: str) -> WhyAnswer | None:
     if group is None or not ids:
         return None
     if not member.alive:
-        verdict = f"{name}'s process does not run, and {group.group} has not noticed"
+        verdict = f"{name}'s process is not running, and {group.group} has not noticed"
     elif member.paused:
         verdict = f"{name}'s process is frozen"
     elif all(is_former(member, one) for one in ids):

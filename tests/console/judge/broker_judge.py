@@ -169,7 +169,7 @@ class BrokerJudge:
     def risk(self, rows: dict[str, str], vacant: str) -> None:
         """Each partition, group and transactional id that a kill would hit, and what happens to it."""
         if not self.book.up:
-            self._claim(not rows and vacant == "its process does not run: start it first", vacant)
+            self._claim(not rows and vacant == "its process is not running: start it first", vacant)
             return
         lost = {name for name, one in self.led.items() if self._successor(one) < 0}
         short = {name for name, one in self.has.items() if name not in lost and self._falls_short(one)}

@@ -221,7 +221,7 @@ class ClusterWhyJudge:
         return (
             (rf"broker-(\d+) is fenced within {D} \(broker.session.timeout.ms\)",
              lambda m: self.headline._fenced_within(int(m[1]), m[2])),
-            ("no timer ends this: its process does not run",
+            ("no timer ends this: its process is not running",
              lambda _: kind == "broker" and not self.cluster.brokers[_number(name)].up),
             (r"an in-sync replica registers: (.+)",
              lambda m: any(known[one].leader < 0 and listed(m, known[one].isr) for one in places)),

@@ -12,7 +12,7 @@ D = f"({DURATION})"
 KEPT = 12
 MEANINGS = {
     "Assigning": "the target assignment is older than the group epoch",
-    "Reconciling": "each member moves to its target on its own",
+    "Reconciling": "each member reconciles on its own",
     "Stable": "every member has its target assignment",
 }
 

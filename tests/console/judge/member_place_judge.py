@@ -205,8 +205,8 @@ class MemberPlaceJudge:
         crashes = [one.reason for one in mine if isinstance(one, e.MemberStopped) and one.how == "crash"]
         fenced = sum(isinstance(one, e.MemberStateChanged) and one.state == "Fenced" for one in mine)
         return (
-            (rf"(runs|does not run)(?:, started {D} ago)?",
-             lambda m: (m[1] == "runs") == member.alive and (m[2] is None) == (started_us < 0)
+            (rf"(is running|is not running)(?:, started {D} ago)?",
+             lambda m: (m[1] == "is running") == member.alive and (m[2] is None) == (started_us < 0)
              and (m[2] is None or says(m[2], self.now_us - started_us))),
             (r"(\S+) records finished", lambda m: counts(m[1], self.lives.finished.get(self.name, 0))),
             (r"(\d+) crash(?:es)?, last: (.+)", lambda m: (int(m[1]), m[2]) == (len(crashes), crashes[-1])),

@@ -123,7 +123,7 @@ class PhaseJudge:
                 rf"{head}(?:elected {re.escape(group.assignor)}: )?(\S+ is blocked by .+)",
                 lambda m: up and group.state == "Stable" and blocks(m[1], group.offers),
             ),
-            (f"{head}the group is gone from its coordinator", lambda _: group.state == "Dead"),
+            (f"{head}the coordinator has removed the group", lambda _: group.state == "Dead"),
             (f"{head}the join barrier is open: .*", lambda _: rebalance is None and opening),
             (f"{head}members are fixed: .*", lambda _: rebalance is None and group.state == "CompletingRebalance"),
         )

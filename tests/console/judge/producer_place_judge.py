@@ -20,7 +20,7 @@ D = f"({DURATION})"
 KEPT = 12
 STATES = {"Running": "●", "Paused": "‖", "Fenced": "✖", "Stopped": "○", "Dead": "✖"}
 CLOCKS = ("in flight", "oldest request", "oldest batch", "buffer")
-BATCHES = {"unsent": 6, "in flight": 9, "to send again": 13, "oldest batch": 12, "in sync": 7}
+BATCHES = {"unsent": 6, "in flight": 9, "to retry": 13, "oldest batch": 12, "in sync": 7}
 LAST = {"began": 8, "epoch": 5, "open for": 8, "markers took": 12}
 FENCED = {
     "timeout": "transaction.timeout.ms passed",
@@ -96,7 +96,7 @@ class ProducerPlaceJudge:
             (r"(\d+) sent", lambda m: int(m[1]) == self.story.sent),
             (r"(\d+) acknowledged", lambda m: int(m[1]) == book.acked),
             (r"(\d+) failed", lambda m: int(m[1]) == book.failed),
-            (r"(\d+) batch(?:es)? sent again", lambda m: int(m[1]) == book.retries),
+            (r"(\d+) batch(?:es)? retried", lambda m: int(m[1]) == book.retries),
         )
 
     def _errors(self) -> Sentences:
@@ -206,7 +206,7 @@ class ProducerPlaceJudge:
             self._claim(vacant == "it has written to none yet", vacant)
         for name, row in zip(keys, rows, strict=True):
             table, batches = Table(header, row, BATCHES, ("partition", "leader")), self.book.batches.get(name, [])
-            for title, stage in (("unsent", NEW), ("in flight", SENT), ("to send again", AGAIN)):
+            for title, stage in (("unsent", NEW), ("in flight", SENT), ("to retry", AGAIN)):
                 number = sum(one.stage == stage for one in batches)
                 self._claim(table.cell(title) == str(number), f"{name}: {title} {table.cell(title)}, not {number}")
             age_us = self.now_us - min((one.opened_us for one in batches), default=0)
@@ -231,11 +231,11 @@ class ProducerPlaceJudge:
         failed, again = self.book.failures, self.story.retried
         self._claim(len(rows) == len({*failed, *again}), f"{len(rows)} errors, not {failed} and {again}")
         if not rows:
-            self._claim(vacant == "none: no batch was to be sent again, no record failed", vacant)
+            self._claim(vacant == "none: no batch was retried, no record failed", vacant)
         for row in rows:
-            table = Table(header, row, {"batches to send again": 21, "records failed": 14}, ("error",))
+            table = Table(header, row, {"batches to retry": 21, "records failed": 14}, ("error",))
             error = (table.cell("error") or "").strip()
-            for title, known in (("batches to send again", again), ("records failed", failed)):
+            for title, known in (("batches to retry", again), ("records failed", failed)):
                 text = table.cell(title) or ""
                 self._claim(counts(text, known.get(error, 0)), f"{error}: {title} {text}, not {known.get(error, 0)}")
 

@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping
 
 STEP = re.compile(r" ▸ (?:([\d,]+) events, the last: )?event ([\d,]+): (\w+)((?: \S+)*)")
-NO_EVENT = " ▸ no event happened in this step"
+NO_EVENT = " ▸ no event in this step"
 NAMED = re.compile(
     r"(?:broker|leader broker|generation|epoch|offset|from offset|position)[ -](-?\d+)|(1) record(?!s)|(\d+) records"
 )

@@ -119,7 +119,7 @@ class TransactionsJudge:
         ]
         self.verdict.claim(sorted(names) == sorted(truth), "held back", f"{names}, not {truth}")
         if not names:
-            self.verdict.claim("no reader waits" in vacant, "held back", vacant)
+            self.verdict.claim("nothing held back" in vacant, "held back", vacant)
 
     def held_back(self, name: str, header: str, row: str) -> None:
         """One line of the table of partitions held back."""

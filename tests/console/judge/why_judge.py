@@ -52,7 +52,7 @@ def answers_in(rows: list[str]) -> list[Said]:
             found[-1].facts.append((instant(match[1]), match[2]))
         elif match := re.fullmatch(r"    ends: (.+)", row):
             found[-1].ends.append(match[1])
-        elif match := re.fullmatch(r"    you may: (.+)", row):
+        elif match := re.fullmatch(r"    you can: (.+)", row):
             found[-1].may.append(match[1])
         else:
             assert not row.strip(), row
@@ -318,7 +318,7 @@ class WhyJudge:
         return (
             (rf"{name} is not a member of {of}(?:: (.+))?",
              lambda m: not belongs and (REMOVED.get(m[1], m[1]) if m[1] else "") == member.removed_for),
-            (rf"{name}'s process does not run, and {of} has not noticed", lambda _: belongs and not member.alive),
+            (rf"{name}'s process is not running, and {of} has not noticed", lambda _: belongs and not member.alive),
             (rf"{name}'s process is frozen", lambda _: belongs and member.alive and member.frozen),
             (rf"{name} runs again, and {of} still has the id of its former process", lambda _: former),
             (rf"{name}'s heartbeat thread is paused", lambda _: works and member.beats_held),
@@ -429,7 +429,7 @@ class WhyJudge:
             (rf"(\S+) is fenced in {D} \(max.poll.interval.ms\)", fenced),
             (rf"max.poll.interval.ms \((.+?)\) passes in {D}", poll),
             (r"an in-sync replica registers: (.+)", registers),
-            ("no timer ends this: its process does not run", lambda _: member is not None and not member.alive),
+            ("no timer ends this: its process is not running", lambda _: member is not None and not member.alive),
             *self.cluster.transaction_ends(),
         )  # fmt: skip
 

@@ -52,7 +52,7 @@ def details(seconds: float, place: int) -> str:
 def test_the_phase_names_the_member_that_must_give_up_partitions_and_its_limit() -> None:
     said = phase(18.0)
     assert "consumer · uniform · group epoch 3 · assignment epoch 3 · coordinator broker-2" in said
-    assert "↻ Reconciling  member joined (fulfilment-3) 6.0 s ago: each member moves to its target on its own" in said
+    assert "↻ Reconciling  member joined (fulfilment-3) 6.0 s ago: each member reconciles on its own" in said
     assert "reconciled 1 of 3 · waiting for fulfilment-1 to revoke orders 2 for fulfilment-3" in said
     assert "(stalled, last poll 7.0 s ago)" in said
     assert "fulfilment-1 is fenced in 4:54 (max.poll.interval.ms)" in said

@@ -111,7 +111,7 @@ SENTENCES: dict[str, tuple[str, ...]] = {
     ),
     "pause partitions orders-1,orders-2 of billing-1": (
         "poll() returns no records of 2 of 6 partitions of billing-1",
-        "it goes on, heartbeats and commits too: no rebalance; one that takes a partition away ends its pause",
+        "polls, heartbeats and commits continue: no rebalance; a rebalance that revokes a partition ends its pause",
     ),
     "pause partitions orders-4 of billing-1": (
         "nothing: IllegalStateException: No current assignment for partition orders-4",
@@ -130,7 +130,7 @@ SENTENCES: dict[str, tuple[str, ...]] = {
     ),
     "slow dependency of billing to 0ms": ("the dependency of billing adds no delay",),
     "fail dependency of billing for 30s": (
-        "each record that 3 members of billing work on fails: its lag grows",
+        "each record that 3 members of billing process fails: its lag grows",
         "a member waits its backoffs in poll(), then it crashes, skips the record or sends a dead letter",
     ),
     "restore dependency of billing": ("nothing: the dependency of billing is neither slow nor failing",),
@@ -178,11 +178,11 @@ SENTENCES: dict[str, tuple[str, ...]] = {
         "billing-1 revokes 4 of its partitions",
     ),
     "kill checkout-1": (
-        "checkout-1 sends nothing to orders (100 records a second till now)",
+        "checkout-1 sends nothing to orders (100 records a second so far)",
         "checkout-1 loses 49,152 bytes that it has not sent",
     ),
-    "pause checkout-1 for 2m": ("checkout-1 sends nothing to orders (100 records a second till now)",),
-    "stop checkout-1": ("checkout-1 sends nothing to orders (100 records a second till now)",),
+    "pause checkout-1 for 2m": ("checkout-1 sends nothing to orders (100 records a second so far)",),
+    "stop checkout-1": ("checkout-1 sends nothing to orders (100 records a second so far)",),
     "cut billing-1 broker-1": (
         "billing-1 is removed after 44 s (session expired), holding orders-0, orders-1, orders-2 and 3 more",
         "billing rebalances",
@@ -208,7 +208,7 @@ SENTENCES: dict[str, tuple[str, ...]] = {
     "elect unclean payments-4": ("nothing: ELIGIBLE_LEADERS_NOT_AVAILABLE: no replica of payments-4 is available",),
     "fail over controller": (
         "controller → broker-2",
-        "the next controller starts every broker session anew",
+        "the next controller starts new broker sessions",
     ),
     "move coordinator of billing": (
         "__consumer_offsets-1: new leader, broker-2",
@@ -217,7 +217,7 @@ SENTENCES: dict[str, tuple[str, ...]] = {
     "delete records orders-0 before 5": ("orders-0 loses 5 offsets",),
     "add partitions orders to 20": (
         "audit, billing rebalance",
-        "8 more partitions: keys map to other partitions from then on",
+        "8 more partitions: existing keys map to other partitions",
     ),
     "add partitions orders to 2": ("nothing: INVALID_PARTITIONS: orders has 12 partitions already",),
     "seek billing orders-0 to 0": ("billing-1 reads 1,424 offsets again of orders-0",),
@@ -263,7 +263,7 @@ def test_partitions_without_another_in_sync_replica_lose_their_leader() -> None:
     assert tone == "error"
     assert not {"orders-0", "orders-2"} & set(found.unwritable)
     crashed = [words for _, words in sentences(impact_of(view, parse("crash broker-1"), synthetic.us(90)))]
-    assert "2 partitions have no other in-sync replica: the loss there is permanent" in crashed
+    assert "2 partitions have no other in-sync replica: records lost there are lost for good" in crashed
 
 
 @pytest.mark.parametrize(

@@ -272,12 +272,12 @@ def test_impossible_faults_stay_with_their_reason(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setitem(UNBUILT, "command rolling_restart", "rolling restart")
     view = synthetic.view_at(90.0)
     dead = {fault.text: fault.reason for fault in fault_menu_entries(view, NAMES, CommandTarget("member", "billing-2"))}
-    assert dead["kill billing-2"] == "the process does not run"
+    assert dead["kill billing-2"] == "the process is not running"
     assert dead["start billing-2"] == ""
     alive = {
         fault.text: fault.reason for fault in fault_menu_entries(view, NAMES, CommandTarget("member", "billing-1"))
     }
-    assert alive["start billing-1"] == "the process runs already"
+    assert alive["start billing-1"] == "already running"
     assert alive["stall billing-1 for 6m"] == ""
     group = {fault.text: fault.reason for fault in fault_menu_entries(view, NAMES, CommandTarget("group", "billing"))}
     assert "not built yet" in group["rolling restart billing every 30s"]
@@ -305,14 +305,14 @@ def test_a_menu_says_what_a_command_does_to_this_member() -> None:
     assert static["stall billing-1 for 11m"] == stalled
     assert static["stop billing-1"] == "close(): commits, sends no LeaveGroup: static"
     assert static["start billing-1"] == "start again, in its place if kept"
-    assert static["pause heartbeats of billing-1 for 1m"] == "poll() runs; the session lasts longer: 90 s"
+    assert static["pause heartbeats of billing-1 for 1m"] == "poll() continues; the session lasts longer: 90 s"
 
 
 def test_the_menu_shows_reasons_where_effects_would_stand() -> None:
     faults = fault_menu_entries(synthetic.view_at(90.0), NAMES, CommandTarget("member", "billing-2"))
     said = text_of(FaultMenuListing(CommandTarget("member", "billing-2"), faults, 100))
     assert "kill billing-2" in said
-    assert "✖ the process does not run" in said
+    assert "✖ the process is not running" in said
 
 
 def test_a_failure_is_told_in_words() -> None:

@@ -38,7 +38,7 @@ def test_a_step_says_what_a_reader_of_the_log_would() -> None:
     )
     assert plain(step_line(Stepped(1, answered))) == (" ▸ event 31,204: HeartbeatAnswered billing-2 NONE")
     assert plain(step_line(Stepped(3, answered))).startswith(" ▸ 3 events, the last: event 31,204: HeartbeatAnswered")
-    assert plain(step_line(Stepped(0, None))) == " ▸ no event happened in this step"
+    assert plain(step_line(Stepped(0, None))) == " ▸ no event in this step"
 
 
 @pytest.mark.parametrize("name", ["recorded", "first-flight", "kip-848"])

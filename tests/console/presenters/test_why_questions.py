@@ -21,7 +21,7 @@ ASKED = (
     ("generation not complete", "first-flight", 20, "group billing",
      "generation 2 is not complete: billing waits for billing-3"),
     ("generation not complete", "first-flight", 20, "member billing-3", "billing waits for billing-3"),
-    ("member gone", "session-expired", 70, "member billing-2", "billing-2's process does not run, and billing has not"),
+    ("member gone", "session-expired", 70, "member billing-2", "billing-2's process is not running, and billing"),
     ("member gone", "session-expired", 110, "member billing-2",
      "billing-2 is not a member of billing: its coordinator had no heartbeat for its session"),
     ("lag not zero", "first-flight", 75, "group billing",

@@ -219,7 +219,7 @@ def test_an_impossible_fault_says_why_and_does_nothing() -> None:
         await seat.press("f", "down", "down", "enter")
         assert isinstance(seat.app.screen, FaultMenu)
         assert seat.asked == []
-        assert "start billing-3: the process runs already" in seat.notices()
+        assert "start billing-3: already running" in seat.notices()
 
     sit(script)
 

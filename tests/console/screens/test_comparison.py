@@ -161,7 +161,7 @@ def test_a_fork_is_cancelled_and_leaves_nothing(path: Path) -> None:
         assert line is not None
         assert line.input.value == "fork at 0:00.000 do "
         await seat.press("escape")
-        assert "no fork is being flown" in await failed(seat, "fork cancel")
+        assert "no fork is running" in await failed(seat, "fork cancel")
         seat.app.execute_line(KILL)
         await seat.settle()
         screen = seat.app.flight_screen()
@@ -169,7 +169,7 @@ def test_a_fork_is_cancelled_and_leaves_nothing(path: Path) -> None:
         assert "fork at 0:10.0: kill billing-1" in screen.bars["ticker"].plain_text()
         seat.app.execute_line(KILL)
         await seat.settle()
-        assert any("a fork is being flown" in notice for notice in seat.notices())
+        assert any("a fork is running" in notice for notice in seat.notices())
         await seat.press("F")
         assert not seat.app.forking.under_way
         seat.app.execute_line(KILL)
@@ -241,7 +241,7 @@ def test_undo_goes_on_from_before_the_last_command(tmp_path: Path) -> None:
         await seat.wait_for(lambda: app.flight.now_us > 4_000_000)
         app.execute_line("undo")
         await seat.settle()
-        assert "there is nothing to undo" in seat.notices()[-1]
+        assert "nothing to undo" in seat.notices()[-1]
         app.execute_line("set orders retention.ms 60000")
         await seat.wait_for(lambda: bool(flown_so_far(app).commands))
         set_us = flown_so_far(app).commands[0][1]
@@ -279,7 +279,7 @@ def test_two_recordings_stand_beside_each_other(path: Path, tmp_path: Path) -> N
         printed = of_diff(diff(path, other)).splitlines()
         assert printed[0] in " ".join(seat.text().split())
         await seat.press("K")
-        assert f"it is a recording already: {other}" in seat.notices()
+        assert f"it is already a recording: {other}" in seat.notices()
 
     app = playing(path)
     app.forking.compare(path, other)

@@ -36,7 +36,7 @@ def test_a_key_has_its_partition_now_and_with_twice_as_many(size: tuple[int, int
         ("key 7 orders many", "`many` is not a number of partitions"),
         ("key 7 orders 12 more", "unexpected `more`"),
         ("key 7 orders 1", "Kafka only adds partitions: orders has"),
-        ('key "7 orders', "this quotation mark is never closed"),
+        ('key "7 orders', "this quotation mark is not closed"),
     ],
 )
 def test_a_wrong_question_keeps_its_line(line: str, reason: str) -> None:

@@ -177,7 +177,7 @@ def test_until_that_holds_already_is_answered(tmp_path: Path) -> None:
     async def script(seat: Seat) -> None:
         await seat.wait_for(lambda: app.flight.now_us > 1_000_000)
         app.execute_line("until now_ms > 5")
-        await seat.wait_for(lambda: any("it holds already" in notice for notice in seat.notices()))
+        await seat.wait_for(lambda: any("already true" in notice for notice in seat.notices()))
         await seat.wait_for(lambda: app.flight.clock.phase == "paused")
 
     sit(script, app=app)

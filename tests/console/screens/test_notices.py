@@ -98,7 +98,7 @@ def test_an_overlay_shows_the_notice_below_its_box() -> None:
         await seat.settle()
         await seat.press("f", "down", "down", "enter")
         bar = seat.app.screen.query_one("#notice", Canvas)
-        assert "start billing-3: the process runs already" in bar.plain_text()
+        assert "start billing-3: already running" in bar.plain_text()
 
     sit(script)
 

@@ -58,7 +58,7 @@ def test_the_palette_knows_the_selection_below_it() -> None:
         assert not stalls["stall poll"].words.startswith("not now")
         assert "stall billing-2 for 1m" in stalls
         assert "start billing-2" in found(seat, "start billing")
-        assert "runs already" in found(seat, "start billing-2")["start billing-2"].words
+        assert "already running" in found(seat, "start billing-2")["start billing-2"].words
 
     sit(script)
 

@@ -64,7 +64,7 @@ class ScriptedPlayer:
 
     @staticmethod
     def _of_answer(name: str, text: str, screens: Mapping[str, str]) -> Iterator[str]:
-        away = " process does not run" in text or " is not a member of " in text or f"{name} is Dead" in text
+        away = " process is not running" in text or " is not a member of " in text or f"{name} is Dead" in text
         if f"{name} crashed: its dependency answers with an error" in text and away:
             yield f"fail dependency of {_group_of(name, screens)}"
         elif f"{name} was killed" in text or f"{name} is Dead: killed" in text:
