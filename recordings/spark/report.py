@@ -23,8 +23,9 @@ from recordings.spark.queries import run_queries
 from recordings.spark.report_builder import assemble
 from recordings.spark.report_document import FORMAT, Report
 from recordings.spark.runtime.interrupts import temporary_directory
-from recordings.spark.runtime.session import spark_session
+from recordings.spark.runtime.session import is_local, spark_session
 from recordings.spark.tables import Tables
+from recordings.tables.compaction import compact
 from recordings.tables.export import export, is_exported
 from recordings.version import VERSION
 
@@ -118,16 +119,27 @@ def readable_tables(
         yield [*exported, place], warnings
 
 
+@contextmanager
+def cheaply_readable(spark: SparkSession, places: Sequence[str]) -> Iterator[list[str]]:
+    """The places, or copies of them with fewer files; a cluster does not see what this machine copies."""
+    if not is_local(spark):
+        yield list(places)
+        return
+    with temporary_directory("flightdeck-compacted-") as directory:
+        yield [compact(place, Path(directory) / str(number)) for number, place in enumerate(places)]
+
+
 def _analyse(spark: SparkSession, places: Sequence[str], report_progress: Progress) -> Report:
     def answered(question: str, done: int, of: int) -> None:
         report_progress(f"analysing: {question}", STARTED + (ASKED - STARTED) * done / of)
 
     report_progress("analysing", STARTED)
-    tables = Tables(spark, places)
-    try:
-        results = run_queries(tables, answered)
-    except (PySparkException, Py4JError) as error:
-        raise ReportError(f"Spark could not finish: {cause_of(error)}") from error
-    finally:
-        tables.release()
+    with cheaply_readable(spark, places) as read:
+        tables = Tables(spark, read)
+        try:
+            results = run_queries(tables, answered)
+        except (PySparkException, Py4JError) as error:
+            raise ReportError(f"Spark could not finish: {cause_of(error)}") from error
+        finally:
+            tables.release()
     return Report(format=FORMAT, flightdeck=VERSION, spark=spark.version, flights=assemble(results))

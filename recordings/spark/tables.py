@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
-from functools import cached_property
 from threading import Lock
 
 from pyspark import StorageLevel
@@ -11,6 +10,7 @@ from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import functions as sf
 
 from recordings.spark.errors import ReportError
+from recordings.spark.runtime.session import is_local
 from recordings.tables.parquet_files import SCHEMA_FILE
 from recordings.tables.schema import COMMANDS, FLIGHTS, TABLES, Table
 
@@ -85,7 +85,7 @@ class Tables:
 
     def _kept(self, made: DataFrame) -> DataFrame:
         """Computed now, on this machine; on a cluster what a lost executor had is computed again."""
-        if self._is_local:
+        if is_local(self.spark):
             return made.localCheckpoint()
         self._persisted.append(made.persist(StorageLevel.MEMORY_AND_DISK))
         return made
@@ -94,10 +94,6 @@ class Tables:
         """Give back the cluster's memory."""
         while self._persisted:
             self._persisted.pop().unpersist()
-
-    @cached_property
-    def _is_local(self) -> bool:
-        return str(self.spark.conf.get("spark.master", "")).startswith("local")
 
     def kinds(self) -> list[Row]:
         """The events of each kind that the files hold: `run_id`, `kind`, `events`, `first_seq`, `last_seq`.

@@ -124,6 +124,11 @@ def _stopping(session: SparkSession) -> Iterator[SparkSession]:
         session.stop()
 
 
+def is_local(session: SparkSession) -> bool:
+    """Whether the session's tasks run in this process, and see this machine's files."""
+    return str(session.conf.get("spark.master", "")).startswith(LOCAL.partition("[")[0])
+
+
 @contextmanager
 def suited_to(session: SparkSession, events: int) -> Iterator[None]:
     """Settings that suit analyses of this many events, for as long as the block lasts."""
