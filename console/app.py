@@ -488,10 +488,8 @@ class FlightdeckApp(App[None]):
             self.warn("no fault applies to the selection")
             return
         faults = fault_menu_entries(self.flight.view, self.flight.names(), target)
-        why_not = self.flight.why_read_only()
-        if why_not is not None:
-            faults = [fault._replace(reason=why_not) for fault in faults]
-        self.push_screen(FaultMenu(target, faults), self._on_fault)
+        forks = self.flight.why_read_only() is not None
+        self.push_screen(FaultMenu(target, faults, forks=forks), self._on_fault)
 
     def _on_fault(self, chosen: ChosenCommand | None) -> None:
         if chosen is not None:

@@ -27,17 +27,19 @@ STATES = {
 
 
 class FaultMenuListing(Listing):
-    """The fault menu of a target; refused commands stay, with their reason."""
+    """The fault menu of a target; refused commands stay, with their reason. `forks`: each flies another flight."""
 
-    def __init__(self, target: CommandTarget, faults: Sequence[MenuEntry], width: int) -> None:
+    def __init__(self, target: CommandTarget, faults: Sequence[MenuEntry], width: int, *, forks: bool = False) -> None:
         super().__init__(width)
+        self.forks = forks
         self.title = f"{target.kind} {target.name}"
         self.faults = {fault.text: fault for fault in faults}
         self.column = max((len(fault.text) for fault in faults), default=0) + 1
 
     def note(self) -> Line:
         """The keys of the menu."""
-        return line(("enter executes · e edits · esc", FAINT))
+        keys = "enter forks from this instant" if self.forks else "enter executes · e edits"
+        return line((f"{keys} · esc", FAINT))
 
     def row_keys(self) -> list[str]:
         """The commands' texts."""

@@ -138,16 +138,19 @@ class Overlay(ModalScreen[ChosenCommand | None], StackedScreen[ChosenCommand | N
 
 
 class FaultMenu(Overlay):
-    """The faults that can be injected into a target. The result is the command's text."""
+    """The faults that can be injected into a target. The result is the command's text.
+
+    `forks`: the flight that is shown takes no commands; the result is the line that forks it here with the command.
+    """
 
     BINDINGS = [  # noqa: RUF012 - Textual's own way
         Binding("e", "edit", "edit", show=False, id="menu.edit"),
         Binding("f", "close", "close", show=False, id="menu.close"),
     ]
 
-    def __init__(self, target: CommandTarget, faults: Sequence[MenuEntry]) -> None:
-        super().__init__(lambda width: FaultMenuListing(target, faults, width))
-        self.faults = {fault.text: fault for fault in faults}
+    def __init__(self, target: CommandTarget, faults: Sequence[MenuEntry], *, forks: bool = False) -> None:
+        super().__init__(lambda width: FaultMenuListing(target, faults, width, forks=forks))
+        self.faults, self.forks = {fault.text: fault for fault in faults}, forks
 
     def on_panel_opened(self, message: Panel.Opened) -> None:
         """Choose the command, if it is possible."""
@@ -164,8 +167,8 @@ class FaultMenu(Overlay):
         if reason and not edit:
             self.notify(f"{text}: {reason}", severity="warning", timeout=4)
             return
-        chosen = ChosenCommand(text)
-        chosen.edit = edit
+        chosen = ChosenCommand(f"fork do {text}" if self.forks else text)
+        chosen.edit = edit or self.forks
         self.dismiss(chosen)
 
 
