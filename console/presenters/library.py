@@ -30,10 +30,10 @@ if TYPE_CHECKING:
 
 SCENARIO_COLUMNS = (
     TableColumn("", 1),
-    TableColumn("module", 12, rank=1),
+    TableColumn("module", 12, rank=2),  # the lesson beside the list names it too
     TableColumn("scenario", 24, grow=1, most=34),
     TableColumn("length", 6, right=True),
-    TableColumn("title", 16, grow=3, rank=2),
+    TableColumn("title", 22, grow=3, rank=1),
 )
 RECORDING_COLUMNS = (
     TableColumn("", 1),

@@ -138,7 +138,8 @@ class RasterListing(Listing):
         column = self.axis.column(self.cursor.at_us) if self.cursor is not None else -1
         spans: Line = line((text, FAINT))
         if 0 <= column < len(text):
-            spans = line((text[:column], FAINT), (CURSOR, STRONG), (text[column + 1 :], FAINT))
+            before, after = _beside(text, column)
+            spans = line((before, FAINT), (CURSOR, STRONG), (after, FAINT))
         return fit(line(" " * (2 + self.label), *spans), self.width)
 
     def row_keys(self) -> list[str]:
@@ -232,3 +233,11 @@ def _extent(history: OwnershipHistory, partition: str, at_us: int) -> tuple[int,
     runs = history.runs[partition]
     place = max(place for place in range(0, len(runs), 2) if runs[place] <= at_us)
     return runs[place], runs[place + 2] if place + 2 < len(runs) else NEVER
+
+
+def _beside(text: str, column: int) -> tuple[str, str]:
+    """The text before and after a column, without the word that it would cut: half a time is another time."""
+    before, after = text[:column], text[column + 1 :]
+    if text[column].isspace():
+        return before, after
+    return before[: before.rfind(" ") + 1].ljust(column), after[len(after.split(" ")[0]) :].rjust(len(after))

@@ -3,10 +3,13 @@
 import re
 from pathlib import Path
 
+import pytest
+
 from cluster.view.ownership.history import Barrier
 from console.app import FlightdeckApp
 from console.presenters.raster.axis import TimeAxis, axis_for, bracket_row, scale, short_clock
 from console.presenters.raster.grid import shared_by
+from console.presenters.raster.listing import _beside
 from console.presenters.styled_text import plain
 from console.screens.flight_screen import NO_RASTER
 from console.screens.raster import NO_OWNERSHIP, RasterScreen
@@ -219,3 +222,19 @@ def test_rows_are_shared_by_as_few_partitions_as_the_room_allows() -> None:
     assert shared_by([12], 11) == 2
     assert shared_by([2_000], 30) == 100
     assert shared_by([5, 5, 5], 1) == 5, "each topic has a row"
+
+
+@pytest.mark.parametrize(
+    ("column", "shown"),
+    [
+        (0, "▼      0:10   0:20"),
+        (2, "  ▼    0:10   0:20"),
+        (4, "0:00▼  0:10   0:20"),
+        (6, "0:00  ▼0:10   0:20"),
+        (8, "0:00    ▼     0:20"),
+        (17, "0:00   0:10      ▼"),
+    ],
+)
+def test_the_cursor_cuts_no_time_of_the_axis(column: int, shown: str) -> None:
+    before, after = _beside("0:00   0:10   0:20", column)
+    assert f"{before}▼{after}" == shown
