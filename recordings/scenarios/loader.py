@@ -132,10 +132,11 @@ def parse_scenario(text: str, file: str, folder: Path | None = None, *, recorded
     text = text.removeprefix("\ufeff")
     problems: list[Problem] = []
     lines: dict[Place, int] = {(): 1}
+    tables: list[int] = []  # of each step
     try:
         data = read_toml(text)
         lines = locate(text)
-        spec = read_scenario(put_defaults(data, problems), problems, lines)
+        spec = read_scenario(put_defaults(data, problems), problems, lines, tables)
         check_defaults(data, problems)
     except TomlError as error:
         raise ScenarioErrors([ScenarioError(file, error.line, str(error))]) from None
@@ -146,12 +147,20 @@ def parse_scenario(text: str, file: str, folder: Path | None = None, *, recorded
     notes = [each for each in problems if each.is_note]
     problems = [each for each in problems if not each.is_note]
     checks = check_scenario(spec) if recorded else chain(check_scenario(spec), check_deadlines(spec))
-    problems += islice(checks, MOST_PROBLEMS)
+    problems += [_in_its_table(each, tables) for each in islice(checks, MOST_PROBLEMS)]
     if problems:
         raise _errors_of(problems, lines, file)
-    notes += notes_on(spec)
+    notes += [_in_its_table(each, tables) for each in notes_on(spec)]
     name = Path(file).name.removesuffix(".toml")
     return Scenario(spec, name, text, file, folder, tuple(_errors_of(notes, lines, file).errors))
+
+
+def _in_its_table(problem: Problem, tables: list[int]) -> Problem:
+    """A problem of the spec at its place in the file: a step's number is not that of its [[at]]."""
+    kind, *rest = problem.place or ("",)
+    if kind != "at" or not rest or not isinstance(rest[0], int):
+        return problem
+    return msgspec.structs.replace(problem, place=("at", tables[rest[0]], *rest[1:]))
 
 
 def _errors_of(problems: list[Problem], lines: dict[Place, int], file: str) -> ScenarioErrors:

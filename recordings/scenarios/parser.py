@@ -6,9 +6,10 @@ here, so that reading goes on and one pass finds all problems.
 
 from collections.abc import Callable, Iterator
 from functools import partial
+from itertools import chain
 from typing import Any, Literal
 
-from cluster.commands import Command, CommandError, text_of
+from cluster.commands import Command, CommandError, Mark, text_of
 from cluster.spec import (
     START_JITTER_US,
     STARTUP_US,
@@ -42,10 +43,15 @@ from recordings.scenarios.toml_tables import (
 
 
 def read_scenario(
-    data: dict[str, Any], problems: list[Problem], lines: dict[tuple[str | int, ...], int]
+    data: dict[str, Any], problems: list[Problem], lines: dict[tuple[str | int, ...], int], at: list[int]
 ) -> ScenarioSpec:
-    """The spec that the file's tables describe; adds every error in them to `problems`."""
+    """The spec that the file's tables describe; adds every error in them to `problems`.
+
+    `at` gets, for each step, the number of its [[at]]: a line of Kafka's tools may stand for several steps.
+    """
     top = TomlTable(data, (), problems)
+    by_table = [tuple(_steps(table)) for table in top.tables("at")]
+    at += [number for number, steps in enumerate(by_table) for _ in steps]
     cluster = top.table("cluster")
     brokers = _brokers(cluster)
     config = cluster.config("broker")
@@ -65,7 +71,7 @@ def read_scenario(
         topics=tuple(_topic(table, min(3, len(brokers))) for table in top.tables("topic")),
         producers=tuple(read_producer(table) for table in top.tables("producer")),
         groups=tuple(read_group(table) for table in top.tables("group")),
-        steps=tuple(step for table in top.tables("at") for step in _steps(table)),
+        steps=tuple(chain.from_iterable(by_table)),
         expectations=tuple(_expectation(table, lines.get(table.place, 0)) for table in top.tables("expect")),
     )
     cluster.close(top, "at the top of the file")
@@ -144,12 +150,14 @@ def _topic(table: TomlTable, replication: int) -> TopicSpec:
 
 
 def _steps(table: TomlTable) -> Iterator[StepSpec]:
-    """The commands of one [[at]]: a line of Kafka's tools may stand for several."""
+    """The commands of one [[at]]: a line of Kafka's tools may stand for several; without a text if unreadable."""
     at_us = table.take("time", duration, 0, required=True)
     commands: list[Command] = table.take("do", _commands, [], required=True)
     after_event: int | None = table.take("after_event", whole(1), None)
     source: Literal["scenario", "game"] = table.take("source", one_of("scenario", "game"), "scenario")
     table.close()
+    if not commands:
+        yield StepSpec(at_us, Mark(""), "")
     for command in commands:
         yield StepSpec(at_us, command, text_of(command), after_event, source)
 

@@ -312,7 +312,7 @@ def test_nothing_can_be_done_to_it() -> None:
 
 
 def test_what_is_no_recording_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(RecordingError, match="no recording"):
+    with pytest.raises(RecordingError, match="is not a recording"):
         Player(tmp_path)
 
 

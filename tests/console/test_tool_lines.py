@@ -8,7 +8,7 @@ from console.command_line import completions, read
 from console.operating.tool_question import ToolOrder, ToolQuestion, order_preview, why_refused
 from console.presenters.styled_text import plain
 from recordings.scenarios.loader import load
-from tests.recordings.kafka_tools.test_numbers import flown
+from tests.support.kafka_tools_recorded import flown
 
 SPEC = load("unclean-election").spec
 NAMES = SPEC.names()

@@ -9,7 +9,7 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import NoReturn
-from unittest.mock import create_autospec
+from unittest.mock import Mock, create_autospec
 
 import pytest
 from pyspark.sql import SparkSession
@@ -64,7 +64,7 @@ def test_without_any_java_it_says_what_to_install(rare: Path, tmp_path: Path) ->
 def test_what_is_no_recording_is_refused(tmp_path: Path) -> None:
     said = failed(tmp_path, tmp_path / "nothing", tmp_path / "out")
     assert said[-1].startswith("flightdeck: ")
-    assert "no recording" in said[-1]
+    assert "not a recording" in said[-1]
     assert not (tmp_path / "out").exists()
 
 
@@ -201,10 +201,12 @@ def test_a_spark_that_goes_away_is_named(rare: Path, tmp_path: Path, monkeypatch
 
     monkeypatch.setattr(reporting, "run_queries", gone)
     export([rare], tmp_path / "tables")
+    session = create_autospec(SparkSession)
+    session.conf = Mock(get=lambda *_: "yarn")
     with pytest.raises(
         ReportError, match=r"^Spark stopped while it worked on yarn \(Connection refused\); nothing was"
     ):
-        report([tmp_path / "tables"], tmp_path / "out", master="yarn", spark=create_autospec(SparkSession))
+        report([tmp_path / "tables"], tmp_path / "out", master="yarn", spark=session)
 
 
 slow = pytest.mark.slow  # Java virtual machines, started to be stopped

@@ -118,7 +118,7 @@ def test_a_bug_is_told_with_the_last_events_and_the_recording_is_closed(plan: Pl
     with pytest.raises(FlightError) as caught:
         fly(plan, record=tmp_path / "a.flight", log=log)
     assert "ZeroDivisionError: a bug (tests/recordings/flights/test_flight.py, line " in str(caught.value)
-    assert "`tiny` and seed 5" in str(caught.value)
+    assert "`tiny` with seed 5" in str(caught.value)
     assert caught.value.last_events == list(told)
     recording = Recording(tmp_path / "a.flight")
     assert len(list(recording.events())) == 700

@@ -6,16 +6,14 @@ from typing import Any
 
 import msgspec
 import pytest
-import trio
 
-from cluster import events as e
-from cluster.simulation import Simulation
 from cluster.spec import ScenarioSpec
 from cluster.view import ClusterView, fold
 from recordings.kafka_tools.look import LookedAtFlight, configs_of, look
 from recordings.kafka_tools.producer_states import PartitionProducers
 from recordings.kafka_tools.tool_lines import read_tool_line
 from recordings.scenarios.loader import load
+from tests.support.kafka_tools_recorded import flown
 from tests.support.library import LIBRARY
 from tests.support.raw_described import RawDescribed
 from tests.support.truncation_scenarios import buffered, deposed
@@ -43,18 +41,6 @@ class Described:
     def tabbed(self, line: str) -> list[Row]:
         """The rows of a table with a tab behind each cell, without its titles."""
         return [tuple(cell.strip() for cell in row.split("\t")[:-1]) for row in self.text(line).splitlines()][1:]
-
-
-def flown(spec: ScenarioSpec) -> list[e.Event]:
-    emitted: list[e.Event] = []
-    simulation = Simulation(spec, spec.seed, sinks=[emitted.append])
-
-    async def main() -> None:
-        async with simulation.running():
-            await simulation.timeline.fly(spec.until_us)
-
-    trio.run(main, clock=simulation.timeline)
-    return emitted
 
 
 def instants(spec: ScenarioSpec, looks: int = LOOKS) -> Iterator[tuple[RawDescribed, Described]]:

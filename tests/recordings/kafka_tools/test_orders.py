@@ -13,8 +13,7 @@ from recordings.kafka_tools.printed import Printed
 from recordings.kafka_tools.refusals import refusal_of
 from recordings.kafka_tools.tool_lines import read_tool_line
 from recordings.scenarios.loader import ScenarioErrors, load, parse_scenario
-from tests.recordings.kafka_tools.test_numbers import flown
-from tests.recordings.kafka_tools.test_shapes import LOOKS, same
+from tests.support.kafka_tools_recorded import LOOKS, flown, same
 from tests.support.repository import ROOT
 
 PLACES = '{"partitions":[{"topic":"orders","partition":0},{"topic":"orders","partition":2}]}'

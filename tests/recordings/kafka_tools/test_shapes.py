@@ -1,7 +1,5 @@
 """Tables byte for byte as Kafka's own tools printed them on a real cluster (`tests/fidelity/recorder/tools.py`)."""
 
-import json
-
 import pytest
 
 from recordings.kafka_log.java_maps import string_map_order, timeline_map_order
@@ -16,11 +14,10 @@ from recordings.kafka_tools.group_tables import (
     reset_table,
     state_table,
 )
-from recordings.kafka_tools.printed import MISSING, Printed, failed, pretty_table
+from recordings.kafka_tools.printed import MISSING, failed, pretty_table
 from recordings.kafka_tools.topic_tables import in_admin_order
-from tests.support.repository import ROOT
+from tests.support.kafka_tools_recorded import LOOKS, same
 
-LOOKS: dict[str, dict[str, str]] = json.loads((ROOT / "tests/fidelity/tools/4.3.1.json").read_text())["looks"]
 STATES = {"stable": "Stable", "empty": "Empty", "rebalancing": "PreparingRebalance"}
 
 
@@ -45,16 +42,6 @@ def table(text: str) -> list[dict[str, str]]:
     return [
         {name: line[start:end].rstrip() for name, start, end in zip(names, starts, ends, strict=True)} for line in lines
     ]
-
-
-def printed(one: Printed) -> str:
-    """As it was kept: stdout, then stderr, without empty lines before and behind."""
-    return (one.out + one.err).strip("\n") + "\n"
-
-
-def same(name: str, made: Printed) -> None:
-    kept = LOOKS[name]["printed"]
-    assert printed(made).replace("\n\n\n", "\n\n") == kept.replace("\n\n\n", "\n\n")
 
 
 @pytest.mark.parametrize("name", [*looks(""), *looks("-verbose")])

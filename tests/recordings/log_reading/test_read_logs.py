@@ -15,7 +15,7 @@ from recordings.log_reading.sentences import sentences
 from recordings.log_reading.summary import summary_of_logs
 from recordings.scenarios.loader import library
 from tests.fidelity.recorder.raw import raw_of
-from tests.recordings.log_reading.round_trip import causes, differing_causes, fly_and_read, removals, rounds
+from tests.support.log_round_trip import causes, differing_causes, fly_and_read, removals, rounds
 from tests.support.slow_cases import mostly_slow, partly_campaign
 
 RAW_LOGS = sorted(raw_of("", "4.3.1").parent.glob("*.log.zst"))

@@ -335,6 +335,18 @@ def test_a_step_that_could_not_be_read_brings_no_second_complaint() -> None:
     assert [error.reason.partition(":")[0] for error in caught.value.errors] == ["do"]
 
 
+def test_errors_behind_a_line_of_several_commands_have_their_own_lines() -> None:
+    configs = "kafka-configs.sh --alter --entity-type topics --entity-name orders"
+    text = (
+        f'{MINIMAL}[[at]]\ntime = "10s"\ndo = "{configs} --add-config retention.ms=60000,segment.ms=30000"\n'
+        '[[at]]\ntime = "20s"\ndo = "kill broker-99"\n'
+    )
+    with pytest.raises(ScenarioErrors) as caught:
+        parse_scenario(text, "f.toml")
+    (error,) = caught.value.errors
+    assert text.splitlines()[error.line - 1] == 'do = "kill broker-99"'
+
+
 # --- in a flight ------------------------------------------------------------------------------------------------------
 
 FLIGHT = f"""until = "20s"

@@ -29,7 +29,7 @@ KAFKAS_DEFAULT = ("range", "cooperative-sticky")
 def read(text: str) -> ScenarioSpec:
     """What a text says, built or not; it must have the right structure."""
     problems: list[Problem] = []
-    spec = read_scenario(tomllib.loads(text), problems, locate(text))
+    spec = read_scenario(tomllib.loads(text), problems, locate(text), [])
     assert problems == []
     return spec
 
