@@ -182,6 +182,7 @@ def test_what_a_truncation_took_is_not_read_again(spark: SparkSession) -> None:
             "position_truncated": "partition string",
             "consumer_group_epoch_bumped": "epoch int",
             "group_deleted": "broker int",
+            "group_protocol_converted": "protocol string",
         }
         made = [("run", "g", *value) for value in values]
         return spark.createDataFrame(made, f"run_id string, group string, seq long, {fields[kind]}")
@@ -198,6 +199,7 @@ def test_what_a_truncation_took_is_not_read_again(spark: SparkSession) -> None:
         "position_truncated": rows("position_truncated", (4, "t-0")),
         "consumer_group_epoch_bumped": rows("consumer_group_epoch_bumped"),
         "group_deleted": rows("group_deleted"),
+        "group_protocol_converted": rows("group_protocol_converted"),
     }  # fmt: skip
     [again] = rereads(cast(Tables, MadeTables(tables))).collect()
     assert (again["seq"], again["partition"], again["reread"]) == (9, "t-0", 10)

@@ -126,7 +126,9 @@ def _with_waiting(tables: Tables, spans: DataFrame) -> DataFrame:
     )
     never = sf.lit(2**62)
     ends = spans.withColumn("seq", sf.coalesce("until_seq", never))
-    last = sf.last("mark", ignorenulls=True).over(Window.partitionBy(*PARTITION).orderBy("seq"))
+    # a leader that takes over, and by that ends a transaction, states the high watermark after that
+    before = Window.partitionBy(*PARTITION).orderBy("seq", sf.col("mark").isNotNull())
+    last = sf.last("mark", ignorenulls=True).over(before.rowsBetween(Window.unboundedPreceding, Window.currentRow))
     lowered = sf.filter(
         "cuts", lambda one: one["crashed"] & (one["seq"] > sf.col("mark.seq")) & (one["seq"] < sf.col("seq"))
     )
