@@ -4,7 +4,7 @@ from cluster.view.document import partition_lags
 from cluster.view.state import MemberView
 from console.presenters.formatting import count
 from console.presenters.styled_text import OK, WARN
-from console.presenters.why.answers import WhyAnswer, WhyFacts, in_order
+from console.presenters.why.answers import WhyAnswer, WhyFacts, fault_ends, in_order
 from console.presenters.why.groups import process_lines
 
 
@@ -27,7 +27,7 @@ def reader_stands_still(facts: WhyFacts, name: str) -> WhyAnswer | None:
     what = "its process is frozen" if frozen else "its application is stalled"
     verdict = f"{_has(name, sum(lags.values()))}{count(of[owner])} on partitions of {owner}, {what}"
     may = f"resume {owner}" if frozen else f"restart {owner}"
-    return WhyAnswer(verdict, WARN, in_order(*process_lines(facts, owner)), "", (may,))
+    return WhyAnswer(verdict, WARN, in_order(*process_lines(facts, owner)), fault_ends(facts, owner), (may,))
 
 
 def lag_not_zero(facts: WhyFacts, name: str) -> WhyAnswer | None:

@@ -9,7 +9,7 @@ from console.presenters.exceptions.group_lag import lag_parts
 from console.presenters.formatting import countdown
 from console.presenters.styled_text import ERROR, MOVING, OK, WARN, plain
 from console.presenters.transactions import ONGOING, holder, is_stuck, left_of_timeout_us, transaction_of
-from console.presenters.why.answers import Question, WhyAnswer, WhyFact, WhyFacts, in_order
+from console.presenters.why.answers import Question, WhyAnswer, WhyFact, WhyFacts, fault_ends, in_order
 from console.presenters.why.brokers import broker_lines, fenced_within, revive
 from console.presenters.why.groups import process_lines
 
@@ -172,7 +172,7 @@ def _owner_stands(facts: WhyFacts, owner: str, group: str, name: str) -> WhyAnsw
     else:
         return None
     verdict = f"{owner} of {group} has {name} and reads nothing: {words}"
-    return WhyAnswer(verdict, WARN, in_order(*process_lines(facts, owner)), "", (may,))
+    return WhyAnswer(verdict, WARN, in_order(*process_lines(facts, owner)), fault_ends(facts, owner), (may,))
 
 
 def _served(facts: WhyFacts, partition: PartitionView) -> bool:

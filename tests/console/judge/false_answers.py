@@ -139,6 +139,11 @@ def a_stall_has_no_end(patch: Patch) -> None:
     patch.setattr(members, "fault_ends", lambda facts, name, *timers: "; ".join(timers))
 
 
+def a_lag_behind_a_stall_has_no_end(patch: Patch) -> None:
+    """The end of the fault that stalls the member with the lag is left out."""
+    patch.setattr(lags, "fault_ends", lambda *_: "")
+
+
 def an_evicted_member_is_calm(patch: Patch) -> None:
     """A group goes on although a running member was removed from it."""
     _without(patch, "group", members.group_lost_a_member)
@@ -151,6 +156,7 @@ def most_of_a_lag_is_on_the_partition_with_least(patch: Patch) -> None:
 
 FALSE_ANSWERS = {
     a_stall_has_no_end: ("first-flight", 40),
+    a_lag_behind_a_stall_has_no_end: ("first-flight", 40),
     a_member_without_coordinator_is_calm: ("coordinator-failover", 125),
     a_late_heartbeat_is_calm: ("coordinator-failover", 125),
     a_member_at_dead_leaders_is_calm: ("coordinator-failover", 125),

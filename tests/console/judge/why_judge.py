@@ -87,7 +87,7 @@ class WhyJudge:
             for at_us, text in answer.facts:
                 self._fact(kind, name, at_us, text)
             for text in (part for ends in answer.ends for part in ends.split("; ")):
-                self.verdict.read(f"{place}, ends", text, (*self._fault_ends(name), *self._ends(kind, name)))
+                self.verdict.read(f"{place}, ends", text, (*self._fault_ends(kind, name), *self._ends(kind, name)))
             self.verdict.claim(self._all_faults_end(name, answer), place, f"an end of a fault is left out: {answer}")
             for text in answer.may:
                 self.verdict.read(f"{place}, may", text, self._may())
@@ -100,15 +100,25 @@ class WhyJudge:
         ending = [one for one in self.books.cluster.faults.values() if one.ends_at_us >= 0]
         return {one.text: one.ends_at_us - self.now_us for one in ending if {*names} & {*one.text.split()}}
 
-    def _fault_ends(self, name: str) -> Sentences:
-        ending = self._ending(name, *(one.name for one in self.books.members.values() if one.group == name))
+    def _fault_ends(self, kind: str, name: str) -> Sentences:
+        anybody = kind in {"partition", "topic"}  # any member may own it
+        readers = (one.name for one in self.books.members.values() if anybody or one.group == name)
+        ending = self._ending(name, *readers)
         return ((rf"(.+?) ends in {D}", lambda m: m[1] in ending and says(m[2], ending[m[1]])),)
 
     def _all_faults_end(self, name: str, answer: Said) -> bool:
         """Where a process stands still, the end of what made it is told."""
-        stands = re.search(r"is frozen$|heartbeat thread is paused|: stalled$", answer.verdict)
+        reader = re.search(
+            r"on partitions of (\S+), its |^(\S+) of \S+ has \S+ and reads nothing: its ", answer.verdict
+        )
+        who = next(filter(None, reader.groups())) if reader is not None else name
+        stands = re.search(
+            r"is frozen$|heartbeat thread is paused|: stalled$|its application is stalled$", answer.verdict
+        )
         told = sum(" ends in " in part and "session" not in part for part in "; ".join(answer.ends).split("; "))
-        return stands is None or not answer.verdict.startswith(name) or told == min(2, len(self._ending(name)))
+        if stands is None or (reader is None and not answer.verdict.startswith(name)):
+            return True
+        return told == min(2, len(self._ending(who)))
 
     # --- what has to be said ----------------------------------------------------------------------------------------
 
