@@ -15,7 +15,8 @@ from cluster.view.document import group_partitions, partition_time_lag_us, read_
 from cluster.view.state import GroupView
 from recordings.alerts.evaluators import EVALUATORS, Evaluator, GroupLag, ReadPartition
 from recordings.alerts.rules import AlertRule, RuleSet
-from recordings.journal.reader import MISFITS, Recording
+from recordings.journal.misfits import taken
+from recordings.journal.reader import Recording
 
 
 class Alert(msgspec.Struct, kw_only=True):
@@ -55,13 +56,7 @@ def watch(path: Path, rules: RuleSet, *, salvage: bool = False) -> Watched:
     recording = Recording(path, salvage=salvage)
     found = Watcher(rules)
     for event in recording.events():
-        try:
-            found(event)
-        except MISFITS as error:
-            damage = recording.misfit(event)
-            if not salvage:
-                raise damage from error
-            recording.warn(f"{damage.place}: {damage.reason}; read up to event {event.seq - 1}")
+        if not taken(recording, event, found):
             break
     if recording.footer is not None and not (salvage and recording.warnings):
         found.look_until(recording.footer.virtual_us)

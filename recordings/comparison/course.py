@@ -14,7 +14,8 @@ from recordings.comparison.meter import BillMeter
 from recordings.comparison.samples import CourseDetail, SampledMeter
 from recordings.flights.processes import ProcessEnded, can_fly_another, flown_in, flown_meanwhile
 from recordings.journal.format import JournaledCommand, Settings
-from recordings.journal.reader import MISFITS, MOST_COMMANDS, Recording
+from recordings.journal.misfits import MISFITS, taken
+from recordings.journal.reader import MOST_COMMANDS, Recording
 
 ALONE_BELOW_BYTES = 1_000_000
 """Recordings smaller than this are read in this process: another one takes longer to start."""
@@ -66,13 +67,7 @@ def course_of(order: CourseOrder) -> Course:
             if len(commands) > MOST_COMMANDS:
                 raise RecordingError(f"{order.path} holds more than {MOST_COMMANDS:,} commands")
         elif until_us is None or entry.at_us <= until_us:
-            try:
-                meter(entry)
-            except MISFITS as error:
-                damage = recording.misfit(entry)
-                if not order.salvage:
-                    raise damage from error
-                recording.warn(f"{damage.place}: {damage.reason}; read up to event {entry.seq - 1}")
+            if not taken(recording, entry, meter):
                 break
             count += 1
     cut_short = order.salvage and recording.warnings  # the footer counts what is not there

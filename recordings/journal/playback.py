@@ -21,7 +21,8 @@ from cluster.view.state import LogEntry
 from recordings.bounded_files import RecordingError
 from recordings.journal.format import Position
 from recordings.journal.keyframes import Keyframes
-from recordings.journal.reader import MISFITS, DamagedError, Recording
+from recordings.journal.misfits import MISFITS
+from recordings.journal.reader import DamagedError, Recording
 
 SLOWEST, FASTEST = 0.01, 1_000.0
 MICROSECONDS = 1_000_000

@@ -47,9 +47,6 @@ FOOTER_DECODER = msgspec.json.Decoder(Footer)
 
 _SEQ, _AT_US = attrgetter("seq"), attrgetter("at_us")
 
-MISFITS = (LookupError, ValueError, ArithmeticError, TypeError, AttributeError, AssertionError)
-"""The errors of the fold at an event that does not fit those before it: an unknown name, a number out of range."""
-
 LATEST_US = 100 * 8_766 * 3_600_000_000  # a hundred years
 MOST_COMMANDS = 1_000_000
 RUN_ID = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,127}")

@@ -14,9 +14,11 @@ import msgspec
 from prometheus_client.core import Metric
 from prometheus_client.openmetrics.exposition import generate_latest
 
+from cluster.events import Event
 from cluster.view import ClusterView, fold
 from recordings.bounded_files import RecordingError
-from recordings.journal.reader import MISFITS, Recording
+from recordings.journal.misfits import taken
+from recordings.journal.reader import Recording
 from recordings.metrics.catalogue import EXPORTED
 from recordings.metrics.counts import ProcessCounts
 from recordings.metrics.kafka_exporter import Sample
@@ -132,18 +134,16 @@ def _sample(recording: Recording, view: ClusterView, history: History, step_us: 
     """Take the samples of a whole recording; returns its end in µs."""
     counts = ProcessCounts()
     next_us = 0
+
+    def take(event: Event) -> None:
+        fold(view, event)
+        counts.take(event)
+
     for event in recording.events():
         while event.at_us > next_us:
             history.take(next_us, samples(view, counts))
             next_us += step_us
-        try:
-            fold(view, event)
-            counts.take(event)
-        except MISFITS as error:
-            damage = recording.misfit(event)
-            if not recording.salvage:
-                raise damage from error
-            recording.warn(f"{damage.place}: {damage.reason}; read up to event {event.seq - 1}")
+        if not taken(recording, event, take):
             break
     whole = recording.footer is not None and not recording.warnings
     end_us = max(view.at_us, recording.footer.virtual_us) if whole and recording.footer is not None else view.at_us

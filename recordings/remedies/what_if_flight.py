@@ -14,7 +14,8 @@ from recordings.comparison.bill import Bill
 from recordings.comparison.meter import BillMeter
 from recordings.flights.runner import FlightError, Plan, Replay, fly, make_plan
 from recordings.journal.format import SAME_DRAWS, Header
-from recordings.journal.reader import MISFITS, Recording
+from recordings.journal.misfits import MISFITS
+from recordings.journal.reader import Recording
 from recordings.remedies.candidates import CandidateSettings
 from recordings.scenarios.loader import ScenarioErrors, parse_scenario
 

@@ -15,7 +15,8 @@ from recordings.bounded_files import RecordingError
 from recordings.comparison.bill import Bill
 from recordings.comparison.meter import BillMeter
 from recordings.comparison.ranking import Ranking, rank_groups
-from recordings.journal.reader import MISFITS, Recording
+from recordings.journal.misfits import MISFITS, taken
+from recordings.journal.reader import Recording
 from recordings.tables.committed_offsets import CommittedOffsetRow, committed_offset_rows
 from recordings.tables.open_transactions import OpenTransactionRow, OpenTransactions
 from recordings.tables.partition_loads import PartitionLoadRow, PartitionLoads, TopicLoadRow
@@ -146,13 +147,7 @@ def summarize(path: Path, *, salvage: bool = False) -> Summary:
     recording = Recording(path, salvage=salvage)
     pass_ = _Pass()
     for event in recording.events():
-        try:
-            pass_.take(event)
-        except MISFITS as error:
-            damage = recording.misfit(event)
-            if not salvage:
-                raise damage from error
-            recording.warn(f"{damage.place}: {damage.reason}; read up to event {event.seq - 1}")
+        if not taken(recording, event, pass_.take):
             break
     totals, header = recording.survey().totals, recording.header
     try:

@@ -10,7 +10,8 @@ import msgspec
 
 from recordings.bounded_files import RecordingError
 from recordings.journal.format import JournaledCommand
-from recordings.journal.reader import MISFITS, Recording
+from recordings.journal.misfits import taken
+from recordings.journal.reader import Recording
 from recordings.trace.drawing import Drawing
 from recordings.trace.trace_file import TraceFile
 
@@ -60,11 +61,5 @@ def _draw(recording: Recording, drawing: Drawing) -> None:
         if isinstance(entry, JournaledCommand):
             drawing.command(entry.at_us, entry.command, entry.source)
             continue
-        try:
-            drawing.take(entry)
-        except MISFITS as error:
-            damage = recording.misfit(entry)
-            if not recording.salvage:
-                raise damage from error
-            recording.warn(f"{damage.place}: {damage.reason}; read up to event {entry.seq - 1}")
+        if not taken(recording, entry, drawing.take):
             return
