@@ -25,7 +25,9 @@ SENTENCES: dict[str, Sentence] = {
     "R5": Sentence("LeaderCompleteness", "a new leader has every record that was committed"),
     "R6": Sentence("MaximalIsr", "every in-sync replica has every committed record"),
     "R8": Sentence("LogMatching", "in-sync replicas hold the same batches below the high watermark"),
-    "R9": Sentence("NoTruncationBelowHighWatermark", "no replica truncates a committed record"),
+    "R9": Sentence(
+        "NoTruncationBelowHighWatermark", "no replica truncates a record that was committed while it had it"
+    ),
     "R10": Sentence("NoAckedLoss", "a record acknowledged with acks=all is in some log", "acks=all"),
     "R11": Sentence("ConsistentRead", "no reader passes the high watermark, and no committed offset is given again"),
     "R13": Sentence("MinIsrHolds", "with fewer in-sync replicas than min.insync.replicas nothing is committed"),
