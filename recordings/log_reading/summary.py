@@ -1,6 +1,6 @@
 """The main tables of a recording that was read from logs: what the logs tell, and None for what they do not."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from pathlib import Path
 
 import msgspec
@@ -156,16 +156,11 @@ def tables_of(events: Iterable[Event]) -> tuple[list[ReadGroupRow], list[ReadReb
     """The groups and the rebalances, in the order of their beginning."""
     groups: dict[str, _GroupTables] = {}
     for event in events:
-        for name in _names(event):
+        name: str = getattr(event, "group", "")
+        if name:
             groups.setdefault(name, _GroupTables(name)).take(event)
     rows = [each.row() for each in groups.values()]
     return rows, sorted((row for each in groups.values() for row in each.rows), key=lambda row: row.at_s)
-
-
-def _names(event: Event) -> Iterator[str]:
-    name = getattr(event, "group", None)
-    if isinstance(name, str):
-        yield name
 
 
 def summarize_reading(recording: Recording) -> ReadSummary:
