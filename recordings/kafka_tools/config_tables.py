@@ -59,12 +59,11 @@ def _line(kind: str, key: str, value: str, configs: Configs) -> str:
     return f"  {key}={value} sensitive=false synonyms={{{', '.join(synonyms)}}}"
 
 
-def _text(value: object) -> str | None:
-    if value is None:
-        return None
+def value_text(value: object) -> str:
+    """A value as Kafka writes it: `true`, `a,b`, `1000`."""
     if isinstance(value, bool):
         return str(value).lower()
     return ",".join(map(str, value)) if isinstance(value, tuple) else str(value)
 
 
-_DEFAULTS: Final = {(key.scope, key.name): _text(key.default) for key in CONFIG_KEYS}
+_DEFAULTS: Final = {(key.scope, key.name): value_text(key.default) for key in CONFIG_KEYS if key.default is not None}

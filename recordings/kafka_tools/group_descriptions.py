@@ -18,10 +18,13 @@ DEFAULT_ASSIGNOR = "uniform"
 
 
 def exists(group: GroupView) -> bool:
-    """Whether a coordinator knows the group: it has members, or had, or committed offsets."""
+    """Whether a coordinator knows the group: a member has asked to join, or joined, or it has committed offsets.
+
+    Source: `GroupMetadataManager.getOrMaybeCreateClassicGroup`, at the JoinGroup that is answered MEMBER_ID_REQUIRED.
+    """
     if group.state == "Dead":
         return False
-    return bool(group.coordinated_by != NEVER or group.members or committed_partitions(group))
+    return bool(group.coordinated_by != NEVER or group.members or group.pending or committed_partitions(group))
 
 
 def committed_partitions(group: GroupView) -> dict[TopicPartition, int]:

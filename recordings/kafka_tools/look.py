@@ -5,7 +5,7 @@ from typing import Final, NamedTuple
 
 from cluster.spec import ScenarioSpec
 from cluster.view.state import NEVER, ClusterView, GroupView
-from recordings.kafka_tools.config_tables import describe_configs
+from recordings.kafka_tools.config_tables import describe_configs, value_text
 from recordings.kafka_tools.group_descriptions import (
     coordinator_of,
     exists,
@@ -43,17 +43,11 @@ def configs_of(spec: ScenarioSpec | None, view: ClusterView) -> dict[str, dict[s
     """What a scenario sets for its topics and its cluster, and what `set` has changed since."""
     found: dict[str, dict[str, str]] = {}
     if spec is not None:
-        found["cluster"] = {key: _text(value) for key, value in spec.config.items()}
-        found |= {topic.name: {key: _text(value) for key, value in topic.config.items()} for topic in spec.topics}
+        found["cluster"] = {key: value_text(value) for key, value in spec.config.items()}
+        found |= {topic.name: {key: value_text(value) for key, value in topic.config.items()} for topic in spec.topics}
     for scope, keys in view.settings.items():
         found[scope] = {**found.get(scope, {}), **keys}
     return found
-
-
-def _text(value: object) -> str:
-    if isinstance(value, bool):
-        return str(value).lower()
-    return ",".join(map(str, value)) if isinstance(value, tuple) else str(value)
 
 
 def only_looks(line: ToolLine) -> bool:

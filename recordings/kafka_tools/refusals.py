@@ -75,13 +75,22 @@ def _is_unclean(line: ToolLine) -> bool:
 
 
 def _abort(view: ClusterView, line: ToolLine) -> Printed | None:
+    """No open transaction begins there; or an older one does, which the cluster's command would abort instead."""
     name = f"{line.one('topic')}-{line.one('partition')}"
-    start = line.number("start-offset")
     one = view.partitions.get(name)
-    known = one.transactions.index.open.values() if one is not None and one.transactions is not None else ()
-    if start is None or start in known:
+    known = one.transactions.index.open if one is not None and one.transactions is not None else {}
+    start = line.number("start-offset")
+    if start is None:
+        start = known.get(line.number("producer-id", NEVER) or 0)
+    if start is None or start not in known.values():
+        where = f"starting at offset {start}" if start is not None else f"of producer id {line.one('producer-id')}"
+        return Printed(err=f"Could not find any open transactions {where} on partition {name}\n", ok=False)
+    oldest = min(known.values())
+    if start == oldest:
         return None
-    words = f"Could not find any open transactions starting at offset {start} on partition {name}\n"
+    words = (
+        f"only the oldest open transaction of a partition is aborted here: that of {name} starts at offset {oldest}\n"
+    )
     return Printed(err=words, ok=False)
 
 

@@ -161,7 +161,7 @@ def read_tool_line(text: str) -> ToolLine:
     """Read a line. Raises CommandError: the reason, the column, and the nearest word."""
     words = list(_words(text))
     if not words:
-        raise CommandError("there is no command here", 0)
+        raise CommandError("no command was given", 0)
     found = _NAME.fullmatch(words[0].word)
     name = found[1] if found else words[0].word
     tool = TOOLS.get(name)
@@ -232,7 +232,7 @@ def _words(text: str, *, tolerant: bool = False) -> Iterator[ToolWord]:
             rest = text[position:].strip()
             if tolerant or rest == "\\":
                 return
-            raise CommandError("this quotation mark is never closed", position + len(text[position:]) - len(rest))
+            raise CommandError("this quotation mark is not closed", position + len(text[position:]) - len(rest))
         yield ToolWord("".join(_unquoted(piece) for piece in _PIECE.finditer(match[1])), match.start(1))
         position = match.end()
 

@@ -133,9 +133,7 @@ def find_hanging(view: ClusterView, states_of: StatesOf, now_us: int, line: Tool
     if not line.has("topic") and not line.has("broker-id"):
         if line.has("partition"):
             partition_of(view, line, required=False)
-        return error(
-            "The `find-hanging` command requires either --topic or --broker-id to limit the scope of the search"
-        )
+        return error(_NO_SCOPE)
     most_ms = MINUTE_MS * (line.number("max-transaction-timeout", 15) or 0)
     owners = {one.producer_id: one for one in view.transactions.values()}
     rows = []

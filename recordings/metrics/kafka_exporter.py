@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from cluster.view import ClusterView
 from cluster.view.state import NEVER, GroupView, PartitionView
+from recordings.kafka_tools.group_descriptions import exists
 
 
 class Sample(NamedTuple):
@@ -50,13 +51,6 @@ def coordinator_of(view: ClusterView, group: GroupView) -> int:
     if partition is None or not answers(view, partition) or group.coordinated_by not in {NEVER, partition.leader}:
         return NEVER
     return partition.leader
-
-
-def exists(group: GroupView) -> bool:
-    """Whether the coordinator keeps the group: not before its first member or offset, nor once it is deleted."""
-    if group.state == "Dead":
-        return False
-    return bool(group.members or group.pending or group.generation or any(True for _ in committed(group)))
 
 
 def committed(group: GroupView) -> Iterator[tuple[str, int]]:

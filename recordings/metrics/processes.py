@@ -12,8 +12,9 @@ from typing import Final
 from cluster.view import ClusterView
 from cluster.view.brokers import BrokerView
 from cluster.view.state import NEVER, MemberView, PartitionView, ProducerView
+from recordings.kafka_tools.group_descriptions import exists
 from recordings.metrics.counts import ProcessCounts
-from recordings.metrics.kafka_exporter import Sample, answers, committed, coordinator_of, exists
+from recordings.metrics.kafka_exporter import Sample, answers, committed, coordinator_of
 
 BROKER_STATES: Final = {"NotRunning": 0, "Starting": 1, "Running": 3, "PendingControlledShutdown": 6}
 """Source: `org.apache.kafka.metadata.BrokerState`."""

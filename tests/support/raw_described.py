@@ -110,6 +110,11 @@ class RawDescribed:
     def _group_declared(self, line: Line) -> None:
         self.groups[line["group"]] = RawGroup()
 
+    def _member_id_assigned(self, line: Line) -> None:
+        group = self._group(line)
+        if group.state in ("", "Dead"):
+            group.state = "Empty"
+
     def _offsets_committed(self, line: Line) -> None:
         group = self._group(line)
         group.committed |= line["offsets"]

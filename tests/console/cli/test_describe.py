@@ -53,7 +53,7 @@ def test_a_hanging_transaction_is_found(recording: Path, capsys: pytest.CaptureF
         (["groups", "--at", "900h"], 2, "ends at"),
         (["kafka-acls.sh --list"], 2, "the cluster has no authorization"),
         (["kafka-topics.sh --delete --topic orders"], 2, "changes a cluster"),
-        (["kafka-topics.sh --describe --topic 'orders"], 2, "never closed"),
+        (["kafka-topics.sh --describe --topic 'orders"], 2, "not closed"),
         (["kafka-topics.sh --list --describe"], 2, "exactly one action"),
         (["configs", "--entity-type", "users"], 2, "is not described here"),
     ],

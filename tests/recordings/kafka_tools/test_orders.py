@@ -1,5 +1,6 @@
 """Pasted lines as commands, and what is refused, in the words that Kafka's tools used on a real cluster."""
 
+import copy
 from pathlib import Path
 
 import pytest
@@ -7,6 +8,7 @@ import pytest
 from cluster import events as e
 from cluster.commands import CommandError, text_of
 from cluster.view import ClusterView, fold
+from cluster.view.transactions import PartitionTransactions
 from recordings.flights.runner import fly, make_plan
 from recordings.kafka_tools.pasted import commands_of
 from recordings.kafka_tools.printed import Printed
@@ -157,6 +159,27 @@ def test_a_dry_run_prints_the_plan_of_a_new_group(view: ClusterView) -> None:
     assert {row.split()[2]: int(row.split()[3]) for row in latest} == ends
     beyond = printed(view, line.replace("--to-earliest", "--to-offset 99999")).out.split("\n")[2:-1]
     assert beyond == latest
+
+
+@pytest.mark.parametrize(
+    ("identified", "said"),
+    [
+        ("--start-offset 3", ""),
+        ("--producer-id 7", ""),
+        ("--start-offset 4", "Could not find any open transactions starting at offset 4 on partition orders-0"),
+        ("--producer-id 9", "Could not find any open transactions of producer id 9 on partition orders-0"),
+        ("--start-offset 5", "only the oldest open transaction of a partition is aborted here"),
+        ("--producer-id 8", "that of orders-0 starts at offset 3"),
+    ],
+)
+def test_no_other_transaction_is_aborted_than_the_line_names(view: ClusterView, identified: str, said: str) -> None:
+    two = copy.deepcopy(view)
+    two.partitions["orders-0"].transactions = PartitionTransactions()
+    two.partitions["orders-0"].transactions.index.open.update({7: 3, 8: 5})
+    line = read_tool_line(f"kafka-transactions.sh {SERVER} abort --topic orders --partition 0 {identified}")
+    refused = refusal_of(two, line)
+    assert (refused is None) == (said == "")
+    assert refused is None or said in refused.err
 
 
 @pytest.mark.parametrize("name", ["reset-no-scope", "reset-no-scenario"])
