@@ -5,7 +5,7 @@ from cluster.view.state import NEVER, ClusterView, GroupView, MemberView
 from console.presenters import states
 from console.presenters.active_faults import fault_label
 from console.presenters.activity_lanes import BUSY_US, LANE_SECONDS, heartbeat_lane, poll_lane
-from console.presenters.awaited_members import LATE_US, awaited_ids, heartbeat_due_us, members_of, poll_age_us
+from console.presenters.awaited_members import awaited_ids, heartbeat_due_us, heartbeat_late_us, members_of, poll_age_us
 from console.presenters.consumer_groups.reconciliation import awaited_members
 from console.presenters.coordinator_status import is_up
 from console.presenters.formatting import UNKNOWN, bar, count, countdown, duration, ranges, setting
@@ -184,10 +184,10 @@ class MembersListing(WorstFirstListing):
             return line((UNKNOWN, FAINT)), under
         if member.coordinator == NEVER:  # the thread sends the next heartbeat when it has found the coordinator
             return line(("suspended", MUTED)), line(("no coord.", FAINT))
-        late_us = self.now_us - due_us
-        if late_us > LATE_US:
+        late_us = heartbeat_late_us(member, self.now_us)
+        if late_us:
             return line((f"▲ {duration(late_us)}", WARN)), line(("late", WARN))
-        return line((f"in {countdown(-late_us)}", PLAIN)), under
+        return line((f"in {countdown(due_us - self.now_us)}", PLAIN)), under
 
     def _session(self, member: MemberView) -> tuple[Line, Line]:
         limit_us = member.session_timeout_ms * 1_000

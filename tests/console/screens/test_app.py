@@ -9,7 +9,6 @@ from console.app import FlightdeckApp
 from console.command_line import completions
 from console.control_commands import execute
 from console.flight import Flight
-from console.forking.fork_line import Fork, read_fork
 from console.presenters.styled_text import plain
 from console.screens.flight_screen import MIN_HEIGHT, MIN_WIDTH, FlightScreen
 from console.screens.group import GroupScreen
@@ -17,9 +16,8 @@ from console.screens.overlays import FailureScreen, FaultMenu, HelpScreen
 from console.screens.overview import OverviewScreen
 from console.screens.rebalance_details import RebalanceDetailsScreen
 from console.themes.names import DESCRIPTIONS
-from console.time_input import Instant
 from console.widgets.command_input import PromptLine
-from tests.support.console import recorded_flight, synthetic
+from tests.support.console import synthetic
 from tests.support.console.pilot import Seat, sit
 from tests.support.console.stopped_clock import StillFlight
 
@@ -212,29 +210,6 @@ def test_the_fault_menu_does_what_is_chosen() -> None:
         assert isinstance(seat.app.screen, GroupScreen)
 
     sit(script)
-
-
-def test_the_fault_menu_of_a_recording_forks_it() -> None:
-    async def script(seat: Seat) -> None:
-        seat.app.seek(Instant(6_500_000))
-        await seat.settle()
-        seat.app.go("billing-1")
-        await seat.settle()
-        await seat.press("f")
-        menu = seat.app.screen
-        assert isinstance(menu, FaultMenu)
-        shown = menu.panel.plain_text()
-        assert "enter forks from this instant" in shown
-        assert "SIGKILL" in shown, "what a command does, not that it is refused"
-        assert "read-only" not in shown
-        await seat.press("enter")
-        command_line = seat.app.screen.query_one(PromptLine)
-        assert command_line.is_open
-        assert command_line.input.value == "fork do kill billing-1"
-        assert seat.app.flight.names().groups, "what the line is read with"
-        assert read_fork("do kill billing-1", 1, seat.app.flight.names()) == Fork(command="kill billing-1")
-
-    sit(script, app=recorded_flight.app())
 
 
 def test_an_impossible_fault_says_why_and_does_nothing() -> None:

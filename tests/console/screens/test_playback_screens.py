@@ -8,12 +8,14 @@ import pytest
 from console.actions import find
 from console.app import FlightdeckApp
 from console.flight import ONLY_RECORDED, READ_ONLY
+from console.forking.fork_line import Fork, read_fork
 from console.operating.footer import FOOTER_RECORDED
 from console.player import Player
 from console.presenters.chrome import flight_strip, instant_under
 from console.presenters.styled_text import plain
 from console.screens.overlays import FaultMenu
 from console.time_input import Instant, parse_instant
+from console.widgets.command_input import PromptLine
 from tests.support.console.pilot import Seat, sit
 from tests.support.console.recorded_flight import END_US, SECOND_US, Wall, app, recording
 
@@ -185,14 +187,11 @@ def test_a_live_flight_cannot_be_scrubbed_and_says_why() -> None:
     sit(script)
 
 
-def test_commands_of_a_recording_are_refused_and_its_fault_menu_forks() -> None:
+def test_commands_of_a_recording_are_refused_with_the_reason() -> None:
     async def script(seat: Seat) -> None:
         await go(seat, "go 10s")
         await go(seat, "go billing-1")
-        await seat.press("f")
-        assert isinstance(seat.app.screen, FaultMenu)
-        assert seat.app.screen.forks
-        await seat.press("escape", "p")
+        await seat.press("p")
         assert seat.notices().count(READ_ONLY) == 1
         assert not seat.app.execute_line("kill nobody")
         seat.app.execute_line("kill broker-1")
@@ -201,6 +200,26 @@ def test_commands_of_a_recording_are_refused_and_its_fault_menu_forks() -> None:
         assert find("act.fault").reason(seat.app) is None
         assert find("act.stall").reason(seat.app) == READ_ONLY
         assert find("time.back").reason(seat.app) is None
+
+    sit(script, app=app())
+
+
+def test_the_fault_menu_of_a_recording_forks_it() -> None:
+    async def script(seat: Seat) -> None:
+        await go(seat, "go 6500ms")
+        await go(seat, "go billing-1")
+        await seat.press("f")
+        menu = seat.app.screen
+        assert isinstance(menu, FaultMenu)
+        shown = menu.panel.plain_text()
+        assert "enter forks from this instant" in shown
+        assert "SIGKILL" in shown, "what a command does, not that it is refused"
+        assert "read-only" not in shown
+        await seat.press("enter")
+        command_line = seat.app.screen.query_one(PromptLine)
+        assert command_line.is_open
+        assert command_line.input.value == "fork do kill billing-1"
+        assert read_fork("do kill billing-1", 1, seat.app.flight.names()) == Fork(command="kill billing-1")
 
     sit(script, app=app())
 
