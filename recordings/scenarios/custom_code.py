@@ -53,9 +53,7 @@ def own_code(scenario: Scenario, values: Iterable[str]) -> list[tuple[str, str]]
     names += [word.strip() for value in values for word in value.split(",")]
     found = []
     for name in dict.fromkeys(filter(custom_assignors.is_foreign, names)):
-        file = None
-        if scenario.folder is not None:
-            file = custom_assignors.find(name, scenario.folder, on_path=True)
+        file = custom_assignors.find(name, scenario.folder, on_path=True) if scenario.folder is not None else None
         if file is not None:
             found.append((name, sha256(file.read_bytes()).hexdigest()))
     return found

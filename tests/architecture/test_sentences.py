@@ -1,7 +1,5 @@
 """A sentence that a user sees can be read in one breath."""
 
-from __future__ import annotations
-
 from tests.support.sentences import MOST_WORDS, of_product, of_source, too_long
 
 

@@ -3,8 +3,6 @@
 `python -m tests.support.sentences [PATH…]` prints them all, or those of the files below PATH, to be read in one go.
 """
 
-from __future__ import annotations
-
 import ast
 import re
 import sys
@@ -14,7 +12,8 @@ from itertools import groupby
 from pathlib import Path
 from typing import NamedTuple
 
-ROOT = Path(__file__).resolve().parents[2]
+from tests.support.repository import ROOT
+
 PACKAGES = ("cluster", "console", "recordings")
 MOST_WORDS = 20
 NOT_JUDGED = (
