@@ -199,6 +199,8 @@ class Flight:
         groups = {group: dict.fromkeys(members) for group, members in known.groups.items()}
         for member in view.members.values():
             groups.setdefault(member.group, {})[member.member] = None
+        for name in view.logs.groups if view.logs is not None else ():
+            groups.setdefault(name, {})
         topics = dict(known.topics)
         for topic, partitions in view.partitions_by_topic.items():
             if topic in topics or not view.topics[topic].internal:

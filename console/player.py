@@ -25,6 +25,7 @@ from console.presenters.producers.limits import configs_of
 from console.refused_commands import RefusedCommands
 from recordings.bounded_files import RecordingError
 from recordings.flights.declared import declared_spec
+from recordings.journal.format import Header
 from recordings.journal.keyframes import Keyframes
 from recordings.journal.playback import FASTEST, SLOWEST, Playback
 from recordings.journal.reader import Recording
@@ -63,12 +64,15 @@ class Player:
     ) -> None:
         self.path, self.salvage = path, salvage
         self._keyframes = Keyframes(path)
-        self.playback = Playback(Recording(path, salvage=salvage), self._keyframes, grown)
+        self.playback = Playback(Recording(path, salvage=salvage, logs=True), self._keyframes, grown)
+        if self.playback.recording.header.read_from:
+            self.playback.seek_us(0)  # the first event says so
         self.playback.playing = playing
         self.playback.listeners.append(self._observe)
         header = self.playback.recording.header
-        self.title = f"{header.scenario} · seed {header.settings.seed}"
-        self.spec, unreadable = declared_spec(header)
+        self.reads_logs = bool(header.read_from)
+        self.title = f"{header.scenario} · {_origin_words(header)}"
+        self.spec, unreadable = declared_spec(header) if not self.reads_logs else (None, "")
         self.names = self.spec.names() if self.spec is not None else Names()
         self.broker_session_us = self.spec.broker_session_us if self.spec is not None else None
         self.producer_configs = configs_of(self.spec) if self.spec is not None else {}
@@ -148,8 +152,8 @@ class Player:
         return self._conversation
 
     def origin(self) -> "Path | FlownSoFar | None":
-        """The recording."""
-        return self.path
+        """The recording; logs cannot be flown again."""
+        return self.path if not self.reads_logs else None
 
     def undone(self) -> "tuple[Source | None, str]":
         """Refuse: nothing is given to a recording."""
@@ -391,7 +395,7 @@ class Player:
 
     def verify(self) -> None:
         """Read the whole recording once. Raises DamagedError for damaged files."""
-        recording = Recording(self.path, salvage=self.salvage)
+        recording = Recording(self.path, salvage=self.salvage, logs=True)
         scan = Playback(recording, self._keyframes)
         if self._keyframes.positions:
             for _ in recording.batches():
@@ -404,6 +408,13 @@ class Player:
                 return
             scan.step(SCAN_EVENTS)
         self._landmarks = scan.landmarks()
+
+
+def _origin_words(header: Header) -> str:
+    """Where the events are from."""
+    if header.read_from:
+        return "read from 1 log" if len(header.read_from) == 1 else f"read from {len(header.read_from)} logs"
+    return f"seed {header.settings.seed}"
 
 
 def _instant(moment: LogEntry) -> int:

@@ -99,6 +99,7 @@ from cluster.events.faults import FaultEnded as FaultEnded
 from cluster.events.faults import FaultStarted as FaultStarted
 from cluster.events.faults import SettingChanged as SettingChanged
 from cluster.events.fleet import GroupDeclared as GroupDeclared
+from cluster.events.fleet import LogsRead as LogsRead
 from cluster.events.fleet import MemberAssignorsDeclared as MemberAssignorsDeclared
 from cluster.events.fleet import MemberDeclared as MemberDeclared
 from cluster.events.fleet import PartitionsAdded as PartitionsAdded

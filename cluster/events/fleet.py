@@ -1,4 +1,4 @@
-"""What the scenario declares: topics, groups, members and producers."""
+"""What a flight declares before anything runs, and where its events come from if it was not flown."""
 
 from cluster.events.event import Event
 
@@ -65,3 +65,13 @@ class PartitionsAdded(Event, frozen=True, kw_only=True):
 
     topic: str
     partitions: int
+
+
+class LogsRead(Event, frozen=True, kw_only=True):
+    """The events that follow were read from logs of real processes: what no line tells is unknown, and never 0.
+
+    `began_us`: the instant 0 as microseconds since 1970, of dates taken as UTC; -1 if the logs have no dates.
+    """
+
+    logs: tuple[str, ...]
+    began_us: int

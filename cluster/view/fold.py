@@ -15,6 +15,7 @@ from cluster.view import (
 from cluster.view.document import group_lag
 from cluster.view.fold_table import in_sequence, joined
 from cluster.view.lives import fold_lives
+from cluster.view.logged import fold_logs
 from cluster.view.ownership import fold_history
 from cluster.view.rolling import fold_rollouts
 from cluster.view.state import ClusterView, PartitionView, Series, TopicView
@@ -32,10 +33,10 @@ _MODULES = (
     fold_transactions,
     fold_rollouts,
 )
-HANDLERS: Final = joined([module.FOLD for module in _MODULES])
+HANDLERS: Final = joined([*(module.FOLD for module in _MODULES), fold_logs.SOURCE])
 """Event class → the function that applies it; complete, or the import fails."""
-HISTORY: Final = in_sequence((fold_history.FOLD, fold_lives.FOLD))
-"""Event class → the function that notes it in the histories of owners and processes, after it has been applied."""
+HISTORY: Final = in_sequence((fold_history.FOLD, fold_lives.FOLD, fold_logs.FOLD))
+"""Event class → the function that notes it in the histories of owners, processes and logs, after it is applied."""
 
 
 def fold(view: ClusterView, event: Event) -> None:

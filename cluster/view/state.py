@@ -13,6 +13,7 @@ from cluster.view.brokers import BrokerView
 from cluster.view.committed import CommittedStepBack
 from cluster.view.lives.batches import OpenBatch, RequestInFlight
 from cluster.view.lives.lives import Lives
+from cluster.view.logged.state import LogsView
 from cluster.view.ownership.history import OwnershipHistory
 from cluster.view.placements import Placements, ReplicaGaps, Run, Serials
 from cluster.view.rebalances import ConsumerGroupView, OpenRebalance, RebalanceView
@@ -351,7 +352,10 @@ class LogEntry(msgspec.Struct, gc=False):
 
 
 class ClusterView(msgspec.Struct):
-    """The whole state that screens, expectations and invariants read."""
+    """The whole state that screens, expectations and invariants read.
+
+    With `logs`, only what their lines tell is known: groups, their members' names, rebalances and the log entries.
+    """
 
     seq: int = 0
     at_us: int = 0
@@ -372,6 +376,7 @@ class ClusterView(msgspec.Struct):
     next_sample_us: int = 0
     partitions_by_topic: dict[str, list[str]] = {}
     topic_readers: dict[str, list[str]] = {}  # topic → groups that read it, in the order of `groups`
+    logs: LogsView | None = None  # None: a flight
 
     def reads(self, group: GroupView, topics: tuple[str, ...]) -> None:
         """A group reads these topics, too; one subscribed to once keeps its offsets, and so stays."""

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from recordings.flights.beside import FlightsBeside
 
 BUSY = "a fork is running: `fork cancel` ends it"
+NO_FORK_OF_LOGS = "logs have no cluster to fly again"
 BAR_CELLS = 12
 
 
@@ -51,6 +52,8 @@ class Forking:
     def fork(self, flight: Flight, fork: Fork) -> str:
         """Begin to fly a fork of the shown flight; returns the reason of a refusal."""
         origin = flight.source.origin()
+        if origin is None and flight.view.logs is not None:
+            return NO_FORK_OF_LOGS
         if origin is None:
             building = flight.clock.phase == BUILDING
             return "the cluster is still being built" if building else "a game is forked after its debrief"

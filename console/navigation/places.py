@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 OVERVIEW = SCREENS[0]
 MOST_VISITS = 200
 NO_EARLIER, NO_LATER = "no place before this one", "no place after this one"
+NOT_IN_LOGS = "this recording was read from logs: its lines tell groups and rebalances, and nothing of {}"
 LISTED = {
     "topic": (OVERVIEW.place, "topics"),
     "broker": (OVERVIEW.place, "brokers"),
@@ -87,8 +88,12 @@ class Places:
     # --- moves ------------------------------------------------------------------------------------------------------
 
     def go(self, place: str) -> None:
-        """Show a place; the overview for an unknown one."""
-        self.show(self._screen_for(place))
+        """Show a place; the overview for an unknown one. What logs do not tell of is refused."""
+        screen = self._screen_for(place)
+        if screen is None and place != OVERVIEW.place and self._view().logs is not None:
+            cast("AppInterface", self._app).warn(NOT_IN_LOGS.format(place))
+        else:
+            self.show(screen)
 
     def show(self, screen: FlightScreen | None) -> None:
         """Show a screen; the overview for none."""
@@ -127,7 +132,8 @@ class Places:
         return cast("AppInterface", self._app).flight.view
 
     def _screen_for(self, place: str) -> FlightScreen | None:
-        opened = (screen.for_place(place, cast("AppInterface", self._app)) for screen in SCREENS)
+        known = [screen for screen in SCREENS if screen.in_logs or self._view().logs is None]
+        opened = (screen.for_place(place, cast("AppInterface", self._app)) for screen in known)
         return next((screen for screen in opened if screen is not None), None)
 
     def _show(self, screen: FlightScreen | None) -> None:

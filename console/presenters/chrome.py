@@ -10,6 +10,7 @@ from console.flight_clock import BUILDING, ENDED, FAILED, LIVE, PAUSED, FlightCl
 from console.presenters.event_log import MARKS, entry_line, merged_entries
 from console.presenters.exceptions.headline import Headline, beside
 from console.presenters.formatting import SECOND_US, clock, count, speed
+from console.presenters.logged.groups import health as logged_health
 from console.presenters.overview import broker_state, lag_trend
 from console.presenters.styled_text import (
     ACCENT,
@@ -60,7 +61,7 @@ def header(view: ClusterView, at: FlightClock, title: str, width: int, recording
     left: Line = ()
     middle: Line = ()
     right: Line = ()
-    lag = _lag(view)  # of every partition: once for all widths
+    lag = _lag(view) if view.logs is None else ()  # of every partition: once for all widths
     for left, detail in ((whole, 3), (whole, 2), (brief, 2), (bare, 2), (bare, 1), ((), 1), ((), 0)):
         middle, right = time_words(at, short=not detail), _health(view, detail, lag, recording=recording)
         if length(left) + length(middle) + length(right) + 5 <= width:
@@ -110,6 +111,8 @@ def health(view: ClusterView, detail: int, *, recording: bool = False) -> Line:
 
 
 def _health(view: ClusterView, detail: int, lag: Line, *, recording: bool) -> Line:
+    if view.logs is not None:
+        return logged_health(view.logs, detail)
     parts = [line(("● REC", ERROR))] if recording else []
     if view.brokers:
         parts += [_brokers(view, detail), _groups(view, detail)]

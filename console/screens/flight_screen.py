@@ -18,6 +18,7 @@ from console.presenters.exceptions.headline import Headline, headline
 from console.presenters.fault_menu import CommandTarget
 from console.presenters.formatting import SECOND_US
 from console.presenters.list_view import Listing, NotThere
+from console.presenters.logged.groups import date_line
 from console.presenters.raster.axis import short_clock
 from console.presenters.styled_text import (
     ACCENT,
@@ -71,6 +72,8 @@ class FlightScreen(StackedScreen[None]):
     """Whether the footer of a live flight shows the key."""
     presets: Mapping[str, Sequence[str]] = {}
     """Arrangements by their names, besides that of all panels: the panels that each shows."""
+    in_logs: ClassVar[bool] = False
+    """Whether a recording of logs has what the place shows."""
     above = ""
     """The place that escape leads to; empty for the overview."""
 
@@ -418,14 +421,16 @@ class FlightScreen(StackedScreen[None]):
 
     def _not_there(self, name: str, width: int) -> NotThere:
         """For a panel whose group does not exist yet, or not at this instant of a recording."""
-        return NotThere(name, width, built=bool(self.console_app.flight.view.brokers))
+        view = self.console_app.flight.view
+        return NotThere(name, width, built=bool(view.brokers) or view.logs is not None)
 
     def _paint_bars(self, flight: Flight) -> None:
         width, app = self.size.width, self.console_app
         source = flight.source
         bars = self.bars
         bars["header"].paint([chrome.header(flight.view, flight.clock, source.title, width, bool(source.recording))])
-        bars["crumbs"].paint([chrome.crumbs(self.path(), width, self._notice(), self._headline(flight))])
+        notice = self._notice() or (date_line(flight.view.logs, flight.now_us) if flight.view.logs else ())
+        bars["crumbs"].paint([chrome.crumbs(self.path(), width, notice, self._headline(flight))])
         ahead = flight.seekable.landmarks if flight.seekable is not None else ()
         strip = [chrome.flight_strip(flight.view, flight.clock, width, ahead), chrome.strip_scale(flight.clock, width)]
         bars["strip"].paint(strip)

@@ -40,6 +40,7 @@ class LibraryScreen(FlightScreen):
         Binding("c", "library('compare')", "compare two", False, id="library.compare", tooltip="the marked recordings"),
         Binding("d", "library('delete')", "delete", False, id="library.delete", tooltip="delete a recording"),
     ]
+    in_logs = True
     place, key, help = "library", "H", "scenarios to fly, recordings to play and compare"
     footer_actions: ClassVar[tuple[str, ...]] = (
         *("library.mark", "library.compare", "library.delete", "list.filter", "go.next-panel", "go.back"),

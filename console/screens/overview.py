@@ -10,6 +10,7 @@ from console.presenters.event_log import EventLogListing
 from console.presenters.exceptions.operations import operations
 from console.presenters.fault_menu import CommandTarget
 from console.presenters.list_view import Listing
+from console.presenters.logged.groups import LoggedGroupsListing
 from console.presenters.overview import BrokersListing, GroupsListing
 from console.presenters.partition_grids import TopicsListing
 from console.presenters.producers.table import ProducersListing
@@ -29,7 +30,7 @@ class OverviewScreen(FlightScreen):
     On the widest terminals the partitions of the worst group over time stand beside the events.
     """
 
-    place = "overview"
+    place, in_logs = "overview", True
     presets: Mapping[str, Sequence[str]] = {
         "on-call": ("groups", "topics", "producers", "faults"),
         "learning": ("groups", "brokers", "events", "faults"),
@@ -50,6 +51,14 @@ class OverviewScreen(FlightScreen):
     def list_factories(self, flight: Flight) -> dict[str, ListFactory]:
         """From the view, for every frame."""
         view, now_us = flight.view, flight.now_us
+        logs = view.logs
+        for name in ("topics", "brokers", "producers"):  # in logs there are none
+            self._show(name, logs is None)
+        if logs is not None:
+            return {
+                "groups": lambda width: LoggedGroupsListing(logs, now_us, width),
+                "events": lambda width: EventLogListing(view, width),
+            }
         self._show("faults", bool(view.faults or operations(view, now_us)))
         self._show("ownership", bool(view.groups) and self.size.width >= WIDEST)
 
@@ -85,6 +94,8 @@ class OverviewScreen(FlightScreen):
     def arrangement(self, width: int) -> Arrangement:
         """Brokers beside producers on the widest terminals; events beside faults while a fault is active."""
         last = [PanelSlot("events")]
+        if not self.board.panels["topics"].display:
+            return [[PanelSlot("groups")], last]
         faults = [[PanelSlot("faults")]] if self.board.panels["faults"].display else []
         if self.board.panels["faults"].display:
             if width < WIDE:

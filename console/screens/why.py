@@ -13,6 +13,7 @@ from console.screens.overlays import ChosenCommand, Overlay
 from console.widgets.panel import Panel
 
 NOTHING_SELECTED = "select a row with a name first"
+WHY_NOT_IN_LOGS = "logs tell causes of rebalances only: enter on a rebalance shows what they say of it"
 
 
 class WhyScreen(Overlay):
@@ -59,6 +60,8 @@ def open_why(screen: FlightScreen | None, name: str, then: Callable[[ChosenComma
     """Open the overlay on a name, or on the selection without one. Returns the reason of a refusal."""
     if screen is None:
         return NOTHING_SELECTED
+    if screen.console_app.flight.view.logs is not None:
+        return WHY_NOT_IN_LOGS
     subject = subject_named(screen.console_app.flight.view, name) if name else screen.why_subject()
     if subject is None:
         return f"nothing is known of {name} yet" if name else NOTHING_SELECTED

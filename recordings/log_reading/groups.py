@@ -5,9 +5,7 @@ from typing import Final
 
 from cluster.protocol import reasons
 from cluster.protocol.rebalance_causes import RebalanceCause
-
-UNKNOWN: Final = "unknown"
-"""A cause, a state or a member that the log does not name."""
+from cluster.view.logged.state import UNKNOWN
 
 _GENERATED_ID = re.compile(r"(.+)-[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
 _C: Final = RebalanceCause

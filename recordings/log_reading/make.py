@@ -10,6 +10,7 @@ from pathlib import Path
 import msgspec
 from msgspec.structs import force_setattr
 
+from cluster.events import LogsRead
 from cluster.view import ClusterView, fold
 from recordings.bounded_files import RecordingError, decoded, read_ours
 from recordings.journal.format import Settings, write_json
@@ -104,7 +105,8 @@ def read_logs(logs: Sequence[Path], out: Path) -> Reading:
     recorder.watch(view)
     sequence, complete = 0, False
     try:
-        for at_us, event in chain((first,), events):
+        source = LogsRead(logs=names, began_us=instants.began_us if instants.began_us and instants.dated else -1)
+        for at_us, event in chain(((0, source), first), events):
             sequence += 1
             force_setattr(event, "seq", sequence)
             force_setattr(event, "at_us", at_us)

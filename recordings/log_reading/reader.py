@@ -15,7 +15,8 @@ from msgspec.structs import replace
 from cluster import events as e
 from cluster.events import Event
 from cluster.protocol.rebalance_causes import BarrierExtension, RebalanceCause
-from recordings.log_reading.groups import UNKNOWN, ReadGroup, cause_of_leaving, client_of
+from cluster.view.logged.state import UNKNOWN
+from recordings.log_reading.groups import ReadGroup, cause_of_leaving, client_of
 from recordings.log_reading.lines import CoordinatorLine
 from recordings.log_reading.sentences import Said, said_by
 

@@ -7,8 +7,8 @@ import msgspec
 
 from cluster import events as e
 from cluster.events import Event
+from cluster.view.logged.state import UNKNOWN
 from recordings.journal.reader import Recording
-from recordings.log_reading.groups import UNKNOWN
 from recordings.log_reading.make import Reading, reading_of
 
 SECOND_US = 1_000_000

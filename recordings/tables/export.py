@@ -50,7 +50,7 @@ def export(
     `salvage`: a damaged recording is read up to the damage. `progress` is called now and then, for each recording.
     Raises RecordingError: no recording, damaged, the same flight twice, or `to` cannot be written.
     """
-    opened = [Recording(Path(path), salvage=salvage) for path in recordings]
+    opened = [Recording(Path(path), salvage=salvage, logs=True) for path in recordings]
     _refuse_twins(opened)
     target = Target(str(to))
     target.prepare(TABLES.values())

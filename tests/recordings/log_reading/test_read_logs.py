@@ -133,7 +133,7 @@ def test_logs_of_two_brokers_are_merged_and_instants_never_run_backwards(tmp_pat
         0, "Group h with generation 2 is now empty."
     )
     path = read(tmp_path, one, two)
-    assert [event.at_us for event in Recording(path, logs=True).events()] == [0, 0, 0, 4000, 4000]
+    assert [event.at_us for event in Recording(path, logs=True).events()] == [0, 0, 0, 0, 4000, 4000]
     assert reading_of(path).backwards == 1
 
 

@@ -1,0 +1,79 @@
+"""The read model of a recording of logs: what their lines tell of groups. What none tells is None, or not in it."""
+
+from typing import Final
+
+import msgspec
+
+UNKNOWN: Final = "unknown"
+"""The word in events for a cause, a state or a name that no line tells."""
+
+
+class LoggedRebalance(msgspec.Struct, gc=False):
+    """A rebalance as a coordinator logged it. A group of the consumer protocol has one for each group epoch.
+
+    One that began anew before it had an assignment is one, with its first cause and `attempts`. `barrier_us`: when the
+    last generation had its members; `assigned_us`: when the coordinator received the assignment, or the group was
+    empty. `joined`, `removed`: members by name, with their instant, with the reason. `over`: nothing more is told.
+    """
+
+    began_us: int
+    cause: str | None
+    trigger: str
+    detail: str
+    coordinator: int
+    before: int | None = None
+    generation: int | None = None
+    attempts: int = 1
+    extensions: int = 0
+    barrier_us: int | None = None
+    assigned_us: int | None = None
+    members: int | None = None
+    joined: dict[str, int] = {}
+    removed: dict[str, str] = {}
+    over: bool = False
+
+    @property
+    def took_us(self) -> int | None:
+        """From its beginning until the assignment."""
+        return None if self.assigned_us is None else self.assigned_us - self.began_us
+
+
+class LoggedMember(msgspec.Struct, gc=False):
+    """A member by its id: its name, when it joined (None: before the logs begin)."""
+
+    name: str
+    since_us: int | None = None
+
+
+class LoggedGroup(msgspec.Struct, gc=False):
+    """A group after the lines so far. `members`: those that lines name, by member id; `complete`: these are all.
+
+    Lag, offsets and assignments are in no line. `rebalances`: the last ones, the newest last, that under way included;
+    `counted`: all of them. `named`: every name of a member so far. `left`: the last that was removed, the
+    reason, the instant.
+    """
+
+    group: str
+    coordinator: int | None = None
+    protocol: str | None = None
+    state: str | None = None
+    generation: int | None = None
+    members: dict[str, LoggedMember] = {}
+    complete: bool = False
+    rebalances: list[LoggedRebalance] = []
+    counted: int = 0
+    named: dict[str, None] = {}
+    left: tuple[str, str, int] = ("", "", -1)
+
+    @property
+    def under_way(self) -> LoggedRebalance | None:
+        """The rebalance that is not over."""
+        return self.rebalances[-1] if self.rebalances and not self.rebalances[-1].over else None
+
+
+class LogsView(msgspec.Struct, gc=False):
+    """The logs that the events were read from; `began_us` is instant 0 in µs since 1970, -1 without dates."""
+
+    logs: tuple[str, ...]
+    began_us: int
+    groups: dict[str, LoggedGroup] = {}
