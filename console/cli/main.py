@@ -53,7 +53,8 @@ from console.cli.options import (
 from console.cli.pictures.raster import raster
 from console.cli.planning.plan import plan
 from console.cli.proving.prove import prove
-from console.cli.recorded import diff, export, fork, read, summary
+from console.cli.read import read
+from console.cli.recorded import diff, export, fork, summary
 from console.cli.scraping.metrics import Metrics, check_port, flight_served, play_served
 from console.cli.spark.compare import compare
 from console.cli.spark.report import report

@@ -1,4 +1,4 @@
-"""Commands on recordings: `read` (from logs), `summary`, `diff` (two by their costs), `fork`, `export`."""
+"""Commands on recordings: `summary`, `diff` (two by their costs), `fork`, `export`."""
 
 # ruff: noqa: PLC0415 - heavy imports are made by the command that needs them
 
@@ -125,7 +125,14 @@ def diff(
     from console.cli.comparison import of_diff
     from recordings.comparison.diff import diff as diff_recordings
     from recordings.flights import interruption
+    from recordings.log_reading.difference import difference_of_logs
 
+    if (of_logs := difference_of_logs(a, b, salvage=salvage)) is not None:
+        from console.cli.outputs.reading import of_logs_difference
+
+        warn(of_logs.warnings)
+        print_text(msgspec.json.encode(of_logs).decode() if json else of_logs_difference(of_logs))
+        return HELD if of_logs.equal else NOT_HELD
     with interruption.seen_to():
         found = diff_recordings(a, b, salvage=salvage)
     warn([*found.a.course.warnings, *found.b.course.warnings])
@@ -215,25 +222,4 @@ def export(
     for each in exported:
         warn(each.warnings)
     print_text(msgspec.json.encode(exported).decode() if json else output.of_export(exported, to))
-    return HELD
-
-
-def read(
-    logs: Annotated[list[Path], Parameter(help="Logs of brokers.", negative="")],
-    /,
-    *,
-    out: Annotated[Path, Parameter(help="The new recording's directory.")],
-    json: Json = False,
-) -> int:
-    """Read brokers' logs: the rebalances of their consumer groups become a recording."""
-    from console.cli.outputs.reading import of_read_summary
-    from recordings.log_reading.make import read_logs
-    from recordings.log_reading.summary import summary_of_logs
-
-    reading = read_logs(logs, out)
-    found = summary_of_logs(out, salvage=False)
-    if json or found is None:
-        print_text(msgspec.json.encode(reading).decode())
-    else:
-        print_text(of_read_summary(found))
     return HELD

@@ -94,7 +94,7 @@ class Recording:
         self.header = _read_header(path)
         if self.header.read_from and not logs:
             raise RecordingError(
-                f"{path} was read from logs, without records and assignments; `flightdeck summary` shows what they have"
+                f"{path} was read from logs, without records: `flightdeck play` and `summary` show what they have"
             )
         self.footer = self._read_footer()
         self.segments = _find_segments(path)

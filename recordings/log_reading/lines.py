@@ -1,27 +1,27 @@
-"""Lines of a broker's log: their instants, and the context and sentence of a group coordinator's.
+"""Logs, streamed: the lines of group coordinators with their instants, and how many lines were what."""
 
-Read are Kafka's default layout (`[2026-11-27 05:10:11,123] INFO message (logger)`), also with the instants of
-`flightdeck run --log`, and lines that begin with milliseconds since 1970. The date has no zone: it is taken as UTC.
-"""
-
+import gzip
+import io
 import re
-from collections.abc import Iterator
-from datetime import UTC, datetime
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, cast
+
+import zstandard
 
 from recordings.bounded_files import RecordingError
+from recordings.log_reading.layouts import Layouts
+from recordings.log_reading.own_pattern import OwnPattern
 
 LONGEST_LINE = 65_536
 """In bytes; what a longer line has behind it is not read."""
 
 DAY_US = 86_400_000_000
 _COORDINATOR = b"[GroupCoordinator id="
-_DATED = re.compile(rb"\[(\d{4})-(\d\d)-(\d\d) (\d\d):(\d\d):(\d\d),(\d{3})\] ")
-_VIRTUAL = re.compile(rb"\[(\d{2,4}):(\d\d):(\d\d),(\d{3})\] ")
-_SINCE_1970 = re.compile(rb"(\d{13}) (?:TRACE|DEBUG|INFO|WARN|ERROR|FATAL) ")
-_CONTEXT = re.compile(r"\[GroupCoordinator id=(\d{1,9}) topic=([\w.-]+) partition=(\d{1,9})\] (.*)")
-_LOGGER = re.compile(r" \([\w.$]+\)$")
+_CONTEXT = re.compile(r"\[GroupCoordinator id=(\d{1,9}) topic=([\w.-]+) partition=(\d{1,9})\] (.*)", re.DOTALL)
+_GZIP, _ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
 
 
 class CoordinatorLine(NamedTuple):
@@ -33,57 +33,53 @@ class CoordinatorLine(NamedTuple):
     message: str
 
 
-class LogFile:
-    """A log, streamed once; afterwards the numbers of its lines by what they were."""
+Readline = Callable[[int], bytes]
+"""The next line of a file, of a longer one as much as the limit; nothing at the end."""
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
+
+class LogFile:
+    """A log, streamed once; afterwards the numbers of its lines by what they were.
+
+    `ahead_us` is added to its instants: how far its clock is behind the others'. `own`: the pattern of its lines.
+    Files that gzip or zstd has compressed are read as they are.
+    """
+
+    def __init__(self, path: Path, *, own: OwnPattern | None = None, ahead_us: int = 0) -> None:
+        self.path, self.ahead_us = path, ahead_us
         self.lines = self.without_instant = self.coordinator = 0
         self.dated: bool | None = None
+        self._layouts = Layouts(own)
 
     def coordinator_lines(self) -> Iterator[CoordinatorLine]:
         """Its coordinators' lines. Raises RecordingError: unreadable, or dated and undated lines in one file."""
         try:
-            with self.path.open("rb") as file:
-                while line := file.readline(LONGEST_LINE):
-                    while not line.endswith(b"\n") and (rest := file.readline(LONGEST_LINE)):
-                        if rest.endswith(b"\n"):
-                            break
-                    self.lines += 1
-                    if _COORDINATOR in line and (found := self._parsed(line)) is not None:
-                        self.coordinator += 1
-                        yield found
-        except OSError as error:
-            raise RecordingError(f"cannot read the log {self.path}: {error.strerror or error}") from error
+            with opened(self.path) as readline:
+                yield from self.lines_in(readline)
+        except (OSError, EOFError, zlib.error, zstandard.ZstdError) as error:
+            reason = getattr(error, "strerror", None) or error
+            raise RecordingError(f"cannot read the log {self.path}: {reason}") from error
+
+    def lines_in(self, readline: Readline) -> Iterator[CoordinatorLine]:
+        """The coordinators' lines that a file gives."""
+        while line := readline(LONGEST_LINE):
+            while not line.endswith(b"\n") and (rest := readline(LONGEST_LINE)):
+                if rest.endswith(b"\n"):
+                    break
+            self.lines += 1
+            if _COORDINATOR in line and (found := self._parsed(line)) is not None:
+                self.coordinator += 1
+                yield found
 
     def _parsed(self, line: bytes) -> CoordinatorLine | None:
-        at_us = self._instant(line)
+        at_us, dated, message = self._layouts.parse(line)
         if at_us is None:
             self.without_instant += 1
             return None
-        text = _LOGGER.sub("", line.decode("utf-8", "replace").rstrip("\r\n"))
-        found = _CONTEXT.search(text)
+        found = _CONTEXT.search(message)
         if found is None:
             return None
-        return CoordinatorLine(at_us, int(found[1]), f"{found[2]}-{found[3]}", found[4])
-
-    def _instant(self, line: bytes) -> int | None:
-        if found := _VIRTUAL.match(line):
-            hours, minutes, seconds, ms = map(int, found.groups())
-            self._agree(dated=False)
-            return ((hours * 60 + minutes) * 60 + seconds) * 1_000_000 + ms * 1_000
-        if found := _SINCE_1970.match(line):
-            self._agree(dated=True)
-            return int(found[1]) * 1_000
-        if found := _DATED.match(line):
-            year, month, day, hour, minute, second, ms = map(int, found.groups())
-            try:
-                instant = datetime(year, month, day, hour, minute, second, tzinfo=UTC)
-            except ValueError:
-                return None
-            self._agree(dated=True)
-            return int(instant.timestamp()) * 1_000_000 + ms * 1_000
-        return None
+        self._agree(dated=dated)
+        return CoordinatorLine(at_us + self.ahead_us, int(found[1]), f"{found[2]}-{found[3]}", found[4])
 
     def _agree(self, *, dated: bool) -> None:
         if self.dated is not None and self.dated is not dated:
@@ -91,3 +87,21 @@ class LogFile:
                 f"{self.path}, line {self.lines}: instants with and without a date are in one log; read them apart"
             )
         self.dated = dated
+
+
+@contextmanager
+def opened(path: Path) -> Iterator[Readline]:
+    """A log as it was written, also if it has been compressed since. Raises OSError."""
+    with path.open("rb") as file:
+        begin = file.peek(4)
+        if begin.startswith(_GZIP):
+            with gzip.GzipFile(fileobj=file) as inner, io.BufferedReader(cast("io.RawIOBase", inner), 1 << 20) as lines:
+                yield lines.readline
+        elif begin.startswith(_ZSTD):
+            with (
+                zstandard.ZstdDecompressor().stream_reader(file) as stream,
+                io.BufferedReader(stream, 1 << 20) as lines,
+            ):
+                yield lines.readline
+        else:
+            yield file.readline

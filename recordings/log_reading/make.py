@@ -1,21 +1,20 @@
 """Logs become a recording: the lines of several files merged by their instants, read, and journaled."""
 
-import heapq
-from collections.abc import Iterator, Sequence
-from datetime import UTC, datetime
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import chain
-from operator import attrgetter
 from pathlib import Path
 
 import msgspec
 from msgspec.structs import force_setattr
 
-from cluster.events import LogsRead
+from cluster.events import Event, LogsRead
 from cluster.view import ClusterView, fold
 from recordings.bounded_files import RecordingError, decoded, read_ours
 from recordings.journal.format import Settings, write_json
 from recordings.journal.writer import Recorder, new_header, refuse_existing
-from recordings.log_reading.lines import CoordinatorLine, LogFile
+from recordings.log_reading.lines import LogFile
+from recordings.log_reading.merging import Instants, followed, merged
+from recordings.log_reading.own_pattern import OwnPattern
 from recordings.log_reading.reader import GroupLogReader
 
 READING = "reading.json"
@@ -24,12 +23,16 @@ UNMATCHED_KEPT = 100
 
 
 class LinesRead(msgspec.Struct, frozen=True, kw_only=True):
-    """The lines of one log: all, those of group coordinators, and those of them whose instant is in no known form."""
+    """The lines of one log: all, those of group coordinators, and those of them whose instant is in no known form.
+
+    `clock_us` was added to its instants.
+    """
 
     log: str
     lines: int
     coordinator: int
     without_instant: int
+    clock_us: int = 0
 
 
 class Reading(msgspec.Struct, frozen=True, kw_only=True):
@@ -53,72 +56,40 @@ class Reading(msgspec.Struct, frozen=True, kw_only=True):
 READING_DECODER = msgspec.json.Decoder(Reading)
 
 
-class _Instants:
-    """Instants counted from the first line (logs without dates: from midnight), never backwards."""
+def read_logs(
+    logs: Sequence[Path],
+    out: Path,
+    *,
+    pattern: str | None = None,
+    clocks: Mapping[Path, int] | None = None,
+    goes_on: Callable[[], bool] | None = None,
+    listener: Callable[[ClusterView, Event], object] | None = None,
+) -> Reading:
+    """Read logs into a new recording.
 
-    def __init__(self, files: Sequence[LogFile]) -> None:
-        self._files = files
-        self.began_us: int | None = None
-        self.at_us = self.backwards = 0
-
-    def counted(self, lines: Iterator[CoordinatorLine]) -> Iterator[CoordinatorLine]:
-        """The lines with such instants. Raises RecordingError if some files have dates and others have not."""
-        for line in lines:
-            if self.began_us is None:
-                self.began_us = line.at_us if self.dated else 0
-            at_us = line.at_us - self.began_us
-            if at_us < self.at_us:
-                self.backwards += 1
-            self.at_us = max(self.at_us, at_us)
-            yield line._replace(at_us=self.at_us)
-
-    @property
-    def dated(self) -> bool:
-        """Whether the logs have dates."""
-        kinds = {file.dated for file in self._files} - {None}
-        if len(kinds) > 1:
-            names = [next(str(file.path) for file in self._files if file.dated is kind) for kind in (True, False)]
-            raise RecordingError(f"{names[0]} has dates and {names[1]} has none; read them apart")
-        return True in kinds
-
-    @property
-    def began(self) -> str:
-        """The first instant, ISO 8601; "" without a date."""
-        if self.began_us is None or not self.dated:
-            return ""
-        return datetime.fromtimestamp(self.began_us / 1e6, UTC).isoformat(timespec="milliseconds")
-
-
-def read_logs(logs: Sequence[Path], out: Path) -> Reading:
-    """Read logs into a new recording. Raises RecordingError: unreadable, no line of a coordinator, `out` exists."""
+    `pattern`: that of their lines, in log4j's words. `clocks`: log → µs that are added to its instants. `goes_on`: read
+    on while the logs grow, until it says no; it is asked after each line, too. `listener` gets each event, folded.
+    Raises RecordingError: unreadable, no line of a coordinator, `out` exists, a pattern that cannot be read.
+    """
     refuse_existing(out)
-    files = [LogFile(path) for path in logs]
-    instants, reader, view = _Instants(files), GroupLogReader(), ClusterView()
-    merged = heapq.merge(*(file.coordinator_lines() for file in files), key=attrgetter("at_us"))
-    events = reader.read(instants.counted(merged))
+    own, ahead = OwnPattern(pattern) if pattern is not None else None, clocks or {}
+    files = [LogFile(path, own=own, ahead_us=ahead.get(path, 0)) for path in logs]
+    instants, reader = Instants(files), GroupLogReader()
+    lines = merged(files) if goes_on is None else followed(files, goes_on)
+    events = reader.read(instants.counted(lines))
     first = next(events, None)
     if first is None:
         raise RecordingError(f"{logs[0]}: {_nothing(files, reader)}")
-    names = tuple(str(path) for path in logs)
-    header = msgspec.structs.replace(new_header(logs[0].name, "", Settings(seed=0, until_us=None)), read_from=names)
-    recorder = Recorder(out, header)
-    recorder.watch(view)
-    sequence, complete = 0, False
-    try:
-        source = LogsRead(logs=names, began_us=instants.began_us if instants.began_us and instants.dated else -1)
-        for at_us, event in chain(((0, source), first), events):
-            sequence += 1
-            force_setattr(event, "seq", sequence)
-            force_setattr(event, "at_us", at_us)
-            fold(view, event)
-            recorder(event)
-        complete = True
-    finally:
-        recorder.close(turns=-1, virtual_us=instants.at_us, complete=complete)
+    source = LogsRead(
+        logs=tuple(str(path) for path in logs),
+        began_us=instants.began_us if instants.began_us and instants.dated else -1,
+    )
+    sequence = _record(chain(((0, source), first), events), source.logs, out, instants, listener)
     reading = Reading(
         files=[
             LinesRead(
-                log=str(one.path), lines=one.lines, coordinator=one.coordinator, without_instant=one.without_instant
+                log=str(one.path), lines=one.lines, coordinator=one.coordinator, without_instant=one.without_instant,
+                clock_us=one.ahead_us,
             )
             for one in files
         ],
@@ -129,9 +100,37 @@ def read_logs(logs: Sequence[Path], out: Path) -> Reading:
         began=instants.began,
         lasted_us=instants.at_us,
         events=sequence,
-    )
+    )  # fmt: skip
     write_json(out / READING, reading)
     return reading
+
+
+def _record(
+    events: Iterator[tuple[int, Event]],
+    logs: tuple[str, ...],
+    out: Path,
+    instants: Instants,
+    listener: Callable[[ClusterView, Event], object] | None,
+) -> int:
+    """Journal the events, numbered; returns their number."""
+    view, sequence, complete = ClusterView(), 0, False
+    title = Path(logs[0]).name
+    header = msgspec.structs.replace(new_header(title, "", Settings(seed=0, until_us=None)), read_from=logs)
+    recorder = Recorder(out, header)
+    recorder.watch(view)
+    try:
+        for at_us, event in events:
+            sequence += 1
+            force_setattr(event, "seq", sequence)
+            force_setattr(event, "at_us", at_us)
+            fold(view, event)
+            recorder(event)
+            if listener is not None:
+                listener(view, event)
+        complete = True
+    finally:
+        recorder.close(turns=-1, virtual_us=instants.at_us, complete=complete)
+    return sequence
 
 
 def _nothing(files: Sequence[LogFile], reader: GroupLogReader) -> str:

@@ -31,8 +31,8 @@ class ReadRebalanceRow(msgspec.Struct, frozen=True, kw_only=True):
     """A rebalance: `took_s` until the coordinator received the assignment, None if no line says so.
 
     A rebalance that began anew before it had an assignment is one, with its first cause and `attempts`. Of a group of
-    the consumer protocol each epoch is a row: when its members have reached it is in no log. `moved` and
-    `stopped_partition_s` are in no log of a broker.
+    the consumer protocol each epoch is a row: when its members have reached it is in no log. `detail`: the reason in
+    the coordinator's words, "" of an epoch. `moved` and `stopped_partition_s` are in no log of a broker.
     """
 
     at_s: float
@@ -43,6 +43,7 @@ class ReadRebalanceRow(msgspec.Struct, frozen=True, kw_only=True):
     took_s: float | None
     attempts: int
     members: int | None
+    detail: str = ""
     moved: int | None = None
     stopped_partition_s: float | None = None
 
@@ -122,6 +123,7 @@ class _GroupTables:
                 took_s=(now_us - began_us) / SECOND_US if now_us is not None else None,
                 attempts=self.attempts,
                 members=self.members if now_us is not None else None,
+                detail=first.detail,
             )
         )
         self.started, self.attempts = None, 0

@@ -10,6 +10,7 @@ import msgspec
 from console.cli.output import table
 
 if TYPE_CHECKING:
+    from recordings.log_reading.difference import LogsDifference
     from recordings.log_reading.summary import ReadSummary
 
 SENTENCES_SHOWN = 10
@@ -36,6 +37,23 @@ def of_read_summary(found: "ReadSummary") -> str:
     return "\n".join(lines)
 
 
+def of_logs_difference(found: "LogsDifference") -> str:
+    """Group by group: how many rebalances, of which causes, how long, and how many of them are alike."""
+    lines = [f"a: {found.a}", f"b: {found.b}"]
+    for one in found.groups:
+        a, b = ("not in it" if number is None else f"{number:,}" for number in one.rebalances)
+        lines += ["", f"{one.group}, rebalances: {a} | {b}"]
+        lines += [f"  {cause}: {in_a:,} | {in_b:,}" for cause, (in_a, in_b) in one.causes.items()]
+        lines.append(f"  together {one.total_s[0]:.3f} s | {one.total_s[1]:.3f} s")
+        most = max(number or 0 for number in one.rebalances)
+        lines.append(f"  {one.paired:,} of {most:,} follow one another with the same causes")
+        if one.greatest_s is not None:
+            alike = f"{one.alike:,} of {one.timed:,} took as long, within a tenth"
+            lines.append(f"  {alike}; the greatest difference is {one.greatest_s:.3f} s")
+    same = "the rebalances are the same" if found.equal else "the rebalances differ"
+    return "\n".join([*lines, "", f"{same}; what no log tells is not compared: lag, assignments, records"])
+
+
 def _shown(row: dict[str, Any]) -> dict[str, Any]:
-    """A row with `unknown` for what the logs do not tell."""
-    return {name: "unknown" if value is None else value for name, value in row.items()}
+    """A row with `unknown` for what the logs do not tell; the coordinator's words are in `--json` and the console."""
+    return {name: "unknown" if value is None else value for name, value in row.items() if name != "detail"}

@@ -18,6 +18,30 @@ if TYPE_CHECKING:
     from recordings.spark.report import Reported
 
 
+def read_from_logs(recordings: list[str]) -> bool:
+    """Whether any of these was read from logs. A directory of tables, or a URI, was not."""
+    from recordings.journal.format import HEADER
+    from recordings.journal.reader import Recording
+
+    paths = [Path(one) for one in recordings if "://" not in one and (Path(one) / HEADER).exists()]
+    return any(Recording(path, logs=True, salvage=True).header.read_from for path in paths)
+
+
+def _of_logs(recordings: list[str], out: Path, *, salvage: bool, json: bool) -> int:
+    """Report on one recording of logs, without Spark."""
+    from recordings.log_reading.page import write_report
+    from recordings.log_reading.summary import summary_of_logs
+
+    if len(recordings) != 1:
+        raise UsageError("a recording that was read from logs is reported on alone")
+    found = summary_of_logs(Path(recordings[0]), salvage=salvage)
+    assert found is not None  # as its header says
+    written = write_report(found, out)
+    warn(found.warnings)
+    print_text(msgspec.json.encode(found).decode() if json else "\n".join(str(path) for path in written))
+    return HELD
+
+
 def report(
     recordings: Annotated[list[str], Parameter(help="Directories of recordings or of exported tables.", negative="")],
     /,
@@ -37,6 +61,8 @@ def report(
     """Analyse recordings with Spark: report.json, and a report.html that needs no network."""
     if follow and (len(recordings) != 1 or salvage):
         raise UsageError("--follow takes one recording, without --salvage")
+    if read_from_logs(recordings):
+        return _of_logs(recordings, out, salvage=salvage, json=json)
     try:
         from console.cli import output
         from recordings.spark.runtime.java import find_java

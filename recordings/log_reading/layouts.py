@@ -1,0 +1,129 @@
+"""The layouts of log lines: where a line has its instant, and where its message.
+
+Read are Kafka's default layout (`[2026-11-27 05:10:11,123] INFO message (logger)`), with `T`, a dot, a zone, or without
+brackets too, instants of `flightdeck run --log`, milliseconds since 1970, JSON with one object a line, and what
+Docker and Kubernetes put around a line. A date without a zone is taken as UTC.
+"""
+
+import re
+from datetime import UTC, datetime, timedelta
+from typing import Any, Final, NamedTuple
+
+import msgspec
+
+from recordings.log_reading.own_pattern import OwnPattern
+
+_DATED = re.compile(rb"\[?(\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d)(?:[.,](\d{1,9}))?(Z|[+-]\d\d:?\d\d)?\]? ")
+_VIRTUAL = re.compile(rb"\[(\d{2,4}):(\d\d):(\d\d),(\d{3})\] ")
+_SINCE_1970 = re.compile(rb"(\d{13}) (?:TRACE|DEBUG|INFO|WARN|ERROR|FATAL) ")
+_CONTAINER = re.compile(rb"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{1,9}(?:Z|[+-]\d\d:\d\d)) (?:stdout|stderr) [FP] ")
+_LOGGER = re.compile(r" \([\w.$]+\)$")
+
+_MESSAGES: Final = ("message", "msg", "@message", "formattedMessage")
+_INSTANTS: Final = ("@timestamp", "timestamp", "time", "ts", "date", "timeMillis")
+SECOND_US: Final = 1_000_000
+
+
+class Parsed(NamedTuple):
+    """A line: its instant (µs since 1970, or from midnight if not `dated`; None: in no known form), its message."""
+
+    at_us: int | None
+    dated: bool
+    message: str
+
+
+class Layouts:
+    """Parses lines of one log; `own`: a pattern of the user's, which every text line then has."""
+
+    def __init__(self, own: OwnPattern | None = None) -> None:
+        self._own = own
+        self._second: tuple[bytes, int] = (b"", 0)
+
+    def parse(self, line: bytes) -> Parsed:
+        """The instant and the message of a line."""
+        if line.startswith(b"{"):
+            return self._json(line)
+        if (found := _CONTAINER.match(line)) is not None:
+            inner = self.parse(line[found.end() :])
+            return inner if inner.at_us is not None else inner._replace(at_us=iso_us(found[1].decode()), dated=True)
+        text = line.decode("utf-8", "replace").rstrip("\r\n")
+        if self._own is not None:
+            parsed = self._own.parse(text)
+            return Parsed(None, True, text) if parsed is None else Parsed(*parsed)
+        at_us, dated = self._instant(line)
+        return Parsed(at_us, dated, _LOGGER.sub("", text))
+
+    def _json(self, line: bytes) -> Parsed:
+        try:
+            fields = msgspec.json.decode(line, type=dict[str, Any])
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+            return Parsed(None, True, "")
+        at_us = _json_instant(fields)
+        if isinstance(inner := fields.get("log"), str):  # Docker's file around a line
+            parsed = self.parse(inner.encode("utf-8", "replace")) if not inner.startswith('{"log"') else None
+            if parsed is not None:
+                return parsed if parsed.at_us is not None else parsed._replace(at_us=at_us, dated=True)
+        message = next((words for name in _MESSAGES if isinstance(words := fields.get(name), str)), "")
+        return Parsed(at_us, True, message.rstrip("\r\n"))
+
+    def _instant(self, line: bytes) -> tuple[int | None, bool]:
+        if (found := _DATED.match(line)) is not None:
+            second, fraction, zone = found.groups()
+            if second != self._second[0]:
+                at_us = iso_us(second.decode())
+                if at_us is None:
+                    return None, True
+                self._second = second, at_us
+            return self._second[1] + _micros(fraction) - _zone_us(zone), True
+        if (found := _VIRTUAL.match(line)) is not None:
+            hours, minutes, seconds, ms = map(int, found.groups())
+            return ((hours * 60 + minutes) * 60 + seconds) * SECOND_US + ms * 1_000, False
+        if (found := _SINCE_1970.match(line)) is not None:
+            return int(found[1]) * 1_000, True
+        return None, True
+
+
+def _micros(fraction: bytes | None) -> int:
+    return int(fraction[:6].ljust(6, b"0")) if fraction else 0
+
+
+def _zone_us(zone: bytes | None) -> int:
+    """How far a zone's clock is before UTC's, in µs."""
+    if zone is None or zone == b"Z":
+        return 0
+    minutes = int(zone[1:3]) * 60 + int(zone[-2:])
+    return (minutes if zone[:1] == b"+" else -minutes) * 60 * SECOND_US
+
+
+def iso_us(text: str) -> int | None:
+    """An ISO 8601 instant in µs since 1970; None for another text. A date without a zone is taken as UTC."""
+    try:
+        instant = datetime.fromisoformat(text.replace(",", "."))
+    except ValueError:
+        return None
+    instant = instant if instant.tzinfo is not None else instant.replace(tzinfo=UTC)
+    return (instant - datetime.fromtimestamp(0, UTC)) // timedelta(microseconds=1)
+
+
+def _json_instant(fields: dict[str, Any]) -> int | None:
+    """The instant of a JSON line: log4j2's `instant`, milliseconds, an ISO 8601 text, or seconds since 1970."""
+    match fields.get("instant"):
+        case {"epochSecond": int(seconds), "nanoOfSecond": int(nanos)}:
+            return seconds * SECOND_US + nanos // 1_000
+        case _:
+            pass
+    for name in _INSTANTS:
+        value = fields.get(name)
+        if isinstance(value, str):
+            return iso_us(value) if not value.isdecimal() else _number_us(int(value[:20]))
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            return _number_us(value)
+    return None
+
+
+def _number_us(value: float) -> int:
+    """Seconds, milliseconds, microseconds or nanoseconds since 1970: which, is seen from the size."""
+    for least, in_us in ((1e17, 1e-3), (1e14, 1), (1e11, 1e3)):
+        if value >= least:
+            return int(value * in_us)
+    return round(value * SECOND_US)

@@ -1,0 +1,134 @@
+"""Lines of several logs in one order: merged by their instants, once or as the logs grow."""
+
+import heapq
+import os
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
+from datetime import UTC, datetime
+from operator import attrgetter
+from pathlib import Path
+from typing import IO
+
+from recordings.bounded_files import RecordingError
+from recordings.log_reading.lines import CoordinatorLine, LogFile
+
+LOOK_EVERY_S = 0.25
+_AT_US = attrgetter("at_us")
+
+
+class Instants:
+    """Instants counted from the first line (logs without dates: from midnight), never backwards."""
+
+    def __init__(self, files: Sequence[LogFile]) -> None:
+        self._files = files
+        self.began_us: int | None = None
+        self.at_us = self.backwards = 0
+
+    def counted(self, lines: Iterator[CoordinatorLine]) -> Iterator[CoordinatorLine]:
+        """The lines with such instants. Raises RecordingError if some files have dates and others have not."""
+        for line in lines:
+            if self.began_us is None:
+                self.began_us = line.at_us if self.dated else 0
+            at_us = line.at_us - self.began_us
+            if at_us < self.at_us:
+                self.backwards += 1
+            self.at_us = max(self.at_us, at_us)
+            yield line._replace(at_us=self.at_us)
+
+    @property
+    def dated(self) -> bool:
+        """Whether the logs have dates."""
+        kinds = {file.dated for file in self._files} - {None}
+        if len(kinds) > 1:
+            names = [next(str(file.path) for file in self._files if file.dated is kind) for kind in (True, False)]
+            raise RecordingError(f"{names[0]} has dates and {names[1]} has none; read them apart")
+        return True in kinds
+
+    @property
+    def began(self) -> str:
+        """The first instant, ISO 8601; "" without a date."""
+        if self.began_us is None or not self.dated:
+            return ""
+        return datetime.fromtimestamp(self.began_us / 1e6, UTC).isoformat(timespec="milliseconds")
+
+
+def merged(files: Sequence[LogFile]) -> Iterator[CoordinatorLine]:
+    """The lines of all logs by their instants. Raises RecordingError."""
+    return heapq.merge(*(file.coordinator_lines() for file in files), key=_AT_US)
+
+
+def followed(files: Sequence[LogFile], goes_on: Callable[[], bool]) -> Iterator[CoordinatorLine]:
+    """What the logs have, then what is written to them, until `goes_on` says no. Raises RecordingError.
+
+    A line counts when it is whole. Lines that are written between two looks are ordered by their instants. A log that
+    was moved away or cut is read on from the beginning of the file that has its name.
+    """
+    with ExitStack() as stack:
+        growing = [_Growing(file) for file in files]
+        for one in growing:
+            stack.callback(one.close)
+        new = heapq.merge(*(one.new_lines() for one in growing), key=_AT_US)
+        while True:
+            for line in new:
+                yield line
+                if not goes_on():
+                    return
+            if not goes_on():
+                return
+            time.sleep(LOOK_EVERY_S)
+            new = heapq.merge(*(one.new_lines() for one in growing), key=_AT_US)
+
+
+class _Growing:
+    """A log that is being written."""
+
+    def __init__(self, log: LogFile) -> None:
+        self._log = log
+        self._file: IO[bytes] | None = None
+
+    def new_lines(self) -> Iterator[CoordinatorLine]:
+        """The lines since the last look."""
+        path = self._log.path
+        try:
+            if self._file is None:
+                self._file = path.open("rb")
+            yield from self._log.lines_in(_WholeLines(self._file).readline)
+            if self._is_another(path):
+                self._file.close()
+                self._file = path.open("rb")
+                yield from self._log.lines_in(_WholeLines(self._file).readline)
+        except FileNotFoundError:  # between two files of one name
+            if self._file is None:
+                raise RecordingError(f"cannot read the log {path}: there is no such file") from None
+        except OSError as error:
+            raise RecordingError(f"cannot read the log {path}: {error.strerror or error}") from error
+
+    def _is_another(self, path: Path) -> bool:
+        """Whether the name belongs to another file by now, or the file was cut."""
+        assert self._file is not None
+        mine, named = os.fstat(self._file.fileno()), path.stat()
+        return (mine.st_dev, mine.st_ino) != (named.st_dev, named.st_ino) or named.st_size < self._file.seek(
+            0, os.SEEK_CUR
+        )
+
+    def close(self) -> None:
+        """Close the file."""
+        if self._file is not None:
+            self._file.close()
+
+
+class _WholeLines:
+    """A file that gives whole lines only: a line that is being written comes with the next look."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self._file = file
+
+    def readline(self, limit: int) -> bytes:
+        """A line with its end, or as much of a longer one as the limit; nothing if there is none yet."""
+        place = self._file.seek(0, os.SEEK_CUR)
+        line = self._file.readline(limit)
+        if line and not line.endswith(b"\n") and len(line) < limit:
+            self._file.seek(place)
+            return b""
+        return line

@@ -1,0 +1,165 @@
+"""Layouts of logs: JSON, containers, zones, a pattern of one's own; clocks that differ, archives, growing logs."""
+
+import gzip
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import zstandard
+
+from cluster.events import JoinBarrierCompleted
+from recordings.bounded_files import RecordingError
+from recordings.journal.reader import Recording
+from recordings.log_reading.layouts import Layouts, Parsed
+from recordings.log_reading.make import read_logs, reading_of
+from recordings.log_reading.own_pattern import OwnPattern
+
+AT_US = 1_795_756_211_123_000  # 2026-11-27 05:10:11.123 UTC
+WORDS = "[GroupCoordinator id=1 topic=__consumer_offsets partition=3] Group g with generation 1 is now empty."
+LOGGER = "org.apache.kafka.coordinator.group.GroupMetadataManager"
+DEFAULT = f"[2026-11-27 05:10:11,123] INFO {WORDS} ({LOGGER})"
+TEXTS = {
+    "default": DEFAULT,
+    "with T and a dot": f"[2026-11-27T05:10:11.123] INFO {WORDS} ({LOGGER})",
+    "without brackets": f"2026-11-27 05:10:11,123 INFO {WORDS} ({LOGGER})",
+    "a zone": f"2026-11-27T06:10:11.123+01:00 INFO {WORDS} ({LOGGER})",
+    "UTC": f"2026-11-27T05:10:11.123Z INFO {WORDS} ({LOGGER})",
+    "since 1970": f"1795756211123 INFO {WORDS} ({LOGGER})",
+    "Kubernetes": f"2026-11-27T05:10:11.200123456Z stdout F {DEFAULT}",
+    "Docker": json.dumps({"log": DEFAULT + "\n", "stream": "stdout", "time": "2026-11-27T05:10:11.2Z"}),
+    "JsonTemplateLayout": json.dumps(
+        {"@timestamp": "2026-11-27T05:10:11.123Z", "ecs.version": "1.2.0", "message": WORDS, "log.logger": LOGGER}
+    ),
+    "JSONLayout": json.dumps(
+        {"instant": {"epochSecond": 1795756211, "nanoOfSecond": 123000000}, "loggerName": LOGGER, "message": WORDS}
+    ),
+    "milliseconds": json.dumps({"timeMillis": 1795756211123, "level": "INFO", "message": WORDS}),
+    "seconds": json.dumps({"ts": 1795756211.123, "msg": WORDS}),
+    "JSON around text": json.dumps({"log": f"INFO {WORDS} ({LOGGER})", "time": "2026-11-27T05:10:11.123Z"}),
+}
+PATTERNS = {
+    "%d{ISO8601} %p [%t] %m (%c)%n": f"2026-11-27 05:10:11,123 INFO [data-plane-1] {WORDS} (kafka.X)",
+    "%d{ISO8601}{Europe/Berlin} %-5p %c{1.} - %m%n%throwable": f"2026-11-27T06:10:11,123 WARN  o.a.k.X - {WORDS}",
+    "%p %d{dd/MMM/yyyy HH:mm:ss.SSS XXX} %msg": f"INFO 27/Nov/2026 07:10:11.123 +02:00 {WORDS}",
+    "%d{UNIX_MILLIS};%level;%m;%logger": f"1795756211123;INFO;{WORDS};kafka.X",
+    "100%% %d{yyyyMMdd'T'HHmmss,SSS} %m": f"100% 20261127T051011,123 {WORDS}",
+    "%d{COMPACT} [%20.20t] %m": f"20261127051011123 [            thread-1] {WORDS}",
+}
+
+
+@pytest.mark.parametrize("text", TEXTS.values(), ids=TEXTS)
+def test_the_instant_and_the_message_of_a_layout(text: str) -> None:
+    parsed = Layouts().parse(text.encode() + b"\n")
+    assert parsed.at_us == AT_US
+    assert parsed.dated
+    assert parsed.message.endswith(WORDS)
+
+
+@pytest.mark.parametrize("pattern", PATTERNS)
+def test_a_pattern_of_one_s_own(pattern: str) -> None:
+    assert Layouts(OwnPattern(pattern)).parse(PATTERNS[pattern].encode()) == Parsed(AT_US, True, WORDS)
+
+
+def test_a_pattern_with_the_time_alone_has_no_date() -> None:
+    assert Layouts(OwnPattern("%d{ABSOLUTE} %m")).parse(b"00:00:01,500 x") == Parsed(1_500_000, False, "x")
+
+
+@pytest.mark.parametrize(
+    ("pattern", "reason"),
+    [
+        ("%p %m", "needs a date"),
+        ("%d", "needs a date, %d, and a message"),
+        ("%d %q %m", "`%q` is no conversion"),
+        ("%d{yyyy-QQ} %m", "`QQ` in a date is not known"),
+        ("%d{yyyy} %m", "needs year, month and day"),
+        ("%d{ISO8601}{Mars/Base} %m", "`Mars/Base` is no time zone"),
+        ("%d %m %m", "stands twice"),
+        ("%d %m 5%", "begins no conversion"),
+        ("5% %d %m", "begins no conversion"),
+    ],
+)
+def test_a_pattern_that_cannot_be_read_is_refused_with_the_place(pattern: str, reason: str) -> None:
+    with pytest.raises(RecordingError, match=reason):
+        OwnPattern(pattern)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        b'{"message": ', b'{"message": 7, "time": "x"}', b"{}", b'{"log": 7}', b'{"log":"{}"}', b"\xff\xfe{",
+        b'{"instant": {"epochSecond": "1"}}', b'{"time": 1e400}', b'{"time": "99999999999999999999999"}', b"",
+        b"[2026-13-40 05:10:11,123] x", b"[2026-11-27 05:10:11,1234567890123] x", b"2026-11-27T05:10:11.1Z stdout F ",
+        b'{"log":"' + b'{\\"log\\":' * 60 + b'"}',
+    ],
+)  # fmt: skip
+def test_a_line_in_no_layout_has_no_instant_or_a_message(line: bytes) -> None:
+    parsed = Layouts().parse(line)
+    assert parsed.at_us is None or isinstance(parsed.at_us, int)
+
+
+def text(second: float, group: str) -> str:
+    return DEFAULT.replace("11,123", f"{second:06.3f}".replace(".", ",")).replace(" g ", f" {group} ") + "\n"
+
+
+def groups(path: Path) -> list[tuple[int, str]]:
+    return [
+        (event.at_us, event.group)
+        for event in Recording(path, logs=True).events()
+        if isinstance(event, JoinBarrierCompleted)
+    ]
+
+
+def test_clocks_that_differ_are_set_by_a_stated_offset(tmp_path: Path) -> None:
+    one, two = tmp_path / "one.log", tmp_path / "two.log"
+    one.write_text(text(1, "a") + text(3, "b"))
+    two.write_text(text(2.5, "c"))
+    read_logs([one, two], tmp_path / "as they are")
+    assert groups(tmp_path / "as they are") == [(0, "a"), (1_500_000, "c"), (2_000_000, "b")]
+    read_logs([one, two], tmp_path / "set", clocks={two: 750_000})
+    assert groups(tmp_path / "set") == [(0, "a"), (2_000_000, "b"), (2_250_000, "c")]
+    assert [file.clock_us for file in reading_of(tmp_path / "set").files] == [0, 750_000]
+
+
+def test_logs_that_were_compressed_are_read_as_they_are(tmp_path: Path) -> None:
+    words = (text(1, "a") + text(2, "b")).encode()
+    (tmp_path / "plain").write_bytes(words)
+    (tmp_path / "server.log.1.gz").write_bytes(gzip.compress(words))
+    (tmp_path / "server.log.2.zst").write_bytes(zstandard.compress(words))
+    for name in ("plain", "server.log.1.gz", "server.log.2.zst"):
+        read_logs([tmp_path / name], tmp_path / f"{name} read")
+        assert groups(tmp_path / f"{name} read") == [(0, "a"), (1_000_000, "b")]
+    (tmp_path / "cut.gz").write_bytes(gzip.compress(words)[:-9])
+    with pytest.raises(RecordingError, match=r"cannot read the log .*cut\.gz"):
+        read_logs([tmp_path / "cut.gz"], tmp_path / "cut")
+
+
+def test_a_log_that_grows_is_followed_over_its_rotation(tmp_path: Path) -> None:
+    log, numbers = tmp_path / "server.log", []
+    log.write_text(text(1, "a") + text(2, "half")[:40])
+
+    def written(words: str) -> None:
+        with log.open("a") as file:
+            file.write(words)
+
+    def rotated() -> None:
+        log.rename(tmp_path / "server.log.1")
+        written(text(4, "d"))
+
+    steps: list[Callable[[], object]] = [
+        lambda: written(text(2, "half")[40:]),
+        lambda: written(text(3, "c")),
+        rotated,
+        *[lambda: None] * 6,
+    ]
+
+    def goes_on() -> bool:
+        if steps:
+            steps.pop(0)()
+        return bool(steps)
+
+    read_logs([log], tmp_path / "read", goes_on=goes_on, listener=lambda _, event: numbers.append(event.seq))
+    assert [group for _, group in groups(tmp_path / "read")] == ["a", "half", "c", "d"]
+    recording = Recording(tmp_path / "read", logs=True)
+    assert recording.survey().totals.complete
+    assert numbers == list(range(1, recording.survey().totals.events + 1))
