@@ -35,13 +35,17 @@ _MODULES = (
 )
 HANDLERS: Final = joined([*(module.FOLD for module in _MODULES), fold_logs.SOURCE])
 """Event class → the function that applies it; complete, or the import fails."""
-HISTORY: Final = in_sequence((fold_history.FOLD, fold_lives.FOLD, fold_logs.FOLD))
-"""Event class → the function that notes it in the histories of owners, processes and logs, after it is applied."""
+HISTORY: Final = in_sequence((fold_history.FOLD, fold_lives.FOLD))
+"""Event class → the function that notes it in the histories of owners and processes, after it has been applied."""
 
 
 def fold(view: ClusterView, event: Event) -> None:
     """Apply one event to the view (in place). Events must come in the order of `seq`."""
     at_us = event.at_us
+    if view.logs is not None:  # of processes that no event declares
+        view.seq, view.at_us = event.seq, at_us
+        fold_logs.FOLD.handlers[type(event)](view, event)
+        return
     if at_us >= view.next_sample_us:
         _sample(view, at_us)
     view.seq = event.seq

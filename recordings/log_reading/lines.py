@@ -1,36 +1,25 @@
-"""Logs, streamed: the lines of group coordinators with their instants, and how many lines were what."""
+"""Logs, streamed: the lines of those who are read, with their instants, and how many lines were what."""
 
 import gzip
 import io
-import re
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import NamedTuple, cast
+from typing import cast
 
 import zstandard
 
 from recordings.bounded_files import RecordingError
 from recordings.log_reading.layouts import Layouts
 from recordings.log_reading.own_pattern import OwnPattern
+from recordings.log_reading.writers import BEGINNINGS, COORDINATOR, LogLine, line_of
 
 LONGEST_LINE = 65_536
 """In bytes; what a longer line has behind it is not read."""
 
 DAY_US = 86_400_000_000
-_COORDINATOR = b"[GroupCoordinator id="
-_CONTEXT = re.compile(r"\[GroupCoordinator id=(\d{1,9}) topic=([\w.-]+) partition=(\d{1,9})\] (.*)", re.DOTALL)
 _GZIP, _ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
-
-
-class CoordinatorLine(NamedTuple):
-    """A line of a group coordinator: instant (µs since 1970, or virtual), broker, partition of its topic, sentence."""
-
-    at_us: int
-    broker: int
-    partition: str
-    message: str
 
 
 Readline = Callable[[int], bytes]
@@ -50,8 +39,8 @@ class LogFile:
         self.dated: bool | None = None
         self._layouts = Layouts(own)
 
-    def coordinator_lines(self) -> Iterator[CoordinatorLine]:
-        """Its coordinators' lines. Raises RecordingError: unreadable, or dated and undated lines in one file."""
+    def read_lines(self) -> Iterator[LogLine]:
+        """The lines of those who are read. Raises RecordingError: unreadable, or some lines are dated and some not."""
         try:
             with opened(self.path) as readline:
                 yield from self.lines_in(readline)
@@ -59,27 +48,27 @@ class LogFile:
             reason = getattr(error, "strerror", None) or error
             raise RecordingError(f"cannot read the log {self.path}: {reason}") from error
 
-    def lines_in(self, readline: Readline) -> Iterator[CoordinatorLine]:
-        """The coordinators' lines that a file gives."""
+    def lines_in(self, readline: Readline) -> Iterator[LogLine]:
+        """Such lines that a file gives."""
         while line := readline(LONGEST_LINE):
             while not line.endswith(b"\n") and (rest := readline(LONGEST_LINE)):
                 if rest.endswith(b"\n"):
                     break
             self.lines += 1
-            if _COORDINATOR in line and (found := self._parsed(line)) is not None:
-                self.coordinator += 1
+            if BEGINNINGS.search(line) is not None and (found := self._parsed(line)) is not None:
+                self.coordinator += found.writer == COORDINATOR
                 yield found
 
-    def _parsed(self, line: bytes) -> CoordinatorLine | None:
+    def _parsed(self, line: bytes) -> LogLine | None:
         at_us, dated, message = self._layouts.parse(line)
-        if at_us is None:
-            self.without_instant += 1
-            return None
-        found = _CONTEXT.search(message)
+        found = line_of((at_us or 0) + self.ahead_us, message)
         if found is None:
             return None
+        if at_us is None:
+            self.without_instant += found.writer == COORDINATOR
+            return None
         self._agree(dated=dated)
-        return CoordinatorLine(at_us + self.ahead_us, int(found[1]), f"{found[2]}-{found[3]}", found[4])
+        return found
 
     def _agree(self, *, dated: bool) -> None:
         if self.dated is not None and self.dated is not dated:

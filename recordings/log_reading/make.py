@@ -38,14 +38,17 @@ class LinesRead(msgspec.Struct, frozen=True, kw_only=True):
 class Reading(msgspec.Struct, frozen=True, kw_only=True):
     """What was read: a recording keeps it as reading.json.
 
-    `matched` and `unmatched` count lines of group coordinators; `sentences`: the unmatched ones, numbers as `#`, the
-    most frequent first. `backwards`: lines whose instant is before that of an earlier line; their events are at the
-    earlier instant. `began`: the first instant, "" if the logs have no date; `lasted_us` until the last one.
+    `matched` and `unmatched` count lines of group coordinators, `others` those of consumers, controllers and leaders
+    that were read, `passed_over` (by their writer) those that were not. `sentences`: the unmatched ones, numbers as
+    `#`, the most frequent first. `backwards`: lines whose instant is before that of an earlier line; their events are
+    at the earlier instant. `began`: the first instant, "" if the logs have no date; `lasted_us` until the last one.
     """
 
     files: list[LinesRead]
     matched: int
     unmatched: int
+    others: int = 0
+    passed_over: dict[str, int] = {}
     sentences: dict[str, int]
     backwards: int
     began: str
@@ -95,6 +98,8 @@ def read_logs(
         ],
         matched=reader.matched,
         unmatched=reader.unmatched.total(),
+        others=reader.others,
+        passed_over=dict(reader.passed_over),
         sentences=dict(reader.unmatched.most_common(UNMATCHED_KEPT)),
         backwards=instants.backwards,
         began=instants.began,

@@ -6,14 +6,17 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from datetime import UTC, datetime
+from itertools import islice
 from operator import attrgetter
 from pathlib import Path
 from typing import IO
 
 from recordings.bounded_files import RecordingError
-from recordings.log_reading.lines import CoordinatorLine, LogFile
+from recordings.log_reading.lines import LogFile
+from recordings.log_reading.writers import LogLine
 
 LOOK_EVERY_S = 0.25
+NEXT_LOG_US, MOST_HELD = 10_000_000, 100_000
 _AT_US = attrgetter("at_us")
 
 
@@ -25,7 +28,7 @@ class Instants:
         self.began_us: int | None = None
         self.at_us = self.backwards = 0
 
-    def counted(self, lines: Iterator[CoordinatorLine]) -> Iterator[CoordinatorLine]:
+    def counted(self, lines: Iterator[LogLine]) -> Iterator[LogLine]:
         """The lines with such instants. Raises RecordingError if some files have dates and others have not."""
         for line in lines:
             if self.began_us is None:
@@ -53,12 +56,30 @@ class Instants:
         return datetime.fromtimestamp(self.began_us / 1e6, UTC).isoformat(timespec="milliseconds")
 
 
-def merged(files: Sequence[LogFile]) -> Iterator[CoordinatorLine]:
+def merged(files: Sequence[LogFile]) -> Iterator[LogLine]:
     """The lines of all logs by their instants. Raises RecordingError."""
-    return heapq.merge(*(file.coordinator_lines() for file in files), key=_AT_US)
+    return heapq.merge(*(_parts_merged(file) for file in files), key=_AT_US)
 
 
-def followed(files: Sequence[LogFile], goes_on: Callable[[], bool]) -> Iterator[CoordinatorLine]:
+def _parts_merged(file: LogFile) -> Iterator[LogLine]:
+    """The lines of a log that may be several, one behind the other: these are merged.
+
+    Where instants go back by less than `NEXT_LOG_US`, a clock was set, and the order of lines counts. A log with more
+    than `MOST_HELD` lines is taken as one from there on.
+    """
+    lines = file.read_lines()
+    parts: list[list[LogLine]] = [[]]
+    last_us: int | None = None
+    for line in islice(lines, MOST_HELD):
+        if last_us is not None and line.at_us < last_us - NEXT_LOG_US:
+            parts.append([])
+        parts[-1].append(line)
+        last_us = line.at_us
+    yield from heapq.merge(*parts, key=_AT_US)
+    yield from lines
+
+
+def followed(files: Sequence[LogFile], goes_on: Callable[[], bool]) -> Iterator[LogLine]:
     """What the logs have, then what is written to them, until `goes_on` says no. Raises RecordingError.
 
     A line counts when it is whole. Lines that are written between two looks are ordered by their instants. A log that
@@ -87,7 +108,7 @@ class _Growing:
         self._log = log
         self._file: IO[bytes] | None = None
 
-    def new_lines(self) -> Iterator[CoordinatorLine]:
+    def new_lines(self) -> Iterator[LogLine]:
         """The lines since the last look."""
         path = self._log.path
         try:

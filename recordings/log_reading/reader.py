@@ -17,8 +17,9 @@ from cluster.events import Event
 from cluster.protocol.rebalance_causes import BarrierExtension, RebalanceCause
 from cluster.view.logged.state import UNKNOWN
 from recordings.log_reading.groups import ReadGroup, cause_of_leaving, client_of
-from recordings.log_reading.lines import CoordinatorLine
+from recordings.log_reading.other_lines import OTHER_FACTS
 from recordings.log_reading.sentences import Said, said_by
+from recordings.log_reading.writers import CONSUMER, COORDINATOR, LogLine
 
 ADJACENT_US: Final = 100_000
 """How long after the line of a member's change a group epoch may rise because of it (µs)."""
@@ -29,16 +30,21 @@ Made = Iterator[Event]
 
 
 class GroupLogReader:
-    """Reads lines in their order; `unmatched` counts those that it did not know, by sentence, numbers as `#`."""
+    """Reads lines in their order.
+
+    `unmatched` counts coordinators' lines that it did not know, by sentence, numbers as `#`; `passed_over` those of
+    others by their writer: most of these are of what is not read. `matched`, `others`: the lines of both that were.
+    """
 
     def __init__(self) -> None:
         self.groups: dict[str, ReadGroup] = {}
-        self.matched = 0
+        self.matched = self.others = 0
+        self.passed_over: Counter[str] = Counter()
         self.unmatched: Counter[str] = Counter()
         self._replaced: dict[str, e.StaticMemberReplaced] = {}
         self._replacements = 0
 
-    def read(self, lines: Iterable[CoordinatorLine]) -> Iterator[tuple[int, Event]]:
+    def read(self, lines: Iterable[LogLine]) -> Iterator[tuple[int, Event]]:
         """The events of the lines with their instants (µs, as in the lines), not yet numbered."""
         at_us = 0
         for line in lines:
@@ -49,8 +55,11 @@ class GroupLogReader:
             for event in self._settled(partition, goes_on=False):
                 yield at_us, event
 
-    def _events(self, line: CoordinatorLine) -> Made:
-        said = said_by(line.message)
+    def _events(self, line: LogLine) -> Made:
+        said = said_by(line.writer, line.message)
+        if line.writer != COORDINATOR:
+            yield from self._of_others(line, said)
+            return
         yield from self._settled(line.partition, goes_on=said is not None and said.fact == "static_member_goes_on")
         if said is None:
             words = _NUMBERS.sub("#", line.message)[:200]
@@ -60,18 +69,31 @@ class GroupLogReader:
         if said.fact in NO_EVENT:
             return
         name = said.words["group"]
-        if name not in self.groups:
-            self.groups[name] = ReadGroup(line.broker, line.partition)
-            yield e.GroupDeclared(
-                group=name, topics=(), assignors=(), offset_reset=UNKNOWN, read_committed=False,
-                coordinator_partition=line.partition,
-            )  # fmt: skip
+        yield from self._declared(name, line.broker, line.partition)
         group = self.groups[name]
         group.broker, group.partition = line.broker, line.partition
         if said.fact == "static_member_replaced":
             self._hold(group, said)
         else:
             yield from FACTS[said.fact](group, said, line.at_us)
+
+    def _of_others(self, line: LogLine, said: Said | None) -> Made:
+        """The events of a line of a consumer, a controller or a leader."""
+        if said is None:
+            self.passed_over[line.writer] += 1
+            return
+        self.others += 1
+        if line.writer == CONSUMER:
+            yield from self._declared(line.names[1], -1, "")
+        yield from OTHER_FACTS[said.fact](line, said)
+
+    def _declared(self, group: str, broker: int, partition: str) -> Made:
+        if group not in self.groups:
+            self.groups[group] = ReadGroup(broker, partition)
+            yield e.GroupDeclared(
+                group=group, topics=(), assignors=(), offset_reset=UNKNOWN, read_committed=False,
+                coordinator_partition=partition,
+            )  # fmt: skip
 
     def _hold(self, group: ReadGroup, said: Said) -> None:
         """Keep a replacement until the coordinator's next line, which tells whether the group goes on."""

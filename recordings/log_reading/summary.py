@@ -15,7 +15,7 @@ SECOND_US = 1_000_000
 
 
 class ReadGroupRow(msgspec.Struct, frozen=True, kw_only=True):
-    """A group at the end of the logs. `coordinator`: the broker of its last line; `lag` is in no log."""
+    """A group at the end of the logs. `coordinator`: the broker of its coordinator's last line; `lag` is in no log."""
 
     group: str
     protocol: str
@@ -23,7 +23,7 @@ class ReadGroupRow(msgspec.Struct, frozen=True, kw_only=True):
     members: int | None
     generation: int | None
     rebalances: int
-    coordinator: int
+    coordinator: int | None
     lag: int | None = None
 
 
@@ -146,7 +146,8 @@ class _GroupTables:
         self._close(None)
         return ReadGroupRow(
             group=self.name, protocol=self.protocol, state=self.state, members=self.members,
-            generation=self.generation, rebalances=len(self.rows), coordinator=self.coordinator,
+            generation=self.generation, rebalances=len(self.rows),
+            coordinator=self.coordinator if self.coordinator >= 0 else None,
         )  # fmt: skip
 
 

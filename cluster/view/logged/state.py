@@ -1,11 +1,11 @@
-"""The read model of a recording of logs: what their lines tell of groups. What none tells is None, or not in it."""
+"""The read model of a recording of logs: what their lines say of groups. What none says is None, or not in it."""
 
 from typing import Final
 
 import msgspec
 
 UNKNOWN: Final = "unknown"
-"""The word in events for a cause, a state or a name that no line tells."""
+"""The word in events for a cause, a state or a name that no line has."""
 
 
 class LoggedRebalance(msgspec.Struct, gc=False):
@@ -13,7 +13,8 @@ class LoggedRebalance(msgspec.Struct, gc=False):
 
     One that began anew before it had an assignment is one, with its first cause and `attempts`. `barrier_us`: when the
     last generation had its members; `assigned_us`: when the coordinator received the assignment, or the group was
-    empty. `joined`, `removed`: members by name, with their instant, with the reason. `over`: nothing more is told.
+    empty. `joined`, `removed`: members by name, with their instant, with the reason. `moved`: partitions that changed
+    their owner, where the leader's client logged this assignment and the one before. `over`: nothing more is logged.
     """
 
     began_us: int
@@ -30,6 +31,7 @@ class LoggedRebalance(msgspec.Struct, gc=False):
     members: int | None = None
     joined: dict[str, int] = {}
     removed: dict[str, str] = {}
+    moved: int | None = None
     over: bool = False
 
     @property
@@ -48,9 +50,10 @@ class LoggedMember(msgspec.Struct, gc=False):
 class LoggedGroup(msgspec.Struct, gc=False):
     """A group after the lines so far. `members`: those that lines name, by member id; `complete`: these are all.
 
-    Lag, offsets and assignments are in no line. `rebalances`: the last ones, the newest last, that under way included;
-    `counted`: all of them. `named`: every name of a member so far. `left`: the last that was removed, the
-    reason, the instant.
+    `owned`: client → the partitions that its own log says it has. `assignment`: partition → member id, of the last
+    assignment that a leader's log has. Lag and offsets are in no line that is read.
+    `rebalances`: the last ones, the newest last, that under way included; `counted`: all of them. `named`: every name
+    of a member so far. `left`: the last that was removed, the reason, the instant.
     """
 
     group: str
@@ -60,6 +63,8 @@ class LoggedGroup(msgspec.Struct, gc=False):
     generation: int | None = None
     members: dict[str, LoggedMember] = {}
     complete: bool = False
+    owned: dict[str, dict[str, None]] = {}
+    assignment: dict[str, str] | None = None
     rebalances: list[LoggedRebalance] = []
     counted: int = 0
     named: dict[str, None] = {}

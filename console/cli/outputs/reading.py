@@ -24,7 +24,11 @@ def of_read_summary(found: "ReadSummary") -> str:
     for each in reading.files:
         more = f", {each.without_instant:,} without a known instant" if each.without_instant else ""
         lines.append(f"  {each.log}: {each.lines:,} lines, {each.coordinator:,} of group coordinators{more}")
-    lines.append(f"{reading.matched:,} lines matched, {reading.unmatched:,} did not; {reading.events:,} events")
+    others = f"; {reading.others:,} lines of clients, controllers and leaders" if reading.others else ""
+    lines.append(f"{reading.matched:,} lines matched, {reading.unmatched:,} did not{others}; {reading.events:,} events")
+    if reading.passed_over:
+        passed = ", ".join(f"{number:,} of a {writer}" for writer, number in sorted(reading.passed_over.items()))
+        lines.append(f"passed over, because they say what is not read: {passed}")
     if reading.backwards:
         lines.append(f"{reading.backwards:,} lines have an instant before that of an earlier line")
     shown = list(reading.sentences.items())[:SENTENCES_SHOWN]

@@ -6,6 +6,8 @@ from console.presenters.list_view import CONTINUED, Listing
 from console.presenters.logged.groups import NOT_LOGGED, UNKNOWN, cause_words, date_words, took_words
 from console.presenters.styled_text import ACCENT, MUTED, PLAIN, STRONG, Line, line, wrapped
 
+NEVER_LOGGED = "the time of partitions without an owner, re-read records"
+
 
 def rebalance_at(group: LoggedGroup, key: str) -> LoggedRebalance | None:
     """The rebalance with this place among its group's; None for one that is not kept, or not yet told."""
@@ -25,7 +27,7 @@ def details_lines(logs: LogsView, group: LoggedGroup, key: str, now_us: int, wid
         line(("in the coordinator's log", ACCENT)),
         *wrapped(line("  ", (one.detail, PLAIN) if one.detail else NOT_LOGGED), width, indent=2), (),
         line(("in no line, so unknown", ACCENT)),
-        *wrapped(line("  the assignment, moved partitions, time without an owner, re-read records"), width, indent=2),
+        *wrapped(line(f"  {'' if one.moved is not None else 'moved partitions, '}{NEVER_LOGGED}"), width, indent=2),
     ]  # fmt: skip
 
 
@@ -55,7 +57,8 @@ def _instant(what: str, logs: LogsView, at_us: int) -> Line:
 
 
 def _members(one: LoggedRebalance, width: int) -> list[Line]:
-    rows = [line(("  their number: ", PLAIN), NOT_LOGGED if one.members is None else (str(one.members), PLAIN))]
+    rows = [line(f"  {one.moved} partitions moved")] if one.moved is not None else []
+    rows += [line(("  their number: ", PLAIN), NOT_LOGGED if one.members is None else (str(one.members), PLAIN))]
     rows += [line(f"  {name} joined at {clock(at_us, 3)}") for name, at_us in one.joined.items()]
     rows += [line(f"  {name} was removed: {reason}") for name, reason in one.removed.items()]
     return [part for row in rows for part in wrapped(row, width, indent=4)]

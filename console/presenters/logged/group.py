@@ -1,8 +1,8 @@
 """One group as logs tell of it: its state, its named members, its rebalances."""
 
-from cluster.view.logged.state import LoggedGroup
+from cluster.view.logged.state import LoggedGroup, LoggedMember
 from console.presenters import states
-from console.presenters.formatting import clock, duration, moment
+from console.presenters.formatting import clock, duration, moment, ranges
 from console.presenters.list_view import Listing, RowValue
 from console.presenters.logged.groups import NOT_LOGGED, UNKNOWN, cause_words, number_words, state_line, took_words
 from console.presenters.styled_text import FAINT, MOVING, MUTED, PLAIN, STRONG, Line, Span, line, wrapped
@@ -12,7 +12,7 @@ MEMBER_COLUMNS = (
     TableColumn("member", 16, grow=3, most=40),
     TableColumn("joined", 14),
     TableColumn("member id", 20, rank=1, grow=5, most=90),
-    TableColumn("owns", 7, rank=2),
+    TableColumn("owns", 12, rank=2, grow=4, most=40),
     TableColumn("lag", 7, rank=2),
 )
 REBALANCE_COLUMNS = (
@@ -59,7 +59,8 @@ def state_lines(group: LoggedGroup, now_us: int, width: int) -> list[Line]:
     if one is not None:
         joined = f"{len(one.joined)} new members joined" if one.joined else "no line names a member that joined"
         rows.append(line(("  ↻ ", MOVING), f"{cause_words(one)}, for {duration(now_us - one.began_us)}; {joined}"))
-    rows.append(line(("  lag, offsets, assignments and moved partitions: in no line, so unknown", FAINT)))
+    what = "lag, offsets" if group.owned else "lag, offsets, assignments (they are in clients' logs)"
+    rows.append(line((f"  {what}: in no line, so unknown", FAINT)))
     return [part for row in rows for part in wrapped(row, width - 1, indent=4)]
 
 
@@ -79,7 +80,7 @@ class LoggedMembersListing(Listing):
 
     def __init__(self, group: LoggedGroup, width: int) -> None:
         super().__init__(width)
-        self.members = group.members
+        self.members, self.owned = group.members, group.owned
         self.words = members_words(group)
         self.layout = layout(MEMBER_COLUMNS, width)
 
@@ -107,10 +108,16 @@ class LoggedMembersListing(Listing):
             line((one.name, STRONG) if named else NOT_LOGGED),
             line(NOT_LOGGED) if one.since_us is None else clock(one.since_us, 3),
             line((key, MUTED)) if named else line(NOT_LOGGED),
-            line(NOT_LOGGED),
+            self._owns(one),
             line(NOT_LOGGED),
         ]
         return (self.layout.row(cells),)
+
+    def _owns(self, one: LoggedMember) -> Line:
+        """What the client's own log says; of several members with one client.id it does not say which."""
+        if one.name not in self.owned or sum(1 for other in self.members.values() if other.name == one.name) > 1:
+            return line(NOT_LOGGED)
+        return line((ranges(self.owned[one.name]) or "nothing", PLAIN))
 
 
 class LoggedRebalancesListing(Listing):
@@ -162,6 +169,6 @@ class LoggedRebalancesListing(Listing):
             str(one.attempts),
             number_words(one.members),
             line(NOT_LOGGED),
-            line(NOT_LOGGED),
+            number_words(one.moved),
         ]
         return (self.layout.row(cells),)

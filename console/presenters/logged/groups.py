@@ -97,7 +97,7 @@ class LoggedGroupsListing(WorstFirstListing):
 
     def note(self) -> Line:
         """What is in no line."""
-        return line(("lag, offsets and assignments are in no line", FAINT)) if self.width >= 80 else ()
+        return line(("lag and offsets are in no line", FAINT)) if self.width >= 80 else ()
 
     def calm_words(self, keys: Sequence[str]) -> Line:
         """`3 ● Stable`."""

@@ -18,6 +18,8 @@ BEGAN = re.compile(r"Preparing to rebalance group (\S+) in state \S+ with old ge
 STABILIZED = re.compile(r"Stabilized group (\S+) generation (\d+) with (\d+) members\.")
 ASSIGNED = re.compile(r"Assignment received from leader \S+ for group (\S+) for generation (\d+)\..*")
 EMPTY = re.compile(r"Group (\S+) with generation (\d+) is now empty\.")
+FINISHED = re.compile(r"(\d{13}) INFO .*groupId=(\S+)\] Finished assignment for group at generation (\d+): \{(.*)\}")
+OF_MEMBER = re.compile(r"(\S+)=Assignment\(partitions=\[(.*?)\]\)")
 GONE = re.compile(r"(?:\[Group (\S+)\] )?Member (\S+) (?:in group (\S+) has failed|has left group through).*")
 
 
@@ -31,6 +33,7 @@ class Round:
     ended: int | None = None
     generation: int | None = None
     members: int | None = None
+    moved: int | None = None
 
 
 @dataclass
@@ -44,6 +47,7 @@ class Book:
     number: int | None = None
     rounds: list[Round] = field(default_factory=list)
     open: bool = False
+    owners: dict[str, str] | None = None
 
     def end(self, at: int, generation: int) -> None:
         if self.open:
@@ -51,17 +55,29 @@ class Book:
             last.ended, last.generation, last.members, self.open = at, generation, self.number, False
 
 
-def books_of(lines: Sequence[str], until_ms: int) -> dict[str, Book]:
-    """The books after the lines up to an instant, counted from the first coordinator's line."""
+def books_of(lines: Sequence[str], began_ms: int, until_ms: int) -> dict[str, Book]:
+    """The books after the lines up to an instant, counted from another one (ms since 1970)."""
     books: dict[str, Book] = {}
-    began: int | None = None
-    for found in filter(None, map(AT.match, lines)):
-        began = int(found[1]) if began is None else began
-        at = int(found[1]) - began
+    for line in lines:
+        at = int(line[:13]) - began_ms
         if at > until_ms:
             break
-        _enter(books, at, found[2], found[3])
+        if (found := AT.match(line)) is not None:
+            _enter(books, at, found[2], found[3])
+        elif FINISHED.match(line) is not None:
+            _assign(books, line)
     return books
+
+
+def _assign(books: dict[str, Book], line: str) -> None:
+    """The leader's client says whose each partition is."""
+    found = FINISHED.match(line)
+    assert found is not None
+    book = books.setdefault(found[2], Book())
+    owners = {one: member for member, held in OF_MEMBER.findall(found[4]) for one in held.split(", ") if one}
+    if book.owners is not None and book.generation == int(found[3]):
+        book.rounds[-1].moved = sum(book.owners.get(one, member) != member for one, member in owners.items())
+    book.owners = owners
 
 
 def _enter(books: dict[str, Book], at: int, broker: str, words: str) -> None:
@@ -136,7 +152,8 @@ def _false_rounds(view: ClusterView, name: str, book: Book, now_us: int) -> Iter
     for key, row, one in rows:
         wanted = [took_words(one.ended - one.began)] if one.ended is not None else []
         wanted += [str(one.generation), f"{one.attempts} {one.members}"] if one.ended is not None else ["so far"]
-        if not all(words in row for words in wanted) or not row.endswith("unknown unknown"):
+        moved = "unknown" if one.moved is None else str(one.moved)
+        if not all(words in row for words in wanted) or not row.endswith(f" unknown {moved}"):
             yield f"rebalance of {name}: {row}, not {one}"
         details = rows_of(LoggedDetailsListing(view.logs, group, key, now_us, WIDTH))
         text = " ".join(details)

@@ -31,12 +31,15 @@ def lies(run: str, place: Path) -> list[str]:
     """False claims at each event's instant."""
     log = kept(run, place)
     read_logs([log], place / "read")
-    lines = log.read_text(encoding="utf-8").splitlines()
+    dated = [line for line in log.read_text(encoding="utf-8").splitlines() if line[:13].isdecimal()]
+    lines = sorted(dated, key=lambda line: int(line[:13]))  # the file has the logs of several processes
     playback = Playback(Recording(place / "read", logs=True), Keyframes(place / "read"))
     found: list[str] = []
     for event in list(Recording(place / "read", logs=True).events()):
         playback.seek_us(event.at_us)
-        found += false_claims(playback.view, event.at_us, books_of(lines, event.at_us // 1000))
+        assert playback.view.logs is not None
+        books = books_of(lines, playback.view.logs.began_us // 1000, event.at_us // 1000)
+        found += false_claims(playback.view, event.at_us, books)
     return found
 
 

@@ -163,3 +163,15 @@ def test_a_log_that_grows_is_followed_over_its_rotation(tmp_path: Path) -> None:
     recording = Recording(tmp_path / "read", logs=True)
     assert recording.survey().totals.complete
     assert numbers == list(range(1, recording.survey().totals.events + 1))
+
+
+def test_logs_one_behind_the_other_in_one_file_are_merged_and_a_clock_that_was_set_is_not(tmp_path: Path) -> None:
+    log = tmp_path / "both.log"
+    log.write_text(text(31, "a") + text(51, "c") + text(21, "first") + text(41, "b"))
+    read_logs([log], tmp_path / "read")
+    assert groups(tmp_path / "read") == [(0, "first"), (10_000_000, "a"), (20_000_000, "b"), (30_000_000, "c")]
+    assert reading_of(tmp_path / "read").backwards == 0
+    log.write_text(text(31, "a") + text(51, "c") + text(45, "d"))
+    read_logs([log], tmp_path / "set")
+    assert groups(tmp_path / "set") == [(0, "a"), (20_000_000, "c"), (20_000_000, "d")]
+    assert reading_of(tmp_path / "set").backwards == 1

@@ -10,8 +10,6 @@ import zstandard
 from recordings.bounded_files import RecordingError
 from recordings.journal.reader import Recording
 from recordings.log_reading.make import read_logs, reading_of
-from recordings.log_reading.reader import FACTS, NO_EVENT
-from recordings.log_reading.sentences import sentences
 from recordings.log_reading.summary import summary_of_logs
 from recordings.scenarios.loader import library, load
 from tests.fidelity.recorder.raw import raw_of
@@ -155,10 +153,6 @@ def test_what_needs_a_flight_refuses_a_recording_of_logs(tmp_path: Path) -> None
     path = read(tmp_path, LINE.format(1, EMPTY))
     with pytest.raises(RecordingError, match="was read from logs"):
         Recording(path)
-
-
-def test_every_fact_of_the_table_is_read() -> None:
-    assert {sentence.fact for sentence in sentences()} == {*FACTS, *NO_EVENT, "static_member_replaced"}
 
 
 def test_a_comparison_notices_another_cause() -> None:

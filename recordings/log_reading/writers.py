@@ -1,0 +1,50 @@
+"""The writers of lines that are read: what stands in brackets before their sentences, and what it names."""
+
+import re
+from typing import Final, NamedTuple
+
+COORDINATOR, CONSUMER, CONTROLLER, PARTITION = "coordinator", "consumer", "controller", "partition"
+WRITERS: Final = {
+    COORDINATOR: r"\[GroupCoordinator id=(\d{1,9}) topic=([\w.-]+) partition=(\d{1,9})\] (.*)",
+    CONSUMER: r"\[Consumer (?:instanceId=[^\]]{1,300}?, )?clientId=([^\]]{1,300}?), groupId=([^\]]{1,300}?)\] (.*)",
+    CONTROLLER: r"\[QuorumController id=(\d{1,9})\] (.*)",
+    PARTITION: r"\[Partition ([\w.-]{1,255}-\d{1,9}) broker=(\d{1,9})\] (.*)",
+}
+"""A writer → its context, with the names in it, and the sentence behind."""
+
+BEGINNINGS: Final = re.compile(rb"\[(?:GroupCoordinator id=|Consumer |QuorumController id=|Partition )")
+"""What a line has in it that may be one of theirs."""
+
+_CONTEXTS = {writer: re.compile(context, re.DOTALL) for writer, context in WRITERS.items()}
+_BY_BEGINNING = (
+    ("[GroupCoordinator", COORDINATOR), ("[Consumer", CONSUMER), ("[Quorum", CONTROLLER), ("[Partition", PARTITION),
+)  # fmt: skip
+
+
+class LogLine(NamedTuple):
+    """A line: its instant (µs since 1970, or virtual), its writer, the names in its context, its sentence."""
+
+    at_us: int
+    writer: str
+    names: tuple[str, ...]
+    message: str
+
+    @property
+    def broker(self) -> int:
+        """The broker of a coordinator's line."""
+        return int(self.names[0])
+
+    @property
+    def partition(self) -> str:
+        """The partition of a coordinator's line, as Kafka prints it."""
+        return f"{self.names[1]}-{self.names[2]}"
+
+
+def line_of(at_us: int, message: str) -> LogLine | None:
+    """The line that a message is; None if none of the writers wrote it."""
+    for beginning, writer in _BY_BEGINNING:
+        place = message.find(beginning)
+        if place >= 0 and (found := _CONTEXTS[writer].match(message, place)) is not None:
+            *names, sentence = found.groups()
+            return LogLine(at_us, writer, tuple(names), sentence)
+    return None

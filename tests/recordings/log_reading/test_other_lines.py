@@ -1,0 +1,82 @@
+"""Lines of consumers, controllers and leaders: what real clients own by their logs is what their listeners got."""
+
+import json
+from pathlib import Path
+
+import pytest
+import zstandard
+
+from cluster.view import ClusterView, fold
+from cluster.view.logged.state import LogsView
+from recordings.journal.reader import Recording
+from recordings.log_reading.make import read_logs, reading_of
+from recordings.log_reading.other_lines import OTHER_FACTS
+from recordings.log_reading.reader import FACTS, NO_EVENT
+from recordings.log_reading.sentences import sentences
+from recordings.log_reading.writers import COORDINATOR
+from tests.fidelity.recorder.raw import raw_of
+
+RUNS = ("s02-three-joins", "s09-cooperative", "s23-cooperative-faults", "s81-consumer-joins", "s91-consumer-uniform")
+
+
+def read(run: str, place: Path) -> tuple[list[str], LogsView]:
+    """The lines of a real run, and what the end of its log says."""
+    with raw_of(run, "4.3.1").open("rb") as packed:
+        lines = zstandard.ZstdDecompressor().stream_reader(packed).read().decode().splitlines()
+    (place / "all.log").write_text("\n".join(lines), encoding="utf-8")
+    read_logs([place / "all.log"], place / "read")
+    view = ClusterView()
+    for event in Recording(place / "read", logs=True).events():
+        fold(view, event)
+    assert view.logs is not None
+    return lines, view.logs
+
+
+@pytest.mark.parametrize("run", RUNS)
+def test_what_clients_own_is_what_their_listeners_got(run: str, tmp_path: Path) -> None:
+    lines, logs = read(run, tmp_path)
+    owned: dict[str, set[str]] = {}
+    for line in lines:
+        event = json.loads(line) if line.startswith('{"at_ms"') else {}
+        if event.get("kind") == "assigned":
+            owned.setdefault(event["who"], set()).update(event["partitions"])
+        elif event.get("kind") in {"revoked", "lost"}:
+            owned.setdefault(event["who"], set()).difference_update(event["partitions"])
+    shown = {client: set(held) for group in logs.groups.values() for client, held in group.owned.items()}
+    assert any(owned.values())
+    assert {client: held for client, held in shown.items() if client in owned} == {
+        client: held for client, held in owned.items() if client in shown
+    }
+    removed = {name for group in logs.groups.values() for name in group.named} - {
+        one.name for group in logs.groups.values() for one in group.members.values()
+    }
+    assert owned.keys() - shown.keys() <= removed
+
+
+def test_a_controller_that_fences_a_broker_is_in_the_event_log(tmp_path: Path) -> None:
+    read("s30-broker-dies", tmp_path)
+    view = ClusterView()
+    for event in Recording(tmp_path / "read", logs=True).events():
+        fold(view, event)
+    said = [entry.text for entry in view.log_entries]
+    assert "controller fenced broker-3: session expired" in said
+    assert any(text.startswith("__consumer_offsets-") and "has the ISR" in text for text in said)
+    reading = reading_of(tmp_path / "read")
+    assert reading.unmatched == 0
+    assert reading.others > 100
+
+
+def test_a_rebalance_has_its_moved_partitions_where_the_leader_logs_its_assignments(tmp_path: Path) -> None:
+    _, logs = read("s02-three-joins", tmp_path)
+    moved = [one.moved for group in logs.groups.values() if group.group == "g02" for one in group.rebalances]
+    assert moved[0] is None  # before the first assignment nothing is known
+    assert all(moved[1:])
+
+
+def test_every_fact_of_the_table_is_read() -> None:
+    assert {one.fact for one in sentences() if one.writer == COORDINATOR} == {
+        *FACTS,
+        *NO_EVENT,
+        "static_member_replaced",
+    }
+    assert {one.fact for one in sentences() if one.writer != COORDINATOR} == set(OTHER_FACTS)
