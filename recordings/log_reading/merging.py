@@ -16,7 +16,7 @@ from recordings.log_reading.lines import LogFile
 from recordings.log_reading.writers import LogLine
 
 LOOK_EVERY_S = 0.25
-NEXT_LOG_US, MOST_HELD = 10_000_000, 100_000
+NEXT_LOG_US, MOST_HELD = 10_000_000, 30_000
 _AT_US = attrgetter("at_us")
 
 
@@ -37,7 +37,7 @@ class Instants:
             if at_us < self.at_us:
                 self.backwards += 1
             self.at_us = max(self.at_us, at_us)
-            yield line._replace(at_us=self.at_us)
+            yield LogLine(self.at_us, line.writer, line.names, line.message)
 
     @property
     def dated(self) -> bool:

@@ -8,6 +8,7 @@ from datetime import UTC, datetime, timedelta, tzinfo
 from typing import Final
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
+from cluster.config import brief
 from recordings.bounded_files import RecordingError
 
 _CONVERSION = re.compile(r"%(?:%|(-?\d*(?:\.-?\d+)?)([A-Za-z]+)((?:\{[^{}]*\})*))")
@@ -56,7 +57,10 @@ class OwnPattern:
         self.text = text
         self._zone: tzinfo = UTC
         self._dated = True
-        self._pattern = re.compile(self._expression(text))
+        try:
+            self._pattern = re.compile(self._expression(text))
+        except re.error:
+            raise RecordingError(f"--pattern: a part of the date stands twice in `{brief(text)}`") from None
 
     def parse(self, line: str) -> tuple[int | None, bool, str] | None:
         """The instant of a line (µs; None for an impossible date), whether it has a date, its message.
@@ -78,12 +82,12 @@ class OwnPattern:
                 continue
             kind = "date" if found[2] in _DATES else "message" if found[2] in _MESSAGES else found[2]
             if kind in {"date", "message"} and kind in seen:
-                raise RecordingError(f"--pattern: %{found[2]} stands twice in `{text}`")
+                raise RecordingError(f"--pattern: %{brief(found[2])} stands twice in `{brief(text)}`")
             seen.add(kind)
             expression = self._conversion(kind, found[3], found[0])
             parts.append(f" *{expression} *?" if found[1] else expression)
         if not {"date", "message"} <= seen:
-            raise RecordingError(f"--pattern: `{text}` needs a date, %d, and a message, %m; e.g. {EXAMPLE}")
+            raise RecordingError(f"--pattern: `{brief(text)}` needs a date, %d, and a message, %m; e.g. {EXAMPLE}")
         return "".join([*parts, _literal(text[end:])]) + "$"
 
     def _conversion(self, kind: str, options: str, text: str) -> str:
@@ -97,14 +101,14 @@ class OwnPattern:
             return _WORDS[kind]
         if kind in _OTHERS:
             return ".*?"
-        raise RecordingError(f"--pattern: `{text}` is no conversion of log4j that can be read; e.g. {EXAMPLE}")
+        raise RecordingError(f"--pattern: `{brief(text)}` is no conversion of log4j that can be read; e.g. {EXAMPLE}")
 
     def _date(self, options: list[str]) -> str:
         if len(options) > 1:
             try:
                 self._zone = ZoneInfo(options[1])
             except (ZoneInfoNotFoundError, ValueError, OSError):
-                raise RecordingError(f"--pattern: `{options[1]}` is no time zone, e.g. Europe/Berlin") from None
+                raise RecordingError(f"--pattern: `{brief(options[1])}` is no time zone, e.g. Europe/Berlin") from None
         name = options[0] if options else ""
         form = _NAMED_DATES.get(name, name)
         self._dated = form != _NAMED_DATES["ABSOLUTE"]
@@ -113,7 +117,7 @@ class OwnPattern:
         expression = "".join(map(_letters, _PART.finditer(form)))
         if self._dated and not ("(?P<day>" in expression and "month" in expression and "year>" in expression):
             if "(?P<hour>" not in expression or "(?P<day>" in expression:
-                raise RecordingError(f"--pattern: the date `{form}` needs year, month and day, or the time alone")
+                raise RecordingError(f"--pattern: `{brief(form)}` needs year, month and day, or the time alone")
             self._dated = False
         return expression
 
@@ -142,7 +146,9 @@ class OwnPattern:
 def _literal(text: str) -> str:
     """The expression for what stands between conversions."""
     if "%" in text:
-        raise RecordingError(f"--pattern: the % in `{text}` begins no conversion (%% is the sign); e.g. {EXAMPLE}")
+        raise RecordingError(
+            f"--pattern: the % in `{brief(text)}` begins no conversion (%% is the sign); e.g. {EXAMPLE}"
+        )
     return re.escape(text)
 
 
@@ -155,7 +161,9 @@ def _letters(part: re.Match[str]) -> str:
     if part[2] in "Sn":
         return rf"(?P<fraction>\d{{{len(part[0])}}})" if part[2] == "S" else r"(?P<fraction>\d+)"
     if part[0] not in _LETTERS:
-        raise RecordingError(f"--pattern: `{part[0]}` in a date is not known; known are {', '.join(_LETTERS)} and S")
+        raise RecordingError(
+            f"--pattern: `{brief(part[0])}` in a date is not known; known are {', '.join(_LETTERS)} and S"
+        )
     return _LETTERS[part[0]]
 
 

@@ -296,7 +296,7 @@ def coordinator_found(view: ClusterView, event: e.CoordinatorFound) -> None:
 @FOLD.handles(e.CoordinatorLost)
 def coordinator_lost(view: ClusterView, event: e.CoordinatorLost) -> None:
     _name(_of(view, event.group), event.member)
-    note_of(view, event, "member", event.member, f" gives up its coordinator: {event.cause}")
+    note_of(view, event, "member", event.member, f" lost the coordinator: {event.cause}")
 
 
 @FOLD.handles(e.MemberStateChanged)
@@ -328,4 +328,4 @@ def broker_unfenced(view: ClusterView, event: e.BrokerUnfenced) -> None:
 @FOLD.handles(e.IsrChanged)
 def isr_changed(view: ClusterView, event: e.IsrChanged) -> None:
     isr = ", ".join(map(str, event.isr))
-    note_of(view, event, "election", event.partition, f" has the ISR {isr}")
+    note_of(view, event, "election", event.partition, f": ISR {isr}")

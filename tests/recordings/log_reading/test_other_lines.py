@@ -60,7 +60,7 @@ def test_a_controller_that_fences_a_broker_is_in_the_event_log(tmp_path: Path) -
         fold(view, event)
     said = [entry.text for entry in view.log_entries]
     assert "controller fenced broker-3: session expired" in said
-    assert any(text.startswith("__consumer_offsets-") and "has the ISR" in text for text in said)
+    assert any(text.startswith("__consumer_offsets-") and ": ISR " in text for text in said)
     reading = reading_of(tmp_path / "read")
     assert reading.unmatched == 0
     assert reading.others > 100
