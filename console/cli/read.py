@@ -3,6 +3,7 @@
 # ruff: noqa: PLC0415 - heavy imports are made by the command that needs them
 
 import re
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -17,6 +18,7 @@ from console.cli.streams import print_text
 if TYPE_CHECKING:
     from cluster.events import Event
     from cluster.view import ClusterView
+    from recordings.log_reading.twin_flight import TwinFlown
 
 CLOCK = re.compile(r"(?P<log>.+)=(?P<sign>[+-]?)(?P<by>[^=]+)", re.DOTALL)
 
@@ -38,10 +40,14 @@ def read(
         ),
     ] = None,
     follow: Annotated[bool, Parameter(help="Read on while the logs grow, until Ctrl-C.", negative="")] = False,
+    as_scenario: Annotated[
+        Path | None,
+        Parameter(help="A new scenario file with the same members, joins, departures and faults; it is flown once."),
+    ] = None,
     json: Json = False,
 ) -> int:
-    """Read brokers' logs: the rebalances of their consumer groups become a recording."""
-    from console.cli.outputs.reading import of_read_summary
+    """Read logs of brokers and clients: the rebalances of their consumer groups become a recording."""
+    from console.cli.outputs.reading import of_read_summary, of_twin
     from recordings.flights import interruption
     from recordings.log_reading.make import read_logs
     from recordings.log_reading.summary import summary_of_logs
@@ -56,11 +62,29 @@ def read(
     else:
         reading = read_logs(logs, out, pattern=pattern, clocks=clocks)
     found = summary_of_logs(out, salvage=False)
-    if json or found is None:
-        print_text(msgspec.json.encode(reading).decode())
+    if as_scenario is None:
+        shown = msgspec.json.encode(reading).decode() if json or found is None else of_read_summary(found)
+        print_text(shown)
+        return HELD
+    twin = _flown_twin(out, as_scenario)
+    if json:
+        print_text(msgspec.json.encode({"reading": reading, "twin": twin}).decode())
     else:
-        print_text(of_read_summary(found))
+        print_text((of_read_summary(found) + "\n\n" if found is not None else "") + of_twin(twin))
     return HELD
+
+
+def _flown_twin(recording: Path, scenario: Path) -> "TwinFlown":
+    """The twin, written and flown, with a line of progress."""
+    from console.cli import output
+    from recordings.log_reading.twin_flight import write_twin
+
+    progress = output.progress_on(sys.stderr, None)
+    try:
+        return write_twin(recording, scenario, progress=progress)
+    finally:
+        if progress is not None:
+            progress.clear()
 
 
 def _say(view: "ClusterView", event: "Event") -> None:

@@ -49,7 +49,7 @@ def difference_of_logs(a: Path, b: Path, *, salvage: bool = False) -> LogsDiffer
     if not any(recording.header.read_from for recording in both):
         return None
     left, right = [_by_group(recording) for recording in both]
-    groups = [_compared(name, left.get(name), right.get(name)) for name in dict.fromkeys([*left, *right])]
+    groups = [compared_rows(name, left.get(name), right.get(name)) for name in dict.fromkeys([*left, *right])]
     equal = all(one.rebalances[0] == one.rebalances[1] == one.paired and one.timed == one.alike for one in groups)
     warnings = [words for recording in both for words in recording.warnings]
     return LogsDifference(a=str(a), b=str(b), equal=equal, groups=groups, warnings=warnings)
@@ -63,9 +63,10 @@ def _by_group(recording: Recording) -> dict[str, list[ReadRebalanceRow]]:
     return rows
 
 
-def _compared(
+def compared_rows(
     name: str, left: Sequence[ReadRebalanceRow] | None, right: Sequence[ReadRebalanceRow] | None
 ) -> GroupDifference:
+    """A group's rebalances in two recordings; None: it is not in one of them."""
     one, other = left or (), right or ()
     causes = [Counter(row.cause or "unknown" for row in rows) for rows in (one, other)]
     pairs = paired_rows(one, other)

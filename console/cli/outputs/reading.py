@@ -10,8 +10,9 @@ import msgspec
 from console.cli.output import table
 
 if TYPE_CHECKING:
-    from recordings.log_reading.difference import LogsDifference
+    from recordings.log_reading.difference import GroupDifference, LogsDifference
     from recordings.log_reading.summary import ReadSummary
+    from recordings.log_reading.twin_flight import TwinFlown
 
 SENTENCES_SHOWN = 10
 
@@ -45,17 +46,31 @@ def of_logs_difference(found: "LogsDifference") -> str:
     """Group by group: how many rebalances, of which causes, how long, and how many of them are alike."""
     lines = [f"a: {found.a}", f"b: {found.b}"]
     for one in found.groups:
-        a, b = ("not in it" if number is None else f"{number:,}" for number in one.rebalances)
-        lines += ["", f"{one.group}, rebalances: {a} | {b}"]
-        lines += [f"  {cause}: {in_a:,} | {in_b:,}" for cause, (in_a, in_b) in one.causes.items()]
-        lines.append(f"  together {one.total_s[0]:.3f} s | {one.total_s[1]:.3f} s")
-        most = max(number or 0 for number in one.rebalances)
-        lines.append(f"  {one.paired:,} of {most:,} follow one another with the same causes")
-        if one.greatest_s is not None:
-            alike = f"{one.alike:,} of {one.timed:,} took as long, within a tenth"
-            lines.append(f"  {alike}; the greatest difference is {one.greatest_s:.3f} s")
+        lines += _of_group(one)
     same = "the rebalances are the same" if found.equal else "the rebalances differ"
     return "\n".join([*lines, "", f"{same}; what no log tells is not compared: lag, assignments, records"])
+
+
+def of_twin(found: "TwinFlown") -> str:
+    """The scenario of a reading: what was guessed, what it lacks, how its flight compares with the logs."""
+    lines = [f"scenario {found.scenario}, flown once: the logs | the flight"]
+    for one in found.groups:
+        lines += _of_group(one)
+    lines += ["", *(f"guessed: {words}" for words in found.inferred)]
+    return "\n".join([*lines, *(f"not in it: {words}" for words in found.left_out)])
+
+
+def _of_group(one: "GroupDifference") -> list[str]:
+    a, b = ("not in it" if number is None else f"{number:,}" for number in one.rebalances)
+    lines = ["", f"{one.group}, rebalances: {a} | {b}"]
+    lines += [f"  {cause}: {in_a:,} | {in_b:,}" for cause, (in_a, in_b) in one.causes.items()]
+    lines.append(f"  together {one.total_s[0]:.3f} s | {one.total_s[1]:.3f} s")
+    most = max(number or 0 for number in one.rebalances)
+    lines.append(f"  {one.paired:,} of {most:,} follow one another with the same causes")
+    if one.greatest_s is not None:
+        alike = f"{one.alike:,} of {one.timed:,} took as long, within a tenth"
+        lines.append(f"  {alike}; the greatest difference is {one.greatest_s:.3f} s")
+    return lines
 
 
 def _shown(row: dict[str, Any]) -> dict[str, Any]:

@@ -123,3 +123,13 @@ def test_a_followed_log_ends_with_ctrl_c_in_good_order(tmp_path: Path) -> None:
     assert (process.returncode, error) == (0, "")
     assert "3 lines matched" in out
     assert Recording(tmp_path / "read", logs=True).survey().totals.complete
+
+
+def test_an_incident_becomes_a_scenario_that_says_what_was_guessed(tmp_path: Path, flightdeck: Flightdeck) -> None:
+    (tmp_path / "server.log").write_text(incident(cause="session"), encoding="utf-8")
+    words = ("read", tmp_path / "server.log", "--out", tmp_path / "read", "--as-scenario", tmp_path / "twin.toml")
+    ended = flightdeck(*words)
+    assert ended.code == 0, ended.err
+    assert "flown once: the logs | the flight" in ended.out
+    assert "guessed: load: no line says" in ended.out
+    assert flightdeck("run", tmp_path / "twin.toml").code == 0
