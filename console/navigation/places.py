@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 OVERVIEW = SCREENS[0]
 MOST_VISITS = 200
+SHARES_COVERED = 3
 NO_EARLIER, NO_LATER = "no place before this one", "no place after this one"
 NOT_IN_LOGS = "this recording was read from logs: its lines tell groups and rebalances, and nothing of {}"
 LISTED = {
@@ -72,13 +73,17 @@ class Places:
     def turns(self) -> list[Callable[[], None]]:
         """What paints the screens that are seen; one of them a frame keeps its cost below that of a screen alone.
 
-        An overlay takes turns with each half of the screen below it.
+        An overlay takes turns with the bars of the screen below it, and with each third of the rows of its panels.
         """
-        shown = self.shown()
-        paints: list[Callable[[], None]] = [screen.paint for screen in shown]
-        if len(shown) > 1 and isinstance(shown[-1], FlightScreen):
-            paints[-1:] = [partial(shown[-1].paint, 0), partial(shown[-1].paint, 1)]
-        return paints
+        turns: list[Callable[[], None]] = []
+        for screen in self.shown():
+            if isinstance(screen, Overlay):
+                turns.append(screen.paint)
+            elif not turns:
+                turns.append(partial(screen.paint, 1))
+            else:
+                turns += [screen.paint_bars, *SHARES_COVERED * [partial(screen.paint, SHARES_COVERED, bars=False)]]
+        return turns
 
     def here(self) -> str:
         """The place that is shown, as `go` names it."""

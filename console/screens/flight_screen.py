@@ -382,34 +382,45 @@ class FlightScreen(StackedScreen[None]):
         """Paint again for the new focus: heights and footer depend on it."""
         self.call_after_refresh(self.paint)
 
-    def paint(self, part: int | None = None) -> None:
+    def paint(self, shares: int = 0, *, bars: bool = True) -> None:
         """Draw the flight's current state; the cost follows the number of changed cells.
 
-        `part`: only a half of it, 0 with the bars or 1, for a frame in which an overlay covers the screen.
+        `shares`: the rows of the panels are drawn anew in so many frames, more for a large panel; 0: all at once.
         """
-        if not self.is_attached or not self.size:
-            return
-        if self.has_class("-too-small"):
-            self._paint_too_small()
+        if not self._has_room():
             return
         self._focus_again()  # a hidden panel loses the focus late: on a busy machine only when it is shown again
         flight = self.console_app.flight
         with self.app.batch_update():
-            if part != 1:
+            if bars:
                 self._paint_bars(flight)
-            self._paint_board(flight, part)
+            self._paint_board(flight, shares)
             self.command_line.follow(flight.now_us // SECOND_US)
 
-    def _paint_board(self, flight: Flight, part: int | None) -> None:
+    def paint_bars(self) -> None:
+        """Draw what stands above and below the panels."""
+        if self._has_room():
+            with self.app.batch_update():
+                self._paint_bars(self.console_app.flight)
+
+    def _has_room(self) -> bool:
+        """Whether the screen can be drawn; in a terminal that is too small it says so."""
+        if not self.is_attached or not self.size:
+            return False
+        if self.has_class("-too-small"):
+            self._paint_too_small()
+            return False
+        return True
+
+    def _paint_board(self, flight: Flight, shares: int) -> None:
         factories = self.list_factories(flight)
         widths = {name: panel.size.width or self.size.width for name, panel in self.board.panels.items()}
         listings = {name: make(widths[name]) for name, make in factories.items()}
         listings |= {name: self._not_there(name, widths[name]) for name in widths.keys() - listings.keys()}
         size_hints = {name: self.size_hint(self.board.panels[name], listing) for name, listing in listings.items()}
         self.board.update_layout(size_hints, self.arrangement(self.size.width))
-        panels = list(self.board.panels.items())
-        for name, panel in panels if part is None else panels[part::2]:
-            panel.show(listings[name], partial(self._listing_of_now, name))
+        for name, panel in self.board.panels.items():
+            panel.show(listings[name], partial(self._listing_of_now, name), shares)
 
     def _listing_of_now(self, name: str, width: int) -> Listing:
         """The list of a panel between two frames; a list may be made from those before it."""

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
 MARK: Span = ("▸", ACCENT)
 SORT_SECONDS = 2.0  # rows in a chosen order change places so often
+ROWS_A_FRAME = 60  # a frame draws about so many rows anew, and the others of a larger panel in the next frames
 MOST_COPIED = 74_994  # bytes that terminals take for the clipboard (OSC 52), as k9s knows them
 
 
@@ -72,6 +73,9 @@ class Panel(Canvas, can_focus=True):
         self._all = 0
         self._top = 0
         self._visible = 0  # rows at the last paint
+        self._lines_of: dict[str, Sequence[Line]] = {}  # the lines of each row at the last paint, without the mark
+        self._columns: tuple[int, Line] = (0, EMPTY)  # the width and the header that these lines stand below
+        self._share = 0
         self._walked = False  # the user has selected a row here
         self._missed = ""  # the selected row that is gone: it is selected again when it is back
         self.order = ""  # the title of the column that orders the rows; empty: the listing's own order
@@ -84,10 +88,13 @@ class Panel(Canvas, can_focus=True):
 
     # --- drawing ----------------------------------------------------------------------------------------------------
 
-    def show(self, listing: Listing, make: Callable[[int], Listing] | None = None) -> None:
-        """Show a listing. `make` makes the one of now for a width, for what happens between two frames."""
+    def show(self, listing: Listing, make: Callable[[int], Listing] | None = None, shares: int = 0) -> None:
+        """Show a listing. `make` makes the one of now for a width, for what happens between two frames.
+
+        `shares`: the rows are drawn anew in so many frames, more for a large panel; 0: all of them at once.
+        """
         self._make, self._made_at = make, self._version()
-        self._take(listing)
+        self._take(listing, shares)
 
     def _version(self) -> object:
         """What a listing was made of: the view and its last event; unknown to a panel that its screen removes."""
@@ -107,13 +114,13 @@ class Panel(Canvas, can_focus=True):
             self._made_at = self._version()
             self._take(self._make(self.size.width))
 
-    def _take(self, listing: Listing) -> None:
+    def _take(self, listing: Listing, shares: int = 0) -> None:
         keys = self._in_order(listing)
         self._all = len(keys)
         self._listing = listing
         self._keys = [key for key in keys if listing.matches(key, self.pattern)] if self.pattern else keys
         self._keep_selection()
-        self._draw()
+        self._draw(shares)
 
     def _in_order(self, listing: Listing) -> Sequence[str]:
         """The rows' keys in the chosen order. Rows change places on a slow beat, not under the eyes of a reader."""
@@ -132,7 +139,7 @@ class Panel(Canvas, can_focus=True):
         rows = max(1, len(listing.row_keys())) * listing.row_height
         return 1 + (1 if listing.header() else 0) + rows
 
-    def _draw(self) -> None:
+    def _draw(self, shares: int = 0) -> None:
         listing, height = self._listing, self.size.height
         if listing is None or not height or not self.size.width:
             return
@@ -145,17 +152,29 @@ class Panel(Canvas, can_focus=True):
         self._scroll(max(1, visible))
         lines: list[Line] = []
         chosen: list[int] = []
-        for key in self._keys[self._top : self._top + visible]:
-            rows = listing.rows(key)
+        self._draw_rows(listing, self._keys[self._top : self._top + visible], header, shares)
+        for key, rows in self._lines_of.items():
             if key == self.selected and self.has_focus:
                 chosen.extend(range(above + len(lines), above + len(lines) + len(rows)))
-                rows = (_marked(rows[0]), *rows[1:])
-            lines.extend(rows)
+                lines.extend((_marked(rows[0]), *rows[1:]))
+            else:
+                lines.extend(rows)
         if not self._keys:
             words: Line = listing.vacant if not self.pattern else line((f"nothing matches {self.pattern}", MUTED))
             lines.append(line("  ", *words))
         title = self._title(listing, visible)
         self.paint([title, header, *lines] if header else [title, *lines], chosen)
+
+    def _draw_rows(self, listing: Listing, keys: Sequence[str], header: Line, shares: int) -> None:
+        """Draw this frame's share of the rows anew; all of them where the columns have moved."""
+        shares = max(shares, -(-len(keys) // ROWS_A_FRAME)) if shares else 1
+        columns = (self.size.width, header)
+        known = self._lines_of if shares > 1 and columns == self._columns else {}
+        self._columns, self._share = columns, (self._share + 1) % shares
+        self._lines_of = {}
+        for place, key in enumerate(keys):
+            rows = known.get(key) if place % shares != self._share else None
+            self._lines_of[key] = listing.rows(key) if rows is None else rows
 
     def _title(self, listing: Listing, visible: int) -> Line:
         focused = self.has_focus

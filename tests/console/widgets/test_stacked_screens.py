@@ -1,6 +1,5 @@
 """An overlay costs what changes below it: the same picture as Textual's own, and no line drawn for nothing."""
 
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -10,12 +9,10 @@ from textual.renderables.background_screen import BackgroundScreen
 from textual.screen import Screen
 from textual.strip import Strip
 
-from console.presenters.list_view import Listing
 from console.screens.flight_screen import FlightScreen
 from console.screens.overlays import HelpScreen
 from console.themes.names import DARK, TERMINAL
 from console.widgets import stacked_screens
-from console.widgets.panel import Panel
 from tests.support.console.pilot import Seat, sit
 
 SIZE = (120, 40)
@@ -127,50 +124,34 @@ def test_an_overlay_has_its_text_from_its_first_layout_on(monkeypatch: pytest.Mo
     assert len(texts) == 2
 
 
-def test_an_overlay_and_the_halves_of_the_screen_below_it_are_painted_in_turn(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_overlay_takes_turns_with_the_bars_and_the_rows_of_the_screen_below_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     painted: list[str] = []
-    paint = FlightScreen.paint
+    paint, paint_bars = FlightScreen.paint, FlightScreen.paint_bars
 
-    def watched(screen: FlightScreen, part: int | None = None) -> None:
-        painted.append("overview" if part is None else f"overview {part}")
-        paint(screen, part)
+    def watched(screen: FlightScreen, shares: int = 0, *, bars: bool = True) -> None:
+        painted.append(f"overview in {shares} frames{' with bars' if bars else ''}")
+        paint(screen, shares, bars=bars)
+
+    def watched_bars(screen: FlightScreen) -> None:
+        painted.append("bars")
+        paint_bars(screen)
 
     monkeypatch.setattr(HelpScreen, "paint", lambda _: painted.append("help"))
     monkeypatch.setattr(FlightScreen, "paint", watched)
+    monkeypatch.setattr(FlightScreen, "paint_bars", watched_bars)
 
     async def script(seat: Seat) -> None:
         seat.app._tick = lambda: None  # type: ignore[method-assign]  # no frame but ours
         await seat.press("question_mark")
         painted.clear()
-        for _ in range(6):
+        for _ in range(10):
             seat.app.paint_frame()
-        assert sorted(painted) == sorted(2 * ["help", "overview 0", "overview 1"])
-        assert painted[:3] == painted[3:]
+        assert sorted(painted) == sorted(2 * ["help", "bars", *3 * ["overview in 3 frames"]])
+        assert painted[:5] == painted[5:]
         painted.clear()
         seat.app.paint()
-        assert painted == ["help", "overview"]
-
-    sit(script, size=SIZE)
-
-
-def test_both_halves_of_a_covered_screen_are_the_whole(monkeypatch: pytest.MonkeyPatch) -> None:
-    drawn: list[str] = []
-    show = Panel.show
-
-    def watched(panel: Panel, listing: Listing, make: Callable[[int], Listing] | None = None) -> None:
-        drawn.append(panel.id or "")
-        show(panel, listing, make)
-
-    async def script(seat: Seat) -> None:
-        monkeypatch.setattr(Panel, "show", watched)
-        screen = seat.app.flight_screen()
-        assert screen is not None
-        screen.paint()
-        whole = sorted(drawn)
-        drawn.clear()
-        screen.paint(0)
-        screen.paint(1)
-        assert sorted(drawn) == whole
-        assert len(whole) > 1
+        assert painted == ["help", "overview in 0 frames with bars"]
 
     sit(script, size=SIZE)
