@@ -70,15 +70,15 @@ class TwinMaker:
     def _take_of(self, group: TwinGroup, event: Event) -> None:
         match event:
             case e.JoinReceived():
-                group.joins(event.member, event.at_us)
+                group.joins(event.member, event.member_id, event.at_us)
             case e.ConsumerMemberSubscribed():
                 group.protocol, group.static = "consumer", group.static or bool(event.instance_id)
-                group.joins(event.member, event.at_us)
+                group.joins(event.member, event.member_id, event.at_us)
             case e.JoinBarrierCompleted():
                 named = [one for one in event.members.values() if one != UNKNOWN]
                 group.there(named or [f"{UNKNOWN} {place}" for place, _ in enumerate(event.members)], event.at_us)
             case e.MemberRemoved():
-                group.removed(event.member, event.reason, event.at_us)
+                group.removed(event.member, event.member_id, event.reason, event.at_us)
             case e.StaticMemberReplaced():
                 group.back(event.member, event.at_us)
             case e.StaticMemberLeft():

@@ -21,7 +21,7 @@ class TwinMember:
     """A member by its name in the logs: its number in the twin, whether it runs, when it was last known to be there."""
 
     def __init__(self, number: int, seen_us: int) -> None:
-        self.number, self.seen_us, self.runs = number, seen_us, True
+        self.number, self.seen_us, self.runs, self.member_id = number, seen_us, True, ""
 
 
 class TwinGroup:
@@ -43,18 +43,21 @@ class TwinGroup:
         self.partitions: set[str] = set()
         self.initial: list[tuple[int, int]] = []
 
-    def joins(self, name: str, at_us: int) -> None:
-        """A member joins: a new one, or one that left."""
+    def joins(self, name: str, member_id: str, at_us: int) -> None:
+        """A member joins: a new one, one that left, or a new process of one whose end the coordinator does not know."""
         known = self.members.get(name) or self._in_place_of_another(name)
         if known is None:
             self.members[name] = TwinMember(len(self.members) + 1, at_us)
             self.commands.append((at_us, f"scale {{group}} to {len(self.members)}"))
         elif name in self.stalls:
             self._unstalled(name, at_us)
+        elif known.runs and known.member_id not in {"", member_id}:
+            self.commands.append((at_us - SHORT_US, f"kill {{group}}-{known.number}"))
+            self.commands.append((at_us, f"start {{group}}-{known.number}"))
         elif not known.runs:
             known.runs = True
             self.commands.append((at_us, f"start {{group}}-{known.number}"))
-        self.members[name].seen_us = at_us
+        self.members[name].seen_us, self.members[name].member_id = at_us, member_id
 
     def _in_place_of_another(self, name: str) -> TwinMember | None:
         """A new name takes the place of a member that is gone, as a new process of a Deployment does."""
@@ -75,8 +78,10 @@ class TwinGroup:
                 self.first = len(self.members)
             self.members[name].seen_us = at_us
 
-    def removed(self, name: str, reason: str, at_us: int) -> None:
-        """A member leaves, or the coordinator removes it."""
+    def removed(self, name: str, member_id: str, reason: str, at_us: int) -> None:
+        """A member leaves, or the coordinator removes it; the id of a former process changes nothing."""
+        if name in self.members and self.members[name].member_id not in {"", member_id}:
+            return
         if name not in self.members:
             self.there([name], at_us)
         known = self.members[name]
@@ -108,7 +113,7 @@ class TwinGroup:
         known = self.members[name]
         if known.runs:
             self.commands.append((at_us - SHORT_US, f"kill {{group}}-{known.number}"))
-        known.runs, known.seen_us = True, at_us
+        known.runs, known.seen_us, known.member_id = True, at_us, ""
         self.commands.append((at_us, f"start {{group}}-{known.number}"))
 
     @property
