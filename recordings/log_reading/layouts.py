@@ -1,8 +1,8 @@
 """The layouts of log lines: where a line has its instant, and where its message.
 
 Read are Kafka's default layout (`[2026-11-27 05:10:11,123] INFO message (logger)`), with `T`, a dot, a zone, or without
-brackets too, instants of `flightdeck run --log`, milliseconds since 1970, JSON with one object a line, and what
-Docker and Kubernetes put around a line. A date without a zone is taken as UTC.
+brackets too, instants of `flightdeck run --log`, milliseconds since 1970, librdkafka's, one JSON object a line, and
+what Docker and Kubernetes put around a line. A date without a zone is taken as UTC.
 """
 
 import re
@@ -16,6 +16,7 @@ from recordings.log_reading.own_pattern import OwnPattern
 _DATED = re.compile(rb"\[?(\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d)(?:[.,](\d{1,9}))?(Z|[+-]\d\d:?\d\d)?\]? ")
 _VIRTUAL = re.compile(rb"\[(\d{2,4}):(\d\d):(\d\d),(\d{3})\] ")
 _SINCE_1970 = re.compile(rb"(\d{13}) (?:TRACE|DEBUG|INFO|WARN|ERROR|FATAL) ")
+_LIBRDKAFKA = re.compile(rb"%[0-7]\|(\d{10})\.(\d{3})\|")
 _CONTAINER = re.compile(rb"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{1,9}(?:Z|[+-]\d\d:\d\d)) (?:stdout|stderr) [FP] ")
 _LOGGER = re.compile(r" \([\w.$]+\)$")
 
@@ -80,6 +81,8 @@ class Layouts:
             return ((hours * 60 + minutes) * 60 + seconds) * SECOND_US + ms * 1_000, False
         if (found := _SINCE_1970.match(line)) is not None:
             return int(found[1]) * 1_000, True
+        if (found := _LIBRDKAFKA.match(line)) is not None:
+            return int(found[1] + found[2]) * 1_000, True
         return None, True
 
 

@@ -37,6 +37,16 @@ def _partitions_given_up(line: LogLine, said: Said) -> Made:
         yield e.PartitionsRevoked(group=group, member=client, partitions=partitions, lost=lost)
 
 
+def _partition_changed(line: LogLine, said: Said) -> Made:
+    """One partition, as librdkafka logs each."""
+    client, group = line.names
+    partitions = (f"{said.words['topic']}-{said.words['number']}",)
+    if said.fact == "partition_added":
+        yield e.PartitionsAssigned(group=group, member=client, generation=-1, partitions=partitions)
+    else:
+        yield e.PartitionsRevoked(group=group, member=client, partitions=partitions, lost=False)
+
+
 def _assignment_made(line: LogLine, said: Said) -> Made:
     client, group = line.names
     assignments = {found[1]: _listed(found[2]) for found in _ASSIGNED.finditer(said.words["assignments"])}
@@ -97,6 +107,11 @@ OTHER_FACTS: Final[dict[str, Callable[[LogLine, Said], Made]]] = {
     "client_stable": _client_is("Stable"),
     "client_fenced": _client_is("Fenced"),
     "client_left": _client_is("Left"),
+    "partition_added": _partition_changed,
+    "partition_gone": _partition_changed,
+    "librdkafka_steady": _client_is("Stable"),
+    "librdkafka_left": _client_is("Left"),
+    "librdkafka_fenced": _client_is("Fenced"),
     "broker_expired": _broker_fenced,
     "broker_shut_down": _broker_fenced,
     "broker_unfenced": _broker_unfenced,

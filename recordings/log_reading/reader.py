@@ -19,7 +19,7 @@ from cluster.view.logged.state import UNKNOWN
 from recordings.log_reading.groups import ReadGroup, cause_of_leaving, client_of
 from recordings.log_reading.other_lines import OTHER_FACTS
 from recordings.log_reading.sentences import Said, said_by
-from recordings.log_reading.writers import CONSUMER, COORDINATOR, LogLine
+from recordings.log_reading.writers import CONSUMER, COORDINATOR, LIBRDKAFKA, LogLine
 
 ADJACENT_US: Final = 100_000
 """How long after the line of a member's change a group epoch may rise because of it (µs)."""
@@ -43,6 +43,7 @@ class GroupLogReader:
         self.unmatched: Counter[str] = Counter()
         self._replaced: dict[str, e.StaticMemberReplaced] = {}
         self._replacements = 0
+        self._groups_of_clients: dict[str, str] = {}
 
     def read(self, lines: Iterable[LogLine]) -> Iterator[tuple[int, Event]]:
         """The events of the lines with their instants (µs, as in the lines), not yet numbered."""
@@ -82,8 +83,15 @@ class GroupLogReader:
         if said is None:
             self.passed_over[line.writer] += 1
             return
+        if line.writer == LIBRDKAFKA:  # not each of its lines names the group
+            (client,) = line.names
+            group = self._groups_of_clients[client] = said.words.get("group") or self._groups_of_clients.get(client, "")
+            if not group:
+                self.passed_over[line.writer] += 1
+                return
+            line = line._replace(names=(client, group))
         self.others += 1
-        if line.writer == CONSUMER:
+        if line.writer in {CONSUMER, LIBRDKAFKA}:
             yield from self._declared(line.names[1], -1, "")
         yield from OTHER_FACTS[said.fact](line, said)
 

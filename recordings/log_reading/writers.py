@@ -4,20 +4,23 @@ import re
 from typing import Final, NamedTuple
 
 COORDINATOR, CONSUMER, CONTROLLER, PARTITION = "coordinator", "consumer", "controller", "partition"
+LIBRDKAFKA = "librdkafka"
 WRITERS: Final = {
     COORDINATOR: r"\[GroupCoordinator id=(\d{1,9}) topic=([\w.-]+) partition=(\d{1,9})\] (.*)",
     CONSUMER: r"\[Consumer (?:instanceId=[^\]]{1,300}?, )?clientId=([^\]]{1,300}?), groupId=([^\]]{1,300}?)\] (.*)",
     CONTROLLER: r"\[QuorumController id=(\d{1,9})\] (.*)",
+    LIBRDKAFKA: r"%[0-7]\|\d{10}\.\d{3}\|\w+\|([^|]{1,300}?)#consumer-\d{1,9}\| (?:\[thrd:[^\]]*\]: )?(.*)",
     PARTITION: r"\[Partition ([\w.-]{1,255}-\d{1,9}) broker=(\d{1,9})\] (.*)",
 }
 """A writer → its context, with the names in it, and the sentence behind."""
 
-BEGINNINGS: Final = re.compile(rb"\[(?:GroupCoordinator id=|Consumer |QuorumController id=|Partition )")
+BEGINNINGS: Final = re.compile(rb"\[(?:GroupCoordinator id=|Consumer |QuorumController id=|Partition )|#consumer-\d+\|")
 """What a line has in it that may be one of theirs."""
 
 _CONTEXTS = {writer: re.compile(context, re.DOTALL) for writer, context in WRITERS.items()}
 _BY_BEGINNING = (
     ("[GroupCoordinator", COORDINATOR), ("[Consumer", CONSUMER), ("[Quorum", CONTROLLER), ("[Partition", PARTITION),
+    ("%", LIBRDKAFKA),
 )  # fmt: skip
 
 

@@ -1,6 +1,7 @@
 """Lines of consumers, controllers and leaders: what real clients own by their logs is what their listeners got."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,7 @@ from recordings.log_reading.reader import FACTS, NO_EVENT
 from recordings.log_reading.sentences import sentences
 from recordings.log_reading.writers import COORDINATOR
 from tests.fidelity.recorder.raw import raw_of
+from tests.support.repository import ROOT
 
 RUNS = ("s02-three-joins", "s09-cooperative", "s23-cooperative-faults", "s81-consumer-joins", "s91-consumer-uniform")
 
@@ -80,3 +82,24 @@ def test_every_fact_of_the_table_is_read() -> None:
         "static_member_replaced",
     }
     assert {one.fact for one in sentences() if one.writer != COORDINATOR} == set(OTHER_FACTS)
+
+
+def test_the_lines_of_a_real_librdkafka_say_what_its_clients_own(tmp_path: Path) -> None:
+    """Recorded from confluent-kafka 2.16.1 with librdkafka's own mock cluster; a-2 does not poll for nine seconds."""
+    log = ROOT / "tests" / "fidelity" / "librdkafka" / "2.16.0.log"
+    read_logs([log], tmp_path / "read")
+    owned: dict[str, set[str]] = {"a-1": set(), "a-2": set()}
+    view = ClusterView()
+    words = re.compile(r"%7\|\d+\.\d+\|(PARTADD|PARTDEL)\|(a-\d)#.*: (?:add|delete) (\w+) \[(\d)\]")
+    for found in filter(None, map(words.match, log.read_text(encoding="utf-8").splitlines())):
+        change = owned[found[2]].add if found[1] == "PARTADD" else owned[found[2]].discard
+        change(f"{found[3]}-{found[4]}")
+    most = 0
+    for event in Recording(tmp_path / "read", logs=True).events():
+        fold(view, event)
+        assert view.logs is not None
+        most = max([most, *(len(held) for group in view.logs.groups.values() for held in group.owned.values())])
+    assert view.logs is not None
+    assert {client: set(held) for client, held in view.logs.groups["billing"].owned.items()} == owned
+    assert most == 4
+    assert any("leaves billing: Application maximum poll interval" in entry.text for entry in view.log_entries)
