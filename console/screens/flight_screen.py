@@ -281,10 +281,11 @@ class FlightScreen(StackedScreen[None]):
         self.console_app.warn(self.change_raster(what))
 
     def action_fork(self) -> None:
-        """Open the command line for a fork at the shown instant, or end the one that is being flown."""
+        """Open the command line for a fork at the shown instant; while one is flown, for the line that ends it."""
         app = self.console_app
         if app.forking.under_way:
-            app.warn(app.forking.cancel() or "the fork has been cancelled")
+            app.open_line(":", "fork cancel")
+            app.warn("a fork is running: enter ends it, esc lets it run")
         else:
             app.open_line(":", f"fork at {short_clock(app.flight.now_us, 3)} do ")
 

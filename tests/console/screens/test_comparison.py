@@ -171,6 +171,11 @@ def test_a_fork_is_cancelled_and_leaves_nothing(path: Path) -> None:
         await seat.settle()
         assert any("a fork is running" in notice for notice in seat.notices())
         await seat.press("F")
+        assert line.input.value == "fork cancel"
+        assert any("enter ends it, esc lets it run" in notice for notice in seat.notices())
+        await seat.press("escape")
+        assert seat.app.forking.under_way, "a key by itself loses no work"
+        await seat.press("F", "enter")
         assert not seat.app.forking.under_way
         seat.app.execute_line(KILL)
 

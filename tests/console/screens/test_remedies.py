@@ -220,7 +220,7 @@ def test_a_live_flight_is_measured_up_to_now(tmp_path: Path) -> None:
         await seat.press("enter")
         assert seat.app.forking.under_way
         assert seat.app.flight.clock.phase == "paused", "the shown flight goes its own way"
-        await seat.press("F")
+        await seat.press("F", "enter")
 
     sit(script, app=FlightdeckApp(source=Bridge(scenario, speed=1.0)))
 
