@@ -15,6 +15,7 @@ from console.presenters.list_view import Listing, holds
 from console.presenters.styled_text import ACCENT, ERROR, FAINT, MUTED, PLAIN, STRONG, Line, cut, fit, line, wrapped
 
 STATES = {
+    "lag": states.LAG,
     "states of a group": states.GROUP,
     "states of a member": states.MEMBER,
     "states of a producer": states.PRODUCER,

@@ -21,7 +21,7 @@ NAME_WIDTHS = (11, 24)
 
 
 STATE_WIDTH = 15  # `↻ ACKNOWLEDGING`
-LANE_WIDTH = 16
+LANE_WIDTH = 15
 
 
 def columns(name_width: int, lane_width: int = LANE_WIDTH) -> tuple[TableColumn, ...]:
@@ -32,7 +32,7 @@ def columns(name_width: int, lane_width: int = LANE_WIDTH) -> tuple[TableColumn,
         TableColumn("heartbeat", 9, rank=2),
         TableColumn("session", 12, rank=1),
         TableColumn("poll", 12, rank=1),
-        TableColumn("lag", 5, rank=4, right=True),
+        TableColumn("unread", 6, rank=4, right=True),
         TableColumn("owns", 13, rank=5, grow=4, most=44),
     )
 
@@ -68,10 +68,10 @@ class MembersListing(WorstFirstListing):
         self.layout = layout(self.columns, width)
 
     def sortable(self) -> dict[str, RowValue]:
-        """By lag, the age of the last poll and what it owns; the members' own order is that of the scenario."""
+        """By unread records, the age of the last poll and what it owns; else in the scenario's order."""
         view, now_us = self.view, self.now_us
         return {
-            "lag": lambda key: member_lag(view, view.members[key]),
+            "unread": lambda key: member_lag(view, view.members[key]),
             "poll": lambda key: poll_age_us(view.members[key], now_us) if view.members[key].alive else None,
             "owns": lambda key: len(view.members[key].owned),
             "member": str,
@@ -87,9 +87,10 @@ class MembersListing(WorstFirstListing):
         return 2 if member.alive and (member.paused or member.heartbeats_paused) else None
 
     def note(self) -> Line:
-        """The number of members in the group and of running members."""
+        """What `unread` counts, the number of members in the group and of running members."""
         alive = sum(1 for member in self.members if member.alive)
-        return line((f"{len(self.group.members)} in the group, {alive} of {len(self.members)} run", MUTED))
+        counted = ("unread: past the position · " if self.layout.width_of(LAG) else "", FAINT)
+        return line(counted, (f"{len(self.group.members)} in the group, {alive} of {len(self.members)} run", MUTED))
 
     def header(self) -> Line:
         """The columns' titles; the lane's title shows its length and the direction of time."""

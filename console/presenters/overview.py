@@ -12,7 +12,7 @@ from console.presenters.active_faults import fault_label
 from console.presenters.awaited_members import Awaited, awaited_joins, awaited_syncs, silent_ids
 from console.presenters.consumer_groups.overview import consumer_rebalance, number_column, reconciled
 from console.presenters.coordinator_status import DOWN, FROZEN, UP, coordinator_status, outage_of
-from console.presenters.exceptions.group_lag import stuck_words
+from console.presenters.exceptions.group_lag import LAG_IS, stuck_words
 from console.presenters.formatting import (
     UNKNOWN,
     count,
@@ -114,6 +114,10 @@ class GroupsListing(WorstFirstListing):
             self.vacant = BUILDING
         self.layout = layout(group_columns(view), width)
         self.order(list(view.groups))
+
+    def note(self) -> Line:
+        """What `lag` counts: the members' tables count from another offset."""
+        return line((LAG_IS, FAINT))
 
     def header(self) -> Line:
         """The columns' titles."""

@@ -53,6 +53,12 @@ CONSUMER_MEMBER: dict[str, State] = {
     "FATAL": State("✖", ERROR, "an error that it cannot recover from"),
 }
 """The client's states under the new protocol."""
+LAG: dict[str, State] = {
+    "lag": State(" ", MUTED, "from the committed offset to the high watermark, as kafka-consumer-groups prints it"),
+    "unread": State(" ", MUTED, "from a member's position to the end that it may read: the client's records-lag"),
+    "time lag": State(" ", MUTED, "age of the first record that the group has not committed"),
+}
+"""The columns that tell how far readers are behind."""
 MEMBER_AT_COORDINATOR: dict[str, State] = {
     "STABLE": State("●", OK, "has every partition that the coordinator assigned to it"),
     "UNREVOKED_PARTITIONS": State("↻", WARN, "must revoke partitions before its member epoch rises"),

@@ -51,11 +51,12 @@ class GroupScreen(FlightScreen):
         group = self.console_app.flight.view.groups.get(self.group)
         if group is not None and group.consumer is not None:
             return (
+                "lag",
                 "states of a group of the new protocol",
                 "states of its members at the coordinator",
                 "states of its members as clients",
             )
-        return "states of a group", "states of a member"
+        return "lag", "states of a group", "states of a member"
 
     def panels(self) -> list[Panel]:
         """Five panels, and one for the reconciliation of a group of the new protocol."""

@@ -116,8 +116,8 @@ class OverviewScreen(FlightScreen):
         return super().size_hint(panel, listing)
 
     def glossary(self) -> tuple[str, ...]:
-        """Of groups, brokers and producers."""
-        return "states of a group", "states of a broker", "states of a producer"
+        """Lag, and the states of groups, brokers and producers."""
+        return "lag", "states of a group", "states of a broker", "states of a producer"
 
     def path(self) -> list[str]:
         """The root of all paths."""

@@ -10,6 +10,7 @@ from console.presenters.styled_text import FAINT, MUTED, PLAIN, STRONG, WARN, Li
 from console.presenters.transactions import holder, is_stuck
 
 DOT: Span = (" · ", FAINT)
+LAG_IS = "lag: from the committed offset to the high watermark"
 
 
 class LagParts(NamedTuple):

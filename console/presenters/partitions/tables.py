@@ -150,7 +150,8 @@ class ReadersListing(PartitionListing):
 
     def note(self) -> Line:
         """The legend of the ruler."""
-        return line((COMMITTED, ACCENT), (" committed  ", MUTED), (POSITION, STRONG), (" position", MUTED))
+        committed = line((COMMITTED, ACCENT), (" committed, where lag begins  ", MUTED))
+        return (*committed, (POSITION, STRONG), (" position", MUTED))
 
     def header(self) -> Line:
         """The columns' titles, if the table has rows."""

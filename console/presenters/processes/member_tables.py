@@ -8,6 +8,7 @@ from cluster.view.rebalances import ConsumerGroupView
 from cluster.view.state import NEVER, ClusterView, GroupView, MemberView
 from console.presenters import states
 from console.presenters.consumer_groups.members_table import ReconciliationListing
+from console.presenters.exceptions.group_lag import LAG_IS
 from console.presenters.formatting import UNKNOWN, count, duration, moment
 from console.presenters.list_view import CONTINUED, Listing, WorstFirstListing
 from console.presenters.members import MembersListing
@@ -99,7 +100,7 @@ class OwnedListing(WorstFirstListing):
 
     def note(self) -> Line:
         """What the lag counts."""
-        return line(("lag: from the committed offset to the high watermark", FAINT)) if self.width >= 100 else ()
+        return line((LAG_IS, FAINT))
 
     def rows(self, key: str) -> tuple[Line]:
         """One partition."""

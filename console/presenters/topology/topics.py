@@ -6,6 +6,7 @@ from cluster.view.brokers import BrokerView
 from cluster.view.state import ClusterView, GroupView, PartitionView, TopicView
 from console.presenters import states
 from console.presenters.awaited_members import members_of
+from console.presenters.exceptions.group_lag import LAG_IS
 from console.presenters.formatting import UNKNOWN, count, memory, number_ranges, rate
 from console.presenters.list_view import CONTINUED, Listing, WorstFirstListing
 from console.presenters.overview import broker_state
@@ -223,6 +224,10 @@ class TopicReadersListing(Listing):
         for name in view.topic_readers.get(topic.topic, ()):
             self.owned |= self._owned_in(view.groups[name])
         self.vacant = line((f"no group subscribes to {topic.topic}", MUTED))
+
+    def note(self) -> Line:
+        """What `lag` counts."""
+        return line((LAG_IS, FAINT)) if self.owned else ()
 
     def _owned_in(self, group: GroupView) -> dict[str, list[str]]:
         """The partitions of the group's row that have no owner, and those of each owner."""

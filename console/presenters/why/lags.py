@@ -46,7 +46,7 @@ def lag_not_zero(facts: WhyFacts, name: str) -> WhyAnswer | None:
 
 
 def _has(name: str, total: int) -> str:
-    return f"{name} has a lag of {count(total)}: "
+    return f"{name} has a lag of {count(total)} (from committed offsets): "
 
 
 def _stands(member: MemberView) -> bool:

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from cluster.view.brokers import BrokerView
+from cluster.view.document import partition_lags
 from cluster.view.rebalances import RebalanceView
 from cluster.view.state import NEVER, ClusterView, GroupView, LogEntry, MemberView, ProducerView
 from cluster.view.votes import AssignorVote
@@ -220,6 +221,16 @@ def all_processing_is_late(patch: Patch) -> None:
     patch.setattr(activity_lanes, "LATE_SHARE", 1_000)
 
 
+def a_member_has_the_lag_of_its_commits(patch: Patch) -> None:
+    """What a member has yet to read is counted from committed offsets, as the lag of its group is."""
+
+    def behind(view: ClusterView, member: MemberView) -> int:
+        lags = partition_lags(view, view.groups[member.group])
+        return sum(lags[name] for name in member.positions)
+
+    patch.setattr(members, "member_lag", behind)
+
+
 def heartbeats_are_drawn_elsewhere(patch: Patch) -> None:
     """The heartbeat lane is four seconds late."""
     original = activity_lanes.heartbeat_lane
@@ -343,6 +354,7 @@ FALSE_PRESENTERS: dict[FalsePresenter, tuple[str, int]] = {
     internal_partitions_are_counted_in_silence: ("first-flight", 40),
     lanes_lag_behind: ("first-flight", 40),
     all_processing_is_late: ("deploy-storm", 75),
+    a_member_has_the_lag_of_its_commits: ("first-flight", 40),
     heartbeats_are_drawn_elsewhere: ("first-flight", 40),
     sessions_end_at_the_polls_limit: ("first-flight", 40),
     polls_are_counted_from_the_heartbeat: ("first-flight", 40),

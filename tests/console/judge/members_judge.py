@@ -74,7 +74,12 @@ class MembersJudge:
         self.verdict.read(
             f"members of {self.group.name}",
             text,
-            ((r"(\d+) in the group, (\d+) of (\d+) run", lambda m: tuple(map(int, m.groups())) == numbers),),
+            (
+                (
+                    r"(?:unread: past the position · )?(\d+) in the group, (\d+) of (\d+) run",
+                    lambda m: tuple(map(int, m.groups())) == numbers,
+                ),
+            ),
         )
 
     def member(self, name: str, header: str, top: str, under: str) -> None:
@@ -90,7 +95,7 @@ class MembersJudge:
         read(f"{place}, heartbeat", f"{upper[0]} | {lower[0]}", self._heartbeats(member))
         read(f"{place}, session", f"{top[starts[2] : starts[3]].rstrip()} | {lower[1]}", self._sessions(member))
         read(f"{place}, poll", f"{poll.strip()} | {lower[2]}", self._polls(member))
-        self.verdict.claim(self._lag(member, lag), place, f"lag {lag}")
+        self.verdict.claim(self._lag(member, lag), place, f"unread {lag}")
         owned = " · ".join(part for part in (top[owns:].strip(), under[owns:].strip()) if part)
         owned, _, paused = owned.partition(PAUSED)
         self.verdict.claim(holds_these(owned, member.owned), place, f"owns {owned!r}, not {sorted(member.owned)}")

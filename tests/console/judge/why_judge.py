@@ -215,7 +215,7 @@ class WhyJudge:
         least, standing = self._standing(group), self._standing(group, alone=False)
         total = self.books.lag(group)
         most = max((self.books.lag_in(group, name) for name in self.books.partitions_of(group)), default=0)
-        head = rf"{re.escape(group.name)} has a lag of (\S+): "
+        head = rf"{re.escape(group.name)} has a lag of (\S+) \(from committed offsets\): "
 
         def stands(m: Match) -> bool:
             frozen, who = m[4] == "its process is frozen", m[3]
