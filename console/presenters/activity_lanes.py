@@ -18,10 +18,10 @@ PHASES: dict[str, tuple[str, str, str, int]] = {
     "stalled": ("▒", WARN, "no poll()", 4),
     "paused": ("‖", WARN, "frozen", 5),
     "joining": ("░", MOVING, "joins", 7),
-    "syncing": ("▒", MOVING, "syncs", 8),
+    "syncing": ("═", MOVING, "syncs", 8),
     "revoking": ("▚", MOVING, "", 9),
     "reconciling": ("▚", MOVING, "reconciles", 2),
-    "dead": ("·", MUTED, "down", 2),
+    "dead": ("×", MUTED, "down", 2),
     "": (" ", FAINT, "", 0),
 }
 

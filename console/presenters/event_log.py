@@ -23,7 +23,7 @@ MARKS: dict[str, tuple[str, str, int]] = {
     "rebalance": ("↻", MOVING, 3),
     "recovery": ("▪", OK, 2),
     "offset": ("◂", WARN, 2),
-    "stable": ("━", OK, 1),
+    "stable": ("●", OK, 1),
     "member": ("╌", MUTED, 0),
 }
 

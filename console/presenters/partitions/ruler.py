@@ -8,7 +8,7 @@ from console.presenters.styled_text import ACCENT, FAINT, MUTED, WARN, Line, Spa
 
 NAME = 14  # the column before every ruler
 SHORTEST, BESIDE = 12, 71  # the columns around a ruler take at most so many cells
-STABLE, HELD, UNREPLICATED = "█", "▒", "░"
+STABLE, HELD, UNREPLICATED = "█", "▞", "┄"
 COMMITTED, POSITION = "◆", "▶"
 
 

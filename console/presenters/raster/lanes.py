@@ -26,8 +26,8 @@ class RasterLanesListing(Listing):
     def note(self) -> Line:
         """The legend, and what is kept."""
         signs = line("━", (" polls  ", MUTED), "▓", (" processes  ", MUTED), "░", (" joins  ", MUTED))
-        signs = line(*signs, "▒", (" syncs, no poll()  ", MUTED))
-        return (*signs, ("·", MUTED), (" down  ", MUTED), ("kept for 2 minutes", MUTED))
+        signs = line(*signs, "═", (" syncs  ", MUTED), "▒", (" no poll()  ", MUTED))
+        return (*signs, ("×", MUTED), (" down  ", MUTED), ("kept for 2 minutes", MUTED))
 
     def row_keys(self) -> list[str]:
         """The members' names, in the scenario's order."""

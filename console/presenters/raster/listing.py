@@ -37,12 +37,12 @@ LINES_AROUND = 4  # title, times, barriers and cost around the rows of partition
 BARRIERS, COST = f"{CONTINUED}barriers", f"{CONTINUED}cost"
 SIGNS: dict[str, Span] = {
     NO_OWNER_YET: ("·", FAINT),
-    SEVERAL: ("▒", MUTED),
+    SEVERAL: ("≡", MUTED),
     MOVING: ("↻", MOVING_TONE),
     UNOWNED: (" ", PLAIN),
 }
 LEGEND = line(
-    ("A", "hue-0"), (" owner  ", MUTED), ("▒", MUTED), (" several  ", MUTED), ("↻", MOVING_TONE), (" moving  ", MUTED),
+    ("A", "hue-0"), (" owner  ", MUTED), ("≡", MUTED), (" several  ", MUTED), ("↻", MOVING_TONE), (" moving  ", MUTED),
     ("gap", PLAIN), (" unowned  ", MUTED), ("·", FAINT), (" not owned yet  ", MUTED), ("│ ┊", MUTED),
     (" a barrier opens or closes", MUTED),
 )  # fmt: skip

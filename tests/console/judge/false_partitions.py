@@ -16,7 +16,7 @@ def the_log_is_stable_to_its_high_watermark(patch: Patch) -> None:
 
     def log_bar(scale: Ruler, partition: PartitionView) -> Line:
         high = scale.place_of(partition.high_watermark)
-        return line(("█" * high + "░" * (scale.cells - high), "plain"))
+        return line(("█" * high + "┄" * (scale.cells - high), "plain"))
 
     patch.setattr(tables, "log_bar", log_bar)
 

@@ -15,12 +15,12 @@ STARTS = {
     "▲": (e.LeaderElected, e.ControllerElected, e.GroupLoaded),
     "↻": (e.RebalanceStarted, e.ConsumerGroupEpochBumped),
     "▪": (e.FaultEnded, e.BrokerStarted, e.BrokerStateChanged, e.RecordsRecovered),
-    "━": (e.GroupStabilized, e.ConsumerGroupStateChanged),
+    "●": (e.GroupStabilized, e.ConsumerGroupStateChanged),
     "◂": (e.OffsetsCommitted, e.GroupLoaded),
     "·": (e.TransactionStateChanged, e.HangingTransactionAborted),
 }  # fmt: skip
 MOVING = {"PreparingRebalance", "CompletingRebalance", "Assigning", "Reconciling"}
-HEAVY = {e.FaultStarted: "✖", e.RebalanceStarted: "✖▲↻", e.GroupStabilized: "✖▲↻▪◂━"}
+HEAVY = {e.FaultStarted: "✖", e.RebalanceStarted: "✖▲↻", e.GroupStabilized: "✖▲↻▪◂●"}
 
 
 def judge_header(books: Books, text: str, at_us: int, verdict: Verdict) -> None:

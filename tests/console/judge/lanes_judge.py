@@ -8,14 +8,15 @@ from tests.console.judge.member_books import MemberBook
 MINUTE_US = 60_000_000
 MEANS = {
     "━": {"reading"},
-    "▒": {"stalled", "syncing"},
+    "▒": {"stalled"},
+    "═": {"syncing"},
     "‖": {"frozen"},
     "░": {"joining"},
     "▚": {"revoking", "reconciling"},
-    "·": {"dead"},
+    "×": {"dead"},
 }
-GLYPH = {"joining": "░", "dead": "·", "frozen": "‖"}
-WORDS = {"processing": "▓", "no poll()": "▒", "frozen": "‖", "joins": "░", "reconciles": "▚", "syncs": "▒", "down": "·"}
+GLYPH = {"joining": "░", "dead": "×", "frozen": "‖"}
+WORDS = {"processing": "▓", "no poll()": "▒", "frozen": "‖", "joins": "░", "reconciles": "▚", "syncs": "═", "down": "×"}
 LONG_US = 1_000_000
 ERRORS = {"•": {"NONE"}, "↻": {"REBALANCE_IN_PROGRESS"}}
 

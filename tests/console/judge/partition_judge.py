@@ -70,7 +70,7 @@ class PartitionJudge:
 
     def _bar(self, bar: str) -> None:
         """The bar changes where the offsets are, to a cell."""
-        match = re.fullmatch(r"(█*)(▒*)(░*)", bar)
+        match = re.fullmatch(r"(█*)(▞*)(┄*)", bar)
         size, one = len(bar), self.one
         span = one.log_end - one.log_start
         if match is None or not span:

@@ -8,7 +8,7 @@ from tests.console.judge.raster_books import RasterBook, Stretch
 from tests.console.judge.spoken import instant, stopped_says
 
 HEIGHTS = " ▁▂▃▄▅▆▇█"
-STATES = {" ": "unowned", "┊": "unowned", "↻": "moving", "▒": "several", "·": ""}
+STATES = {" ": "unowned", "┊": "unowned", "↻": "moving", "≡": "several", "·": ""}
 CELL = re.compile(
     r"(?P<name>\S+) · (?:"
     r"(?P<from>[\d:.]+)–(?P<to>[\d:.]+|now) (?P<what>unowned, before it|moving away from|owned by) (?P<who>\S+?)"

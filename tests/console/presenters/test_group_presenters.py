@@ -150,9 +150,9 @@ def test_the_poll_lane_tells_a_members_last_minute() -> None:
     now_us = us(20.0)
     lane = plain(poll_lane(view.members["billing-3"], now_us, 60))
     assert len(lane) == 60
-    assert lane.strip() == "░░░░░▒━━━━━▒▒▒▒▒▒▒"
+    assert lane.strip() == "░░░░░═━━━━━▒▒▒▒▒▒▒"
     long_lane = plain(poll_lane(flown(60.0).members["billing-2"], us(60.0), 60))
-    assert "·  down ··" in long_lane or "down ··" in long_lane
+    assert "down ××" in long_lane
 
 
 def test_processing_shows_before_it_is_over() -> None:
