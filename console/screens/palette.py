@@ -17,6 +17,7 @@ from console.actions import ACTIONS
 from console.app_interface import AppInterface
 from console.command_line import known_places
 from console.presenters.fault_menu import fault_menu_entries
+from console.presenters.styled_text import PlaceLink
 from console.screens.catalogue import PLACES
 from console.themes.names import DESCRIPTIONS
 
@@ -24,6 +25,8 @@ T = TypeVar("T")
 
 
 NOT_NOW = "not now: "
+FORKS = "forks from this instant: "
+"""Of commands of a flight that is read-only: they go to a second flight beside it."""
 
 
 class Entry(NamedTuple):
@@ -129,8 +132,8 @@ class ConsoleProvider(Provider):
                     do = partial(app.execute_line, f"why {name}")
                     yield Entry(f"why {name}", f"{kind}: its state, and why it makes no progress", do)
         for identity, transaction in view.transactions.items():
-            show = partial(app.go, "transactions")
-            yield Entry(f"transactional id {identity}", f"{transaction.state}: show all ids", show)
+            show = partial(app.follow, PlaceLink("transaction", identity))
+            yield Entry(f"transactional id {identity}", f"{transaction.state}: show it among all ids", show)
 
     def _scenarios(self) -> Iterator[Entry]:
         from recordings.scenarios.loader import library  # noqa: PLC0415 - not needed before the palette is opened
@@ -157,23 +160,29 @@ class ConsoleProvider(Provider):
         target = app.selected_target()
         if target is None:
             return
-        why_not = app.flight.why_read_only()
+        forks = app.flight.why_read_only() is not None
         for fault in fault_menu_entries(app.flight.view, app.flight.names(), target):
-            reason = why_not or fault.reason
-            words = f"{NOT_NOW}{reason}" if reason else fault.effect
-            yield Entry(fault.text, words, partial(app.execute_line, fault.text))
+            words = f"{NOT_NOW}{fault.reason}" if fault.reason else f"{FORKS if forks else ''}{fault.effect}"
+            do = (
+                partial(app.open_line, ":", f"fork do {fault.text}") if forks else partial(app.execute_line, fault.text)
+            )
+            yield Entry(fault.text, words, do)
 
     def _commands(self) -> Iterator[Entry]:
-        """Every cluster command; one with arguments opens the command line."""
+        """Every cluster command; one with arguments opens the command line, and so does one that forks."""
         app = self.console
-        why_not = app.flight.why_read_only()
+        forks = app.flight.why_read_only() is not None
         for form in COMMANDS:
             if not is_built(form.command):
                 continue
             prefix = typed_prefix(form)
             complete = prefix == form.usage
-            do = partial(app.execute_line, prefix) if complete else partial(app.open_line, ":", f"{prefix} ")
-            yield Entry(form.usage, f"{NOT_NOW}{why_not}" if why_not else form.hint, do)
+            typed = prefix if complete else f"{prefix} "
+            if forks:
+                yield Entry(form.usage, FORKS + form.hint, partial(app.open_line, ":", f"fork do {typed}"))
+            else:
+                do = partial(app.execute_line, typed) if complete else partial(app.open_line, ":", typed)
+                yield Entry(form.usage, form.hint, do)
 
     def _themes(self) -> Iterator[Entry]:
         for name, words in DESCRIPTIONS.items():

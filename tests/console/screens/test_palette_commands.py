@@ -14,6 +14,8 @@ from textual.worker import WorkerFailed
 
 from cluster.commands import COMMANDS, is_built
 from console.screens.palette import ConsolePalette, ConsoleProvider, Entry
+from console.time_input import Instant
+from tests.support.console import recorded_flight
 from tests.support.console.pilot import Seat, sit
 
 
@@ -61,6 +63,26 @@ def test_the_palette_knows_the_selection_below_it() -> None:
         assert "already running" in found(seat, "start billing-2")["start billing-2"].words
 
     sit(script)
+
+
+def test_in_a_recording_the_palette_forks_as_the_fault_menu_does() -> None:
+    async def script(seat: Seat) -> None:
+        seat.app.seek(Instant(6_500_000))
+        await seat.settle()
+        seat.app.go("billing-2")
+        await seat.settle()
+        await seat.press("ctrl+p")
+        offered = found(seat, "a") | found(seat, "stall billing-2")
+        for name, typed in (("stall billing-2 for 1m",) * 2, ("scale GROUP to N [for DURATION]", "scale ")):
+            assert offered[name].words.startswith("forks from this instant")
+            await seat.press("escape")
+            offered[name].do()
+            await seat.settle()
+            line = seat.app.input_line()
+            assert line is not None
+            assert line.input.value == f"fork do {typed}"
+
+    sit(script, app=recorded_flight.app())
 
 
 def test_the_palette_finds_objects_scenarios_and_recordings() -> None:
