@@ -15,6 +15,8 @@ from console.presenters.partitions.tables import (
     ReadersListing,
     ReplicasListing,
 )
+from console.presenters.styled_text import PlaceLink
+from console.presenters.transactions import transaction_of
 from console.screens.flight_screen import FlightScreen, ListFactory
 from console.widgets.panel import Panel
 from console.widgets.panel_layout import ALL_THERE_IS, SizeHint
@@ -88,6 +90,11 @@ class PartitionScreen(FlightScreen):
             owner = self.console_app.flight.view.groups[key].owners.get(self.partition)
             self.console_app.go(member_place(owner) if owner else key)
         elif panel == "transactions":
-            self.console_app.go("transactions")
+            one = transaction_of(self.console_app.flight.view, int(key.partition("@")[0]))
+            self.console_app.follow(
+                PlaceLink("transaction", one.transactional_id)
+                if one is not None
+                else PlaceLink("place", "transactions")
+            )
         elif panel == "replicas":
             self.console_app.go(broker_place(key))

@@ -4,6 +4,7 @@ from typing import ClassVar, Self
 
 from cluster.view.state import ClusterView, GroupView
 from console.app_interface import AppInterface
+from console.command_line import member_place
 from console.flight import Flight
 from console.presenters.fault_menu import CommandTarget
 from console.presenters.list_view import Listing
@@ -209,10 +210,9 @@ class RasterScreen(FlightScreen):
         return CommandTarget("group", self.group) if self.group in view.groups else None
 
     def opened(self, panel: str, key: str) -> None:
-        """Open the fault menu of a member, or the group."""
-        del key
+        """Open a member, or the group."""
         if panel == "lanes":
-            self.console_app.action_fault()
+            self.console_app.go(member_place(key))
         elif self.group:
             self.console_app.go(self.other if panel == "beside" else self.group)
 

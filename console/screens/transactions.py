@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
+from console.command_line import partition_place, producer_place
 from console.flight import Flight
 from console.presenters.fault_menu import CommandTarget
 from console.presenters.list_view import Listing
@@ -80,7 +81,11 @@ class TransactionsScreen(FlightScreen):
         return super().why_subject()
 
     def opened(self, panel: str, key: str) -> None:
-        """Open the fault menu of the producer that runs the id."""
-        del key
-        if panel == "ids":
-            self.console_app.action_fault()
+        """Open the producer that runs the id, or a partition that is held back."""
+        producer = self.selected_target()
+        if panel == "held":
+            self.console_app.go(partition_place(key))
+        elif panel == "ids" and producer is not None:
+            self.console_app.go(producer_place(producer.name))
+        elif panel == "ids":
+            self.console_app.warn(f"no producer of this flight runs {key} now")

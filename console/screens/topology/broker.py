@@ -8,11 +8,13 @@ from console.flight import Flight
 from console.presenters.event_log import EventLogListing
 from console.presenters.fault_menu import CommandTarget
 from console.presenters.list_view import Listing
+from console.presenters.styled_text import PlaceLink
 from console.presenters.topology.broker import (
     GROUP,
     LOST,
     MOVED,
     SHORT,
+    TRANSACTION,
     BrokerListing,
     BrokerReplicasListing,
     CoordinatedListing,
@@ -21,7 +23,6 @@ from console.presenters.topology.broker import (
 from console.presenters.topology.brokers import number_of
 from console.screens.flight_screen import FlightScreen, ListFactory
 from console.screens.topology.brokers import BrokersScreen
-from console.screens.transactions import TransactionsScreen
 from console.widgets.panel import Panel
 from console.widgets.panel_layout import ALL_THERE_IS, SizeHint
 
@@ -101,5 +102,7 @@ class BrokerScreen(FlightScreen):
             self.console_app.go(topic_place(name))
         elif kind == GROUP:
             self.console_app.go(name)
+        elif kind == TRANSACTION:
+            self.console_app.follow(PlaceLink("transaction", name))
         elif panel in {"risk", "coordinators"}:
-            self.console_app.go(TransactionsScreen.place if kind == "transaction" else BrokersScreen.place)
+            self.console_app.go(BrokersScreen.place)

@@ -9,6 +9,7 @@ from console.screens.rebalance_details import RebalanceDetailsScreen
 from recordings.scenarios.loader import load
 from tests.console.judge.bench import flown
 from tests.support.console.pilot import Seat, sit
+from tests.support.console.places import source_in
 from tests.support.console.stopped_clock import StillFlight
 
 
@@ -134,6 +135,24 @@ def test_the_lines_of_a_producer_lead_on() -> None:
         assert "old-1 is fenced" in seat.app.screen.query_one("Panel").plain_text()  # type: ignore[attr-defined]
 
     sit(script, app=with_zombies(), size=(160, 50))
+
+
+def test_a_transactional_id_leads_to_its_producer_and_is_led_to() -> None:
+    async def script(seat: Seat) -> None:
+        seat.app.go("transactions")
+        await seat.settle()
+        await seat.press("1", "enter")
+        assert seat.app.place() == "producer gateway-1"
+        seat.app.go("transactions")
+        await seat.settle()
+        await seat.press("2", "enter")
+        assert seat.app.place() == "partition payments-0"
+        await seat.press("3", "enter")
+        chosen = seat.app.focused_panel()
+        assert chosen is not None
+        assert (seat.app.place(), chosen.id, chosen.selected) == ("transactions", "ids", "gateway-1")
+
+    sit(script, app=FlightdeckApp(source=source_in("transaction stuck")))
 
 
 def test_a_member_without_a_producer_has_no_producers_place() -> None:
