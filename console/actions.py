@@ -20,6 +20,7 @@ from console.screens.flight_screen import NO_LIBRARY, NO_RASTER
 from console.screens.library import LibraryScreen
 from console.screens.raster import RasterScreen
 from console.widgets.panel import Panel
+from console.widgets.panel_layout import Board
 
 Reason = Callable[[AppInterface], str | None]
 
@@ -93,6 +94,8 @@ class Action(NamedTuple):
 
 
 PANEL_ID = "go.panel-"
+NUMBERED = 7
+"""Panels with a larger number have no key."""
 TIME, PLACES, ACTING, LISTS, RASTER, CONSOLE = "time", "places", "acting", "lists", "ownership over time", "console"
 COMPARISON, LIBRARY = "comparison", "library"
 SECTIONS = (TIME, PLACES, ACTING, LISTS, RASTER, COMPARISON, LIBRARY, CONSOLE)
@@ -283,7 +286,7 @@ ACTIONS: tuple[Action, ...] = (
             PLACES,
             f"screen.panel({n})",
         )
-        for n in range(1, 8)
+        for n in range(1, NUMBERED + 1)
     ),
     Action(
         "console.help", "question_mark,f1", "?", "help", "the keys of this place; again: everything", CONSOLE, "help"
@@ -349,6 +352,14 @@ def shortcuts(keys: dict[str, str]) -> dict[str, list[Shortcut]]:
     return lines
 
 
+def _numbers(app: AppInterface) -> list[int]:
+    """The numbers of the panels beside the focused one, hidden or not, that have a key."""
+    panel = app.focused_panel()
+    board = panel.parent if panel is not None else None
+    beside = board.panels.values() if isinstance(board, Board) else ()
+    return sorted(one.number for one in beside if one.display and 0 < one.number <= NUMBERED)
+
+
 def possible_shortcuts(app: AppInterface) -> tuple[dict[str, list[Shortcut]], list[Shortcut]]:
     """What can be done here and now, by section, the keys of this place first; what cannot, with its reason."""
     keys = app.keys_by_action()
@@ -363,7 +374,9 @@ def possible_shortcuts(app: AppInterface) -> tuple[dict[str, list[Shortcut]], li
         elif not action.id.startswith(PANEL_ID):
             possible.setdefault(action.section, []).append(Shortcut(keys[action.id], action.label, action.help))
     possible[LISTS] += MOVES
-    possible[PLACES].append(Shortcut("1 – 7", "panel", "focus a panel by its number"))
+    numbers = " ".join(keys[f"{PANEL_ID}{number}"] for number in _numbers(app))
+    if numbers:
+        possible[PLACES].append(Shortcut(numbers, "panel", "focus this panel; twice: hide it"))
     if possible[RASTER]:
         possible[RASTER] += CELLS
     return {section: lines for section, lines in possible.items() if lines}, impossible

@@ -174,6 +174,8 @@ class FlightScreen(StackedScreen[None]):
         """Focus a panel by its number, and show it if it is hidden; the number twice in a row hides it."""
         panel = next((one for one in self.board.panels.values() if one.number == number and one.display), None)
         if panel is None:
+            numbers = [one.number for one in self.board.panels.values() if one.display]
+            self.console_app.warn(f"there is no panel {number} here now: {', '.join(map(str, sorted(numbers)))}")
             return
         if self.board.maximized:
             self.action_maximize()

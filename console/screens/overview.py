@@ -32,7 +32,7 @@ class OverviewScreen(FlightScreen):
 
     place, in_logs = "overview", True
     presets: Mapping[str, Sequence[str]] = {
-        "on-call": ("groups", "topics", "producers", "faults"),
+        "on-call": ("groups", "topics", "brokers", "producers", "faults"),
         "learning": ("groups", "brokers", "events", "faults"),
     }
 

@@ -6,6 +6,7 @@ from contextvars import Context
 import pytest
 
 from cluster.view import fold
+from console.actions import possible_shortcuts
 from console.app import FlightdeckApp
 from console.presenters.list_view import FilterError, Listing, holds, ordered
 from console.presenters.styled_text import Line, line
@@ -251,10 +252,10 @@ def test_the_arrangement_of_a_place_is_chosen_and_remembered() -> None:
     async def script(seat: Seat) -> None:
         screen = seat.app.flight_screen()
         assert screen is not None
-        await seat.press("3", "P")
+        await seat.press("5", "P")
         assert "panels: on-call" in seat.notices()
-        assert [panel.id for panel in screen.board.shown()] == ["groups", "topics", "producers", "faults"]
-        assert not panel_of(seat, "brokers").region
+        assert [panel.id for panel in screen.board.shown()] == ["groups", "topics", "brokers", "producers", "faults"]
+        assert not panel_of(seat, "events").region
         focused = seat.app.focused_panel()
         assert focused is not None
         assert focused.id == "groups", "a hidden panel has no focus"
@@ -268,11 +269,39 @@ def test_the_arrangement_of_a_place_is_chosen_and_remembered() -> None:
         ]
         seat.app.go("overview")
         await seat.press("P", "P")
-        assert panel_of(seat, "brokers").region
+        assert panel_of(seat, "events").region
         seat.app.go("raster")
         await seat.settle()
         await seat.press("P")
         assert "this place has one arrangement" in seat.notices()
+
+    sit(script)
+
+
+@pytest.mark.parametrize("place", ["overview", "billing", "billing-1", "member billing-1", "brokers", "raster"])
+def test_every_number_of_the_help_focuses_its_panel(place: str) -> None:
+    async def script(seat: Seat) -> None:
+        seat.app.go(place)
+        await seat.settle()
+        possible, _ = possible_shortcuts(seat.app)
+        numbers = next(one.key for one in possible["places"] if one.label == "panel").split()
+        screen = seat.app.flight_screen()
+        assert screen is not None
+        assert [int(number) for number in numbers] == sorted(panel.number for panel in screen.board.shown())
+        for number in reversed(numbers):
+            await seat.press(number)
+            focused = seat.app.focused_panel()
+            assert focused is not None
+            assert focused.number == int(number)
+            assert f"▍{number} " in seat.text(), "and its title shows it"
+
+    sit(script)
+
+
+def test_a_number_without_a_panel_says_which_there_are() -> None:
+    async def script(seat: Seat) -> None:
+        await seat.press("7")
+        assert "there is no panel 7 here now: 1, 2, 3, 4, 5, 6" in seat.notices()
 
     sit(script)
 
