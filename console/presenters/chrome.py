@@ -145,9 +145,9 @@ def _groups(view: ClusterView, detail: int) -> Line:
 def _lag(view: ClusterView) -> Line:
     if not view.groups:
         return ()
-    groups = view.groups.values()
-    lag = sum(group_lag(view, group) for group in groups)
-    trends = [lag_trend(group) for group in groups]
+    lags = [group_lag(view, group) for group in view.groups.values()]
+    lag = sum(lags)
+    trends = [lag_trend(group, each) for group, each in zip(view.groups.values(), lags, strict=True)]
     arrow = next((trend for trend in trends if trend[1] == WARN), None)
     arrow = arrow or next((trend for trend in trends if trend[0] == "↗"), trends[0])
     return _to_panel("groups", line(("lag ", MUTED), count(lag).rjust(5), (f" {arrow[0]}", arrow[1])))

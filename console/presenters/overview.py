@@ -38,7 +38,7 @@ from console.presenters.styled_text import (
     line,
     middle,
 )
-from console.presenters.table import TableColumn, layout
+from console.presenters.table import TableColumn, for_names, layout
 
 TREND_SECONDS, TREND_HALF, TREND_FLOOR, TREND_LEAST = 60, 30, 15, 10
 
@@ -70,11 +70,12 @@ def group_columns(view: ClusterView) -> tuple[TableColumn, ...]:
     )
 
 
-def lag_trend(group: GroupView) -> tuple[str, str]:
+def lag_trend(group: GroupView, lag: int) -> tuple[str, str]:
     """An arrow and its tone: the change of lag over half a minute, without the saw-tooth of commits.
 
     The least-squares line through the samples has to rise or fall by more than their scatter around it. The arrow is
     amber only when the line and the floor of the last minute rise, too. Fewer than ten samples give no arrow.
+    `lag` is the lag beside the arrow: at 0 the group has caught up, and nothing rises.
     """
     values = group.lag_series.values
     if len(values) < TREND_LEAST:
@@ -84,6 +85,8 @@ def lag_trend(group: GroupView) -> tuple[str, str]:
         return "→", MUTED
     if change < 0:
         return "↘", MUTED
+    if not lag:
+        return "", MUTED
     minute = values[-TREND_SECONDS:]
     change, scatter = _slope(minute)
     floor = min(minute[-TREND_FLOOR:]) - min(minute[:TREND_FLOOR])  # the lag that the commits of a quarter left
@@ -112,7 +115,7 @@ class GroupsListing(WorstFirstListing):
         self.view, self.now_us = view, now_us
         if not view.brokers:
             self.vacant = BUILDING
-        self.layout = layout(group_columns(view), width)
+        self.layout = layout(for_names(group_columns(view), view.groups), width)
         self.order(list(view.groups))
 
     def note(self) -> Line:
@@ -149,14 +152,15 @@ class GroupsListing(WorstFirstListing):
             return 1
         if silent_ids(self.view, group):
             return 2
-        return 3 if lag_trend(group)[1] == WARN or stuck_words(self.view, group, self.now_us) else None
+        rises = lag_trend(group, group_lag(self.view, group))[1] == WARN
+        return 3 if rises or stuck_words(self.view, group, self.now_us) else None
 
     def rows(self, key: str) -> tuple[Line]:
         """One group."""
         group = self.view.groups[key]
         state = states.group(group.state, consumer=group.consumer is not None)
         lag = group_lag(self.view, group)
-        arrow, tone = lag_trend(group)
+        arrow, tone = lag_trend(group, lag)
         late_us = group_time_lag_us(self.view, group, self.now_us)
         cells: list[Line | Span | str] = [
             (middle(key, self.layout.width_of(0)), STRONG),

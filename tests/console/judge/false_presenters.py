@@ -176,7 +176,8 @@ def the_last_minute_is_some_seconds(patch: Patch) -> None:
 def lag_arrows_are_noise(patch: Patch) -> None:
     """W8: now against ten seconds ago, amber at once."""
 
-    def trend(group: GroupView) -> tuple[str, str]:
+    def trend(group: GroupView, lag: int) -> tuple[str, str]:
+        del lag
         values = group.lag_series.values[-10:]
         if len(values) < 2:
             return "", MUTED
@@ -186,6 +187,12 @@ def lag_arrows_are_noise(patch: Patch) -> None:
         return ("↗", WARN) if change > 0 else ("↘", MUTED)
 
     patch.setattr(overview, "lag_trend", trend)
+
+
+def a_lag_of_nothing_rises(patch: Patch) -> None:
+    """A group that has just caught up keeps the arrow of its last half minute."""
+    original = overview.lag_trend
+    patch.setattr(overview, "lag_trend", lambda group, lag: original(group, max(1, lag)))
 
 
 def the_dead_are_counted_with_the_living(patch: Patch) -> None:
@@ -349,6 +356,7 @@ FALSE_PRESENTERS: dict[FalsePresenter, tuple[str, int]] = {
     durations_are_rounded: ("first-flight", 40),
     the_last_minute_is_some_seconds: ("coordinator-failover", 125),
     lag_arrows_are_noise: ("coordinator-failover", 125),
+    a_lag_of_nothing_rises: ("offset-reset", 40),
     the_dead_are_counted_with_the_living: ("static-restart", 60),
     plurals_do_not_agree: ("first-flight", 40),
     internal_partitions_are_counted_in_silence: ("first-flight", 40),

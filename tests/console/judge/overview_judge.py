@@ -106,7 +106,7 @@ class OverviewJudge:
         self._picture(drawn, samples, second, place)
         last = [lag for at, lag in samples if at > second - MINUTE]
         if not self.books.quiet_since(self.now_us):
-            self._arrow(arrow, last, amber, place)
+            self._arrow(arrow, last, amber, place, self.books.lag(group))
 
     def _picture(self, drawn: str, samples: list[tuple[int, int]], second: int, place: str) -> None:
         width = len(drawn)
@@ -132,7 +132,7 @@ class OverviewJudge:
             tallest = max(LEVELS.index(cell) for cell in cells)
             self.verdict.claim(tallest >= least, place, f"{drawn!r} hides the peak of {highest}")
 
-    def _arrow(self, arrow: str, last: list[int], amber: bool, place: str) -> None:
+    def _arrow(self, arrow: str, last: list[int], amber: bool, place: str, now: int) -> None:
         half = last[-30:]
         if len(half) < 10:
             self.verdict.claim(not arrow, place, f"an arrow from {len(half)} samples")
@@ -144,7 +144,12 @@ class OverviewJudge:
         rose = max(late) > max(early) - slack or min(late) > min(early) - slack or middles[0] + slack < middles[1]
         fell = min(late) < min(early) + slack or max(late) < max(early) + slack or middles[0] > middles[1] + slack
         steady = all(a + 10 < b for a, b in pairwise(half)) or max(half) - min(half) < 10
-        truth = {"": not any(half), "↗": rose, "↘": fell, "→": not steady or max(half) - min(half) < 10}
+        truth = {
+            "": not any(half) or not now,
+            "↗": rose and now > 0,
+            "↘": fell,
+            "→": not steady or max(half) - min(half) < 10,
+        }
         self.verdict.claim(truth.get(arrow, False), place, f"{arrow!r} for {half}")
         if amber:
             minute = len(last) >= MINUTE and min(last[-15:]) > min(last[:15])

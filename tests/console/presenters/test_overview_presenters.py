@@ -118,7 +118,8 @@ SAW = [40, 90, 140, 190, 240]  # commits every five seconds, fifty records a sec
 def test_lag_arrows_follow_the_trend_and_not_the_commits(values: list[int], arrow: str, amber: bool) -> None:
     group = synthetic.view_at(20.0).groups["billing"]
     group.lag_series.values = values
-    assert lag_trend(group) == (arrow, WARN if amber else MUTED)
+    assert lag_trend(group, values[-1] or 1) == (arrow, WARN if amber else MUTED)
+    assert lag_trend(group, 0)[0] != "↗", "nothing rises beside a lag of 0"
 
 
 @pytest.mark.parametrize("width", [9, 21, 30, 60])
