@@ -22,7 +22,7 @@ from console.presenters.styled_text import (
     middle,
     wrapped,
 )
-from console.presenters.table import TableColumn, layout
+from console.presenters.table import TableColumn, for_names, layout
 
 if TYPE_CHECKING:
     from recordings.journal.catalogue import RecordingInfo
@@ -105,7 +105,7 @@ class RecordingsListing(Listing):
         self.recordings, self.shelf = recordings, shelf
         self.labels = labels_of([one.path for one in recordings.values()])
         self.vacant = line((f"none in {directory.resolve()}: `:record NAME.flight` records the current flight", MUTED))
-        self.layout = layout(RECORDING_COLUMNS, width)
+        self.layout = layout(for_names(RECORDING_COLUMNS, self.labels.values(), 1), width)
 
     def note(self) -> Line:
         """The keys of the list."""

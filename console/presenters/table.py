@@ -1,6 +1,6 @@
 """Tables with columns of a fixed position; a narrow terminal drops whole columns and wraps none."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -13,7 +13,8 @@ BLANKS = " " * 500
 class TableColumn(NamedTuple):
     """A column: rank 0 is never dropped, the highest `rank` first; `grow` is its share of the remaining width.
 
-    `right` aligns numbers under each other. `most` bounds a growing column.
+    `right` aligns numbers under each other. `most` bounds a growing column. `longest`: the length of its longest value,
+    which gets its cells before any column grows.
     """
 
     title: str
@@ -22,6 +23,7 @@ class TableColumn(NamedTuple):
     right: bool = False
     grow: int = 0
     most: int = 1_000
+    longest: int = 0
 
 
 class Layout:
@@ -46,13 +48,17 @@ class Layout:
 
     def _grown(self, left: int) -> dict[int, int]:
         widths = {index: self.columns[index].width for index in self.shown}
+        for index in self.shown:
+            wanted = max(0, min(left, self.columns[index].longest - widths[index]))
+            widths[index] += wanted
+            left -= wanted
         growing = [index for index in self.shown if self.columns[index].grow]
         while left > 0 and growing:
             total = sum(self.columns[index].grow for index in growing)
             given = 0
             for index in growing:
                 column = self.columns[index]
-                share = min(max(1, left * column.grow // total), column.most - widths[index], left - given)
+                share = min(max(1, left * column.grow // total), max(0, column.most - widths[index]), left - given)
                 widths[index] += share
                 given += share
             left -= given
@@ -102,6 +108,12 @@ def _line(cell: Line | Span | str) -> Line:
     if cell and isinstance(cell[0], str):
         return (cell,)
     return cell
+
+
+def for_names(columns: tuple[TableColumn, ...], names: Iterable[str], place: int = 0) -> tuple[TableColumn, ...]:
+    """The columns, the one at a place with room for the longest of its names."""
+    longest = max(map(len, names), default=0)
+    return (*columns[:place], columns[place]._replace(longest=longest), *columns[place + 1 :])
 
 
 @lru_cache(maxsize=256)

@@ -24,7 +24,7 @@ from console.presenters.styled_text import (
     line,
     middle,
 )
-from console.presenters.table import TableColumn, layout
+from console.presenters.table import TableColumn, for_names, layout
 
 NONE_DECLARED = line(("no producer of this flight has a transactional.id", MUTED))
 LOG = "__transaction_state"
@@ -59,7 +59,7 @@ class TransactionsListing(Listing):
         self.view, self.now_us = view, now_us
         if not view.brokers:
             self.vacant = BUILDING
-        self.layout = layout(TRANSACTION_COLUMNS, width)
+        self.layout = layout(for_names(TRANSACTION_COLUMNS, view.transactions), width)
 
     def note(self) -> Line:
         """The end of a transaction after its timeout."""
@@ -203,7 +203,7 @@ class HeldBackListing(Listing):
             self.vacant = BUILDING
         self.view, self.now_us = view, now_us
         self.held = {partition.partition: partition for partition in held_back(view)}
-        self.layout = layout(HELD_COLUMNS, width)
+        self.layout = layout(for_names(HELD_COLUMNS, self.held), width)
 
     def note(self) -> Line:
         """The unit of the column `waiting`."""

@@ -14,7 +14,7 @@ from console.presenters.consumer_groups.reconciliation import (
 from console.presenters.formatting import UNKNOWN, countdown, ranges
 from console.presenters.list_view import Listing
 from console.presenters.styled_text import FAINT, MUTED, PLAIN, WARN, Line, Span, line, middle
-from console.presenters.table import TableColumn, layout
+from console.presenters.table import TableColumn, for_names, layout
 
 COLUMNS = (
     TableColumn("member", 11, grow=1, most=24),
@@ -47,7 +47,7 @@ class ReconciliationListing(Listing):
         ]
         self.keys = list(dict.fromkeys((*self.awaited, *unfinished, *self.consumer.members)))
         self.classic = sum(1 for member in self.consumer.members.values() if member.classic)
-        self.layout = layout(MIXED_COLUMNS if self.classic else COLUMNS, width)
+        self.layout = layout(for_names(MIXED_COLUMNS if self.classic else COLUMNS, map(self.name_of, self.keys)), width)
 
     def note(self) -> Line:
         """How many members have their targets, and how many are classic ones."""

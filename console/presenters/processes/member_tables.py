@@ -15,7 +15,7 @@ from console.presenters.members import MembersListing
 from console.presenters.overview import broker_state
 from console.presenters.partition_grids import lag_of
 from console.presenters.styled_text import ERROR, FAINT, MOVING, MUTED, PLAIN, STRONG, WARN, Line, Span, line, middle
-from console.presenters.table import TableColumn, layout
+from console.presenters.table import TableColumn, for_names, layout
 
 JOINING = f"{CONTINUED}now"
 STARTED = "its process started"
@@ -85,7 +85,7 @@ class OwnedListing(WorstFirstListing):
     def __init__(self, view: ClusterView, group: GroupView, member: MemberView, now_us: int, width: int) -> None:
         super().__init__(width)
         self.view, self.group, self.member, self.now_us = view, group, member, now_us
-        self.layout = layout(PARTITION_COLUMNS, width)
+        self.layout = layout(for_names(PARTITION_COLUMNS, member.owned), width)
         self.order(sorted(member.owned, key=partition_order))
 
     def rank(self, key: str) -> int | None:

@@ -29,7 +29,7 @@ from console.presenters.styled_text import (
     line,
     middle,
 )
-from console.presenters.table import TableColumn, layout
+from console.presenters.table import TableColumn, for_names, layout
 
 BAR = 12
 CLOCK_COLUMNS = (
@@ -154,7 +154,7 @@ class WrittenListing(WorstFirstListing):
         super().__init__(width)
         self.view, self.producer, self.now_us = view, producer, now_us
         names = [name for topic in producer.topics for name in view.partitions_by_topic.get(topic, ())]
-        self.layout = layout(PARTITION_COLUMNS, width)
+        self.layout = layout(for_names(PARTITION_COLUMNS, names), width)
         known = dict.fromkeys([*names, *producer.open_batches])
         self.order(sorted((name for name in known if name in view.partitions), key=partition_order))
 

@@ -23,7 +23,7 @@ from console.presenters.formatting import (
 from console.presenters.list_view import BUILDING, RowValue, WorstFirstListing, counted_states
 from console.presenters.producers.limits import ProducerConfigs, ProducerLimits, limits_of
 from console.presenters.styled_text import ACCENT, ERROR, FAINT, MUTED, PLAIN, STRONG, WARN, Line, Span, line, middle
-from console.presenters.table import TableColumn, layout
+from console.presenters.table import TableColumn, for_names, layout
 from console.presenters.transactions import is_long, shown_state
 
 TREND_SECONDS = 60
@@ -71,7 +71,11 @@ class ProducersListing(WorstFirstListing):
         for producer in view.producers.values() if self.transactions else ():
             self.newest[producer.producer_id] = max(producer.epoch, self.newest.get(producer.producer_id, -1))
         self.now_us = now_us
-        self.layout = layout(TRANSACTIONAL_COLUMNS if self.transactions else PRODUCER_COLUMNS, width)
+        columns: tuple[TableColumn, ...] = TRANSACTIONAL_COLUMNS if self.transactions else PRODUCER_COLUMNS
+        if not any(one.last_error or self._still_us(one) for one in view.producers.values()):
+            blank = columns[ERRORS]._replace(width=len(columns[ERRORS].title))  # names need its cells more
+            columns = (*columns[:ERRORS], blank, *columns[ERRORS + 1 :])
+        self.layout = layout(for_names(columns, view.producers), width)
         self.order(list(view.producers))
 
     def header(self) -> Line:

@@ -27,7 +27,7 @@ from console.presenters.styled_text import (
     middle,
     wrapped,
 )
-from console.presenters.table import TableColumn, layout
+from console.presenters.table import TableColumn, for_names, layout
 from console.presenters.topology.brokers import coordinated, hosted, state_since, transaction_partition
 from console.presenters.topology.topics import isr_words, leader_words
 from console.presenters.transactions import shown_state
@@ -114,7 +114,7 @@ class RiskListing(Listing):
             f"{kind}/{one}": words for kind, one, words in _consequences(view, broker.broker, self.impact, self.after)
         }
         self.vacant = line(("its process is not running: start it first" if self.impact.refused else NOTHING, MUTED))
-        self.layout = layout(RISK_COLUMNS, width)
+        self.layout = layout(for_names(RISK_COLUMNS, (key.partition("/")[2] for key in self.found)), width)
 
     def note(self) -> Line:
         """The worst sentence; the rows have the rest."""
@@ -231,7 +231,7 @@ class BrokerReplicasListing(WorstFirstListing):
         self.view, self.broker = view, broker
         names = [one.partition for one in view.partitions.values() if broker.broker in one.replicas]
         names.sort(key=lambda name: (view.topics[view.partitions[name].topic].internal, self._follows(name)))
-        self.layout = layout(REPLICA_COLUMNS, width)
+        self.layout = layout(for_names(REPLICA_COLUMNS, names), width)
         self.order(names)
 
     def _follows(self, name: str) -> bool:
@@ -281,7 +281,7 @@ class CoordinatedListing(Listing):
         self.keys = [f"{GROUP}/{one}" for one in groups[broker.broker]]
         self.keys += [f"{TRANSACTION}/{one}" for one in ids[broker.broker]]
         self.vacant = line(("it coordinates no group and no transactional id", MUTED))
-        self.layout = layout(COORDINATED_COLUMNS, width)
+        self.layout = layout(for_names(COORDINATED_COLUMNS, (key.partition("/")[2] for key in self.keys)), width)
 
     def header(self) -> Line:
         """The columns' titles, if the table has rows."""

@@ -27,7 +27,7 @@ from console.presenters.styled_text import (
     middle,
     wrapped,
 )
-from console.presenters.table import TableColumn, layout
+from console.presenters.table import TableColumn, for_names, layout
 
 
 def leader_words(brokers: dict[int, BrokerView], partition: PartitionView, room: int) -> Line:
@@ -140,7 +140,7 @@ class TopicPartitionsListing(WorstFirstListing):
         names = view.partitions_by_topic.get(topic.topic, [])
         self.appended = sum(view.partitions[name].appended for name in names)
         self.readers = [view.groups[name] for name in view.topic_readers.get(topic.topic, ())]
-        self.layout = layout(PARTITION_COLUMNS, width)
+        self.layout = layout(for_names(PARTITION_COLUMNS, names), width)
         self.order(names)
 
     def note(self) -> Line:
@@ -219,10 +219,11 @@ class TopicReadersListing(Listing):
         super().__init__(width)
         self.view, self.topic = view, topic
         self.partitions = view.partitions_by_topic.get(topic.topic, [])
-        self.layout = layout(READER_COLUMNS, width)
         self.owned: dict[str, list[str]] = {}
         for name in view.topic_readers.get(topic.topic, ()):
             self.owned |= self._owned_in(view.groups[name])
+        labels = (f"  {key.partition(OF)[2]}" if OF in key else key for key in self.owned)
+        self.layout = layout(for_names(READER_COLUMNS, labels), width)
         self.vacant = line((f"no group subscribes to {topic.topic}", MUTED))
 
     def note(self) -> Line:

@@ -22,7 +22,7 @@ from console.presenters.styled_text import (
     plain,
     wrapped,
 )
-from console.presenters.table import Layout, TableColumn
+from console.presenters.table import Layout, TableColumn, for_names
 
 lines = st.lists(st.tuples(st.text("abc ─▇", max_size=12), st.sampled_from([PLAIN, MUTED])), max_size=6).map(tuple)
 
@@ -139,6 +139,13 @@ def test_columns_are_dropped_by_rank_and_never_wrapped() -> None:
     assert Layout(COLUMNS, 40).shown == [0, 1, 2]
     assert Layout(COLUMNS, 24).shown == [0, 1]
     assert Layout(COLUMNS, 12).shown == [0]
+
+
+def test_a_name_gets_its_cells_before_other_columns_grow() -> None:
+    columns = for_names((COLUMNS[0], COLUMNS[1]._replace(grow=9)), ["a-name-of-19-letters"])
+    assert Layout(columns, 40).width_of(0) == 20
+    assert Layout(columns, 28).width_of(0) == 17, "as many as there are"
+    assert Layout(columns, 4).width_of(0) == 8, "too narrow for its column: the row is cut"
 
 
 @given(st.integers(4, 120))

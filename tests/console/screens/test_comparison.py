@@ -174,9 +174,9 @@ def test_a_fork_is_cancelled_and_leaves_nothing(path: Path) -> None:
         assert line.input.value == "fork cancel"
         assert any("enter ends it, esc lets it run" in notice for notice in seat.notices())
         await seat.press("escape")
-        assert seat.app.forking.under_way, "a key by itself loses no work"
+        assert seat.app.forking.progress(), "a key by itself loses no work"
         await seat.press("F", "enter")
-        assert not seat.app.forking.under_way
+        assert not seat.app.forking.progress()
         seat.app.execute_line(KILL)
 
     app = sit(script, app=playing(path))
