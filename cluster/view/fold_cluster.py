@@ -162,6 +162,7 @@ def leader_elected(view: ClusterView, event: e.LeaderElected) -> None:
     if event.at_us and event.leader != partition.leader:
         what = f"leader {partition.leader} → {event.leader}" if event.leader >= 0 else "has no leader"
         note_of(view, event, "election", event.partition, f" {what} ({event.reason})")
+        view.log_entries[-1].elected_for = event.reason if event.leader >= 0 else ""
     partition.leader = event.leader
     partition.leader_epoch = event.leader_epoch
     partition.replicas = event.replicas

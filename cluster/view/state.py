@@ -340,6 +340,7 @@ class LogEntry(msgspec.Struct, gc=False):
 
     `event` is the kind of the event. `text` is shown and never parsed: `predicate` is the text after the subject, empty
     for a text that does not begin with its subject; `targets` are the further names that the line is about.
+    `elected_for`: why a partition has a new leader; empty for all else, also where a partition has lost its leader.
     """
 
     at_us: int
@@ -349,6 +350,7 @@ class LogEntry(msgspec.Struct, gc=False):
     event: str
     predicate: str = ""
     targets: tuple[str, ...] = ()
+    elected_for: str = ""
 
 
 class ClusterView(msgspec.Struct):

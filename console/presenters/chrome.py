@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from cluster.view.document import group_lag
 from cluster.view.state import ClusterView, LogEntry
 from console.flight_clock import BUILDING, ENDED, FAILED, LIVE, PAUSED, FlightClock
-from console.presenters.event_log import MARKS, entry_line, merged_entries
+from console.presenters.event_log import MARKS, entry_line, last_entries, merged_entries
 from console.presenters.exceptions.headline import Headline, beside
 from console.presenters.formatting import SECOND_US, clock, count, speed
 from console.presenters.logged.groups import health as logged_health
@@ -273,6 +273,6 @@ def _round_step(total_us: int, most: int) -> int:
 
 def ticker(view: ClusterView, width: int, rows: int) -> list[Line]:
     """The last log entries, newest at the bottom."""
-    shown = [entry_line(entry) for entry in merged_entries(view.log_entries[-TICKER_ENTRIES:])[-rows:]]
+    shown = [entry_line(entry) for entry in merged_entries(last_entries(view.log_entries, TICKER_ENTRIES))[-rows:]]
     blank: list[Line] = [()] * (rows - len(shown))
     return [fit(row, width) for row in (*blank, *shown)]

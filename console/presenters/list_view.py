@@ -70,6 +70,11 @@ class Listing:
         del key
         return None
 
+    def unfolds(self, key: str) -> bool:
+        """Whether enter shows the rows that a row stands for, or hides them again."""
+        del key
+        return False
+
     def key_at(self, at_us: int) -> str:
         """The key of the newest row at or before an instant; empty without one, or where rows have no instant."""
         del at_us

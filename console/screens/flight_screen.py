@@ -96,6 +96,7 @@ class FlightScreen(StackedScreen[None]):
         self.too_small = Canvas(id="too-small")
         self.command_line = PromptLine()
         self._focused_before: Widget | None = None
+        self.unfolded: set[str] = set()  # rows that show what they stand for
         self._numbered = 0  # the panel whose number was pressed last, until another key or a click
         self._last_key = ""
         self._focus_next = ""  # the panel that gets the focus when the screen is on top
@@ -368,10 +369,13 @@ class FlightScreen(StackedScreen[None]):
         self.call_after_refresh(self.paint)
 
     def on_panel_opened(self, message: Panel.Opened) -> None:
-        """Show the partition of an opened cell; pass an opened row to the subclass."""
+        """Show the partition of an opened cell, or what a row stands for; pass another row to the subclass."""
         at_us = None if message.in_cell else message.panel.instant_of(message.key)
         if message.in_cell:
             self.console_app.go(partition_place(message.key))
+        elif message.panel.unfolds(message.key):
+            self.unfolded ^= {message.key}
+            self.paint()
         elif at_us is not None:
             self.console_app.follow(PlaceLink("instant", str(at_us)))
         else:

@@ -81,7 +81,7 @@ class GroupScreen(FlightScreen):
             "members": lambda width: MembersListing(view, group, now_us, width, brief=self._is_brief(group)),
             "ownership": lambda width: OwnershipListing(view, group, width),
             "rebalances": lambda width: RebalancesListing(view, group, now_us, width),
-            "events": lambda width: EventLogListing(view, width, subjects),
+            "events": lambda width: EventLogListing(view, width, subjects, self.unfolded),
             "reconciliation": lambda width: ReconciliationListing(view, group, now_us, width),
         }
 

@@ -61,7 +61,7 @@ class MemberScreen(FlightScreen):
             "timers": lambda width: MemberTimersListing(view, group, name, now_us, width),
             "partitions": lambda width: OwnedListing(view, group, member, now_us, width),
             "generations": lambda width: GenerationsListing(view, group, member, now_us, width),
-            "events": lambda width: EventLogListing(view, width, {name}),
+            "events": lambda width: EventLogListing(view, width, {name}, self.unfolded),
             "coordinator": lambda width: AtCoordinatorListing(view, group, member, now_us, width),
         }
 

@@ -72,7 +72,7 @@ class OverviewScreen(FlightScreen):
             "topics": lambda width: TopicsListing(view, now_us, width),
             "brokers": lambda width: BrokersListing(view, width),
             "producers": lambda width: ProducersListing(view, now_us, width, flight.source.producer_configs),
-            "events": lambda width: EventLogListing(view, width),
+            "events": lambda width: EventLogListing(view, width, None, self.unfolded),
             "faults": lambda width: ActiveFaultsListing(view, now_us, width),
         }
         if self.board.panels["ownership"].display:

@@ -59,7 +59,7 @@ class PartitionScreen(FlightScreen):
             "readers": lambda width: ReadersListing(view, one, now_us, width),
             "transactions": lambda width: OpenTransactionsListing(view, one, now_us, width),
             "replicas": lambda width: ReplicasListing(view, one, width),
-            "events": lambda width: EventLogListing(view, width, {self.partition}),
+            "events": lambda width: EventLogListing(view, width, {self.partition}, self.unfolded),
         }
 
     def size_hint(self, panel: Panel, listing: Listing) -> SizeHint:

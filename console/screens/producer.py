@@ -65,7 +65,9 @@ class ProducerScreen(FlightScreen):
             "partitions": lambda width: WrittenListing(view, one, now_us, width),
             "errors": lambda width: ErrorsListing(view, one, width),
             TRANSACTIONS: lambda width: LastTransactionsListing(view, one, now_us, width),
-            "events": lambda width: EventLogListing(view, width, {name, life_of(view, one).transactional_id or name}),
+            "events": lambda width: EventLogListing(
+                view, width, {name, life_of(view, one).transactional_id or name}, self.unfolded
+            ),
         }
 
     def arrangement(self, width: int) -> Arrangement:

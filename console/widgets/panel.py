@@ -378,6 +378,11 @@ class Panel(Canvas, can_focus=True):
         self._renew()
         return self._listing.instant_of(key) if self._listing is not None and key in self._keys else None
 
+    def unfolds(self, key: str) -> bool:
+        """Whether enter on a row shows or hides the rows that it stands for."""
+        self._renew()
+        return self._listing is not None and key in self._keys and self._listing.unfolds(key)
+
     def action_open(self) -> None:
         """Open the selected row, or the object of a listing without selectable rows."""
         key = self.selected or (self._listing.opens if self._listing is not None else "")

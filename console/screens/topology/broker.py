@@ -59,7 +59,7 @@ class BrokerScreen(FlightScreen):
             "risk": lambda width: RiskListing(view, one, now_us, width, session_us),
             "replicas": lambda width: BrokerReplicasListing(view, one, width),
             "coordinators": lambda width: CoordinatedListing(view, one, width),
-            "events": lambda width: EventLogListing(view, width, {self.broker}),
+            "events": lambda width: EventLogListing(view, width, {self.broker}, self.unfolded),
         }
 
     def size_hint(self, panel: Panel, listing: Listing) -> SizeHint:

@@ -41,7 +41,7 @@ class BrokersScreen(FlightScreen):
             "brokers": lambda width: BrokersTable(view, now_us, width),
             "links": lambda width: LinkMatrixListing(view, spec, width, row, self.column),
             "link": lambda width: LinkListing(view, spec, one, other, now_us, width),
-            "events": lambda width: EventLogListing(view, width, subjects),
+            "events": lambda width: EventLogListing(view, width, subjects, self.unfolded),
         }
 
     def _brokers(self) -> list[str]:

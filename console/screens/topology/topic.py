@@ -49,7 +49,7 @@ class TopicScreen(FlightScreen):
             "partitions": lambda width: TopicPartitionsListing(view, topic, width),
             "readers": lambda width: TopicReadersListing(view, topic, width),
             "configuration": lambda width: ConfigurationListing(view, topic, spec, width),
-            "events": lambda width: EventLogListing(view, width, subjects),
+            "events": lambda width: EventLogListing(view, width, subjects, self.unfolded),
         }
 
     def size_hint(self, panel: Panel, listing: Listing) -> SizeHint:

@@ -50,6 +50,7 @@ from tests.console.judge.consumer_group_judge import ConsumerGroupJudge
 from tests.console.judge.conversation_judge import ROWS, ConversationJudge
 from tests.console.judge.details_judge import DetailsJudge, judge_row
 from tests.console.judge.event_log_judge import judge_entry
+from tests.console.judge.event_log_judge import judge_row as judge_event_row
 from tests.console.judge.frame_judge import judge_header, judge_scale, judge_strip
 from tests.console.judge.grammar import Verdict
 from tests.console.judge.headline_judge import HeadlineJudge
@@ -76,7 +77,7 @@ SAMPLED = (
 )  # fmt: skip
 AFTER_US = (0, 1_700_000, 5_300_000)
 WIDTHS = (240, 170)
-ENTRIES, TICKER_ROWS, MEMBERS, REBALANCES, ASKED = 6, 3, 12, 2, 8
+ENTRIES, ENTRIES_UNFOLDED, TICKER_ROWS, MEMBERS, REBALANCES, ASKED = 6, 24, 3, 12, 2, 8
 RANDOM_S = 60
 
 
@@ -185,11 +186,15 @@ def _frame(view: ClusterView, books: Books, now_us: int, verdict: Verdict) -> No
     strip = plain(chrome.flight_strip(view, at, 122))
     judge_strip(books, strip, now_us, chrome.strip_span(now_us, None), verdict)
     judge_scale(plain(chrome.strip_scale(at, 122)), chrome.strip_span(now_us, None), verdict)
-    listing = EventLogListing(view, 300)
-    entries = [listing.rows(key)[0] for key in list(listing.row_keys())[:ENTRIES]]
-    for place, rows in (("events", entries), ("ticker", chrome.ticker(view, 300, TICKER_ROWS))):
-        for text in (plain(row).rstrip() for row in rows if plain(row).strip()):
-            judge_entry(books, instant(text[1:13]), text[17:].strip(), place, verdict)
+    folded = EventLogListing(view, 300)
+    keys = folded.row_keys()[:ENTRIES]
+    unfolded = EventLogListing(view, 300, None, set(keys))
+    rows = [folded.rows(key)[0] for key in keys]
+    rows += [unfolded.rows(key)[0] for key in unfolded.row_keys()[:ENTRIES_UNFOLDED]]
+    for text in (plain(row).rstrip() for row in rows if plain(row).strip()):
+        judge_event_row(books, instant(text[1:13]), text[14:].strip().partition(" ")[2].strip(), verdict)
+    for text in (plain(row).rstrip() for row in chrome.ticker(view, 300, TICKER_ROWS) if plain(row).strip()):
+        judge_entry(books, instant(text[1:13]), text[17:].strip(), "ticker", verdict)
 
 
 def judge_headline(view: ClusterView, books: Books, now_us: int, spec: ScenarioSpec, verdict: Verdict) -> None:

@@ -98,6 +98,7 @@ class ClusterBooks:
         self.restarts: list[OperationBook] = []
         self.faults_since: dict[int, int] = {}
         self.by_ms: defaultdict[int, list[e.Event]] = defaultdict(list)
+        self.led_before: dict[int, int] = {}  # sequence number of an election → the leader before it
 
     def note(self, event: e.Event) -> None:
         """Record one event."""
@@ -170,6 +171,7 @@ class ClusterBooks:
 
     def _leader_elected(self, event: e.LeaderElected) -> None:
         partition = self.partitions[event.partition]
+        self.led_before[event.seq] = partition.leader
         partition.leader, partition.replicas, partition.isr = event.leader, event.replicas, event.isr
         partition.elected = event.leader_epoch
 

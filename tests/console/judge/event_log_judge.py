@@ -358,8 +358,11 @@ SAYINGS: tuple[tuple[str, Callable[[Match, e.Event], bool]], ...] = (
         lambda m, one: isinstance(one, e.HangingTransactionAborted) and one.partition == m[2],
     ),
     (
-        r"(\S+) epoch (\d+) .*refused.*|.*refused .+ epoch .*",
-        lambda m, one: isinstance(one, e.ProducerEpochRefused),
+        r"(?:(\S+)'s leader|its coordinator) refused (\S+) epoch (\d+): \S+",
+        lambda m, one: (
+            isinstance(one, e.ProducerEpochRefused)
+            and (one.partition, one.transactional_id, one.epoch) == (m[1] or "", m[2], int(m[3]))
+        ),
     ),
     (
         r"(\S+): offsets of (\d+) partitions expired",
@@ -368,8 +371,51 @@ SAYINGS: tuple[tuple[str, Callable[[Match, e.Event], bool]], ...] = (
 )
 
 
+FOLDED = re.compile(r"(.+?) +(?:\+ enter: all (\d+)|− enter folds)")
+ELECTED = re.compile(r"(\d+) (?:(internal) partitions|partitions of (?:(\d+) topics|(\S+))): new leaders \((.+)\)")
+
+
+def judge_row(books: Books, at_us: int, text: str, verdict: Verdict) -> None:
+    """Judge a row of a panel: its words, and the number of entries that it says it stands for."""
+    folded = FOLDED.fullmatch(text)
+    said = folded[1] if folded is not None else text
+    judge_entry(books, at_us, said, "events", verdict)
+    if folded is not None and folded[2]:
+        named = re.fullmatch(r"((?:\S+, )+\S+) and (\d+) more:.+", said)
+        counted = ELECTED.fullmatch(said)
+        if named is not None:
+            truth = {int(named[2]) + 2}
+        else:
+            truth = {int(counted[1])} if counted is not None else _times(books, at_us, said)
+        verdict.claim(int(folded[2]) in truth, "events", f"{text!r} stands for {truth}")
+
+
+def _elections(books: Books, at_us: int, text: str, place: str, verdict: Verdict) -> bool:
+    """Judge the number of new leaders, in the same millisecond or in the second from it on."""
+    match = ELECTED.fullmatch(text)
+    if match is None:
+        return False
+    found: list[int] = []
+    topics: set[str] = set()
+    for ms in range(at_us // 1_000, at_us // 1_000 + TOGETHER_MS + 1):
+        for one in books.cluster.by_ms.get(ms, ()):
+            if not isinstance(one, e.LeaderElected) or one.reason != match[5]:
+                continue
+            topic = one.partition.rpartition("-")[0]
+            meant = match[4] in {None, topic} and bool(match[2]) <= topic.startswith("__")
+            if meant and 0 <= one.leader != books.cluster.led_before[one.seq]:
+                found.append(ms)
+                topics.add(topic)
+    truth = {len(found), found.count(at_us // 1_000)}
+    right = int(match[1]) in truth and (match[3] is None or int(match[3]) == len(topics))
+    verdict.claim(right, place, f"{text!r}, not {truth} of {sorted(topics)}")
+    return True
+
+
 def judge_entry(books: Books, at_us: int, text: str, place: str, verdict: Verdict) -> None:
     """Judge a line of the log; a line with several subjects is judged for each of them."""
+    if _elections(books, at_us, text, place, verdict):
+        return
     parts = text.split(", ")
     if len(parts) > 1 and all(_stated(books, at_us // 1_000, at_us // 1_000 + TOGETHER_MS, part) for part in parts):
         return
@@ -383,6 +429,16 @@ def judge_entry(books: Books, at_us: int, text: str, place: str, verdict: Verdic
         forms = (f"{name}{rest}", f"{name}{said}", f"{name} is{said}", f"{name} was{said}")
         known = any(_stated(books, at_us // 1_000, at_us // 1_000 + TOGETHER_MS, form) for form in forms)
         verdict.claim(known, place, f"no such fact of {name}: {text!r}")
+
+
+def _times(books: Books, at_us: int, text: str) -> set[int]:
+    """How often a sentence is borne out within a second, with and without its last millisecond."""
+    found = [(match, true) for pattern, true in SAYINGS if (match := re.fullmatch(pattern, text)) is not None]
+    numbers: list[int] = [0]
+    for ms in range(TOGETHER_MS + 1):
+        near = books.cluster.by_ms.get(at_us // 1_000 + ms, ())
+        numbers.append(numbers[-1] + sum(any(true(match, one) for match, true in found) for one in near))
+    return set(numbers[-2:])
 
 
 def _stated(books: Books, from_ms: int, to_ms: int, text: str) -> bool:

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import msgspec
 import pytest
 
 from cluster.view.brokers import BrokerView
@@ -189,6 +190,23 @@ def lag_arrows_are_noise(patch: Patch) -> None:
     patch.setattr(overview, "lag_trend", trend)
 
 
+def new_leaders_are_counted_by_half(patch: Patch) -> None:
+    """A row of new leaders counts some of them."""
+    original = event_log._counted
+    patch.setattr(event_log, "_counted", lambda elected: original(elected[::2]))
+
+
+def a_row_holds_entries_of_other_partitions(patch: Patch) -> None:
+    """What a row unfolds to are elections that there were not."""
+    original = event_log._counted
+
+    def counted(elected: Sequence[LogEntry]) -> event_log.MergedEntry:
+        wrong = [msgspec.structs.replace(one, text=one.text.replace("→", "→ 1")) for one in elected]
+        return original(elected)._replace(parts=wrong)
+
+    patch.setattr(event_log, "_counted", counted)
+
+
 def a_lag_of_nothing_rises(patch: Patch) -> None:
     """A group that has just caught up keeps the arrow of its last half minute."""
     original = overview.lag_trend
@@ -356,6 +374,8 @@ FALSE_PRESENTERS: dict[FalsePresenter, tuple[str, int]] = {
     durations_are_rounded: ("first-flight", 40),
     the_last_minute_is_some_seconds: ("coordinator-failover", 125),
     lag_arrows_are_noise: ("coordinator-failover", 125),
+    new_leaders_are_counted_by_half: ("coordinator-failover", 125),
+    a_row_holds_entries_of_other_partitions: ("coordinator-failover", 125),
     a_lag_of_nothing_rises: ("offset-reset", 40),
     the_dead_are_counted_with_the_living: ("static-restart", 60),
     plurals_do_not_agree: ("first-flight", 40),

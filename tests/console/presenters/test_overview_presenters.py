@@ -11,7 +11,7 @@ from cluster.view import ClusterView
 from cluster.view.state import LogEntry
 from console.flight_clock import PLAYBACK_SPEEDS, FlightClock, next_speed
 from console.presenters import chrome, formatting
-from console.presenters.event_log import EventLogListing, merged_entries
+from console.presenters.event_log import EventLogListing, last_entries, merged_entries
 from console.presenters.fault_menu import CommandTarget, fault_menu_entries
 from console.presenters.help import FaultMenuListing, failure_lines
 from console.presenters.list_view import Listing
@@ -324,6 +324,54 @@ def test_what_befell_many_at_once_is_one_line() -> None:
     said = text_of(EventLogListing(synthetic.view_at(90.0), 120))
     assert "orders-2, orders-5 and 3 more: leader 3 → 1 (broker fenced)" in said
     assert said.count("leader 3 → 1") == 1
+
+
+def elected(partition: str, leader: int, at_us: int = 5, reason: str = "broker fenced") -> LogEntry:
+    predicate = f" leader 2 → {leader} ({reason})" if leader >= 0 else f" has no leader ({reason})"
+    entry = LogEntry(at_us, "election", partition, partition + predicate, "leader_elected", predicate)
+    entry.elected_for = reason if leader >= 0 else ""
+    return entry
+
+
+def test_new_leaders_of_internal_topics_are_one_row_that_opens_to_its_parts() -> None:
+    internal = [elected(f"__consumer_offsets-{number}", 1 + 2 * (number % 2)) for number in range(6)]
+    users = [elected(f"orders-{number}", 1 + 2 * (number % 2)) for number in range(4)]
+    lost = elected("__consumer_offsets-9", -1)
+    assert [entry.text for entry in merged_entries([*users, *internal, lost, elected("a-1", 1, 2_000_000)])] == [
+        "6 partitions of __consumer_offsets: new leaders (broker fenced)",
+        "orders-0, orders-2: leader 2 → 1 (broker fenced)",
+        "orders-1, orders-3: leader 2 → 3 (broker fenced)",
+        "__consumer_offsets-9 has no leader (broker fenced)",
+        "a-1 leader 2 → 1 (broker fenced)",
+    ]
+    view = synthetic.view_at(1.0)
+    view.log_entries = [*internal, elected("__transaction_state-1", 1)]
+    folded = EventLogListing(view, 100)
+    (key,) = folded.row_keys()
+    assert "7 internal partitions: new leaders (broker fenced)" in plain(folded.rows(key)[0])
+    assert plain(folded.rows(key)[0]).endswith(" + enter: all 7")
+    assert plain(EventLogListing(view, 66).rows(key)[0]).endswith(" +"), "what enter does has room, or its sign"
+    assert folded.instant_of(key) is None
+    assert folded.matches(key, "__transaction_state-1")
+    unfolded = EventLogListing(view, 100, None, {key})
+    keys = unfolded.row_keys()
+    assert len(keys) == 8
+    assert "__consumer_offsets-0 leader 2 → 1" in plain(unfolded.rows(keys[1])[0])
+    assert unfolded.instant_of(keys[1]) == 5
+    assert not unfolded.unfolds(keys[1])
+
+
+def test_new_leaders_of_many_brokers_are_counted() -> None:
+    many = [elected(f"orders-{number}", 10 + number) for number in range(5)]
+    assert [entry.text for entry in merged_entries(many)] == ["5 partitions of orders: new leaders (broker fenced)"]
+    many.append(elected("payments-0", 3))
+    assert [entry.text for entry in merged_entries(many)] == ["6 partitions of 2 topics: new leaders (broker fenced)"]
+
+
+def test_the_newest_entries_are_no_part_of_a_row() -> None:
+    burst = [elected(f"__consumer_offsets-{number}", 1) for number in range(9)]
+    assert len(last_entries([elected("a-0", 1, reason="x"), *burst], 3)) == 10
+    assert last_entries([LogEntry(5, "member", "a", "a", "member_started"), *burst], 3) == burst
 
 
 def test_a_killed_process_and_the_command_are_one_line() -> None:

@@ -298,6 +298,25 @@ def test_every_number_of_the_help_focuses_its_panel(place: str) -> None:
     sit(script)
 
 
+def test_enter_unfolds_what_an_event_row_stands_for() -> None:
+    spec = load("coordinator-failover").spec
+    events = flown(spec, spec.seed, 125_000_000)
+
+    async def script(seat: Seat) -> None:
+        panel = panel_of(seat, "events")
+        await seat.press("5", "M", "j", "j", "j", "j")
+        assert "67 internal partitions: new leaders (broker fenced)" in panel.plain_text()
+        assert "__consumer_offsets-0 leader" not in panel.plain_text()
+        key = panel.selected
+        await seat.press("enter")
+        assert "__consumer_offsets-0 leader 3 → 2" in panel.plain_text()
+        assert panel.selected == key
+        await seat.press("enter")
+        assert "__consumer_offsets-0 leader" not in panel.plain_text()
+
+    sit(script, app=FlightdeckApp(source=StillFlight(125.0, events=tuple(events))))
+
+
 def test_a_number_without_a_panel_says_which_there_are() -> None:
     async def script(seat: Seat) -> None:
         await seat.press("7")
