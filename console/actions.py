@@ -153,7 +153,7 @@ ACTIONS: tuple[Action, ...] = (
         "screen.on_member('pause heartbeats of {} for 1m')",
         _has_member,
     ),
-    Action("act.fork", "F", "F", "fork", "fork from this instant; end a fork that runs", ACTING, "screen.fork"),
+    Action("act.fork", "F", "F", "fork", "fork from here; end a fork that runs", ACTING, "screen.fork"),
     Action("act.undo", "u", "u", "undo", "undo: go back before the last command", ACTING, "undo", _live),
     Action("act.why", "w", "w", "why?", "why the selection makes no progress; why SUBJECT", ACTING, "why"),
     Action(
