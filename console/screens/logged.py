@@ -53,7 +53,7 @@ class LoggedGroupScreen(FlightScreen):
             "group": lambda width: LoggedStateListing(group, now_us, width),
             "members": lambda width: LoggedMembersListing(group, width),
             "rebalances": lambda width: LoggedRebalancesListing(group, now_us, width),
-            "events": lambda width: EventLogListing(view, width, subjects),
+            "events": lambda width: EventLogListing(view, width, subjects, self.unfolded),
         }
 
     def arrangement(self, width: int) -> Arrangement:
