@@ -160,6 +160,10 @@ def test_a_comparison_notices_another_cause() -> None:
     assert differing_causes(flown, [(1, "g", 1, "unknown", "m")])
     assert differing_causes(flown, [(1, "g", 1, "member left", "m")])
     assert not differing_causes(flown, list(flown))
+    moved = [(1, "g", 1, "coordinator moved", "m")]
+    assert not differing_causes(moved, [(1, "g", 1, "unknown", "m")])
+    assert differing_causes(moved, [(1, "g", 1, "member joined", "m")])
+    assert differing_causes(moved, [(1, "g", 1, "unknown", "n")])
 
 
 OTHERS = [name for name in library() if name not in QUICK and not name.startswith("reference-")]
