@@ -312,6 +312,9 @@ MOVES = (
 """The keys of a list, for the help."""
 
 
+OPENS_LINE = {"act.command", "list.filter", "time.go", "act.fork"}
+"""Actions that happen at once, before the keys that are typed next: those belong to the input line."""
+
 CELLS = (Shortcut("← →", "", "the cell before or after; shift: ten cells"),)
 """The keys of a raster, for the help."""
 
@@ -323,7 +326,7 @@ def bindings() -> list[BindingType]:
         if action.on_screen:
             continue
         keys = ",".join(key for key in action.keys.split(",") if key != "ctrl+c")
-        at_once = action.id in {"act.command", "list.filter"}  # the keys typed next belong to the input line
+        at_once = action.id in OPENS_LINE
         made.append(Binding(keys, action.does, action.label, show=False, id=action.id, priority=at_once))
     made.append(Binding("ctrl+c", "leave", "quit", show=False, id="console.interrupt", priority=True))
     return made

@@ -518,7 +518,7 @@ class FlightdeckApp(App[None]):
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """While the command line is open, the keys that open it are text."""
-        if action in {"command_line", "filter"} and self.screen_stack:
+        if action in {"command_line", "filter", "go_to_time"} and self.screen_stack:
             command_line = self.input_line()
             return command_line is not None and not command_line.is_open
         return super().check_action(action, parameters)

@@ -283,6 +283,13 @@ class FlightScreen(StackedScreen[None]):
         """Change the raster that is shown, or save it."""
         self.console_app.warn(self.change_raster(what))
 
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """While the command line is open, the key that opens it for a fork is text."""
+        if action == "fork":
+            line = self.console_app.input_line()
+            return line is not None and not line.is_open
+        return super().check_action(action, parameters)
+
     def action_fork(self) -> None:
         """Open the command line for a fork at the shown instant; while one is flown, for the line that ends it."""
         app = self.console_app

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+from textual import events
 
 from console.app import FlightdeckApp
 from console.command_line import completions
@@ -11,6 +12,7 @@ from console.operating.line_commands import is_for_cluster, refused_column
 from console.player import Player
 from console.presenters.styled_text import cells, cut, fit, length, line, plain, wrapped
 from console.widgets.command_input import PromptLine
+from console.widgets.panel import Panel
 from tests.support.console.pilot import Seat, sit
 from tests.support.console.recorded_flight import recording
 from tests.support.console.stopped_clock import NAMES
@@ -224,3 +226,19 @@ def test_the_caret_stands_under_the_word_behind_wide_characters() -> None:
         assert "日本語" in " ".join(rows)
 
     sit(script)
+
+
+@pytest.mark.parametrize(("key", "typed", "line"), [("t", "9s", "go 9s"), ("F", "sFt", "do sFt")])
+def test_keys_typed_ahead_belong_to_the_line_that_is_being_opened(key: str, typed: str, line: str) -> None:
+    """A busy machine takes several keys at once: none of them acts on the screen, and in the line they are text."""
+
+    async def script(seat: Seat) -> None:
+        for character in key + typed:
+            seat.app.post_message(events.Key(character, character))
+        await seat.settle()
+        shown = seat.app.input_line()
+        assert shown is not None
+        assert shown.input.value.endswith(line)
+        assert seat.app.screen.query_one("#groups", Panel).order == ""
+
+    sit(script, app=FlightdeckApp(source=Player(recording())))
