@@ -7,6 +7,7 @@ from typing import NamedTuple
 from console.presenters.styled_text import EMPTY, MUTED, PLAIN, Line, Span, cut, length, linked
 
 GAP = 2
+BEFORE_NAMES = 5  # columns from this rank on go before a name is cut
 BLANKS = " " * 500
 
 
@@ -40,11 +41,19 @@ class Layout:
             if columns[worst].rank == 0:
                 break
             shown.remove(worst)
+        while shown and columns[worst := max(shown, key=lambda index: columns[index].rank)].rank >= BEFORE_NAMES:
+            if self._needed(shown) + self._lacking(shown) <= width:
+                break
+            shown.remove(worst)
         self.shown = shown
         self.widths = self._grown(width - self._needed(shown))
 
     def _needed(self, shown: Sequence[int]) -> int:
         return self.margin + 1 + sum(self.columns[index].width for index in shown) + GAP * (len(shown) - 1)
+
+    def _lacking(self, shown: Sequence[int]) -> int:
+        """The cells that the longest names need beside their columns' widths."""
+        return sum(max(0, self.columns[index].longest - self.columns[index].width) for index in shown)
 
     def _grown(self, left: int) -> dict[int, int]:
         widths = {index: self.columns[index].width for index in self.shown}

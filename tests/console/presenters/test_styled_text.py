@@ -148,6 +148,13 @@ def test_a_name_gets_its_cells_before_other_columns_grow() -> None:
     assert Layout(columns, 4).width_of(0) == 8, "too narrow for its column: the row is cut"
 
 
+def test_a_column_of_little_weight_goes_before_a_name_is_cut() -> None:
+    name, more = TableColumn("name", 10), (TableColumn("acked", 6, rank=7), TableColumn("state", 6, rank=4))
+    assert Layout(for_names((name, *more), ["settlement-1"]), 29).shown == [0, 2]
+    assert Layout(for_names((name, *more), ["settle"]), 29).shown == [0, 1, 2]
+    assert Layout(for_names((name, more[1]), ["settlement-1"]), 21).shown == [0, 1], "state stays"
+
+
 @given(st.integers(4, 120))
 def test_rows_are_as_wide_as_their_table(width: int) -> None:
     table = Layout(COLUMNS, width)

@@ -9,7 +9,7 @@ from console.app import FlightdeckApp
 from tests.support.console.pilot import Seat, sit
 from tests.support.console.places import PLACES, STATES, look, picture, source_in
 
-SIZES = [(80, 24), (100, 30), (120, 40)]
+SIZES = [(80, 24), (100, 30), (120, 40), (143, 40)]
 
 
 def cut_in_spite_of_room(text: str, names: Sequence[str]) -> list[str]:
