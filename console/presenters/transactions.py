@@ -1,6 +1,6 @@
 """The screen of transactions: transactional ids, transactions that hold readers back, and the legal states."""
 
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 
 from cluster.protocol.names import coordinator_partition
 from cluster.protocol.transaction_states import TRANSACTION_STATES, TransactionState
@@ -354,5 +354,5 @@ class TransactionEventsListing(EventLogListing):
     title = "fenced and aborted"
     vacant = line(("no producer was fenced, no transaction aborted", MUTED))
 
-    def __init__(self, view: ClusterView, width: int) -> None:
-        super().__init__(view, width, view.transactions)
+    def __init__(self, view: ClusterView, width: int, unfolded: Container[str] = ()) -> None:
+        super().__init__(view, width, view.transactions, unfolded)

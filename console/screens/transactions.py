@@ -44,7 +44,7 @@ class TransactionsScreen(FlightScreen):
             "ids": lambda width: TransactionsListing(view, now_us, width),
             "held": lambda width: HeldBackListing(view, now_us, width),
             "states": lambda width: StatesListing(view, width),
-            "events": lambda width: TransactionEventsListing(view, width),
+            "events": lambda width: TransactionEventsListing(view, width, self.unfolded),
         }
 
     def arrangement(self, width: int) -> Arrangement:

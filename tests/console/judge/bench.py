@@ -1,6 +1,6 @@
 """The judge's bench: a flight's events, its sampled instants, and every line of the screens at each instant."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
 from itertools import pairwise
 
 import trio
@@ -186,15 +186,19 @@ def _frame(view: ClusterView, books: Books, now_us: int, verdict: Verdict) -> No
     strip = plain(chrome.flight_strip(view, at, 122))
     judge_strip(books, strip, now_us, chrome.strip_span(now_us, None), verdict)
     judge_scale(plain(chrome.strip_scale(at, 122)), chrome.strip_span(now_us, None), verdict)
-    folded = EventLogListing(view, 300)
-    keys = folded.row_keys()[:ENTRIES]
-    unfolded = EventLogListing(view, 300, None, set(keys))
-    rows = [folded.rows(key)[0] for key in keys]
-    rows += [unfolded.rows(key)[0] for key in unfolded.row_keys()[:ENTRIES_UNFOLDED]]
-    for text in (plain(row).rstrip() for row in rows if plain(row).strip()):
-        judge_event_row(books, instant(text[1:13]), text[14:].strip().partition(" ")[2].strip(), verdict)
+    _entries(lambda unfolded: EventLogListing(view, 300, None, unfolded), books, verdict)
     for text in (plain(row).rstrip() for row in chrome.ticker(view, 300, TICKER_ROWS) if plain(row).strip()):
         judge_entry(books, instant(text[1:13]), text[17:].strip(), "ticker", verdict)
+
+
+def _entries(listing: Callable[[Container[str]], EventLogListing], books: Books, verdict: Verdict) -> None:
+    """Judge the newest rows of a log, as they are and with what they stand for."""
+    keys = listing(()).row_keys()[:ENTRIES]
+    opened = listing(set(keys))
+    rows = [listing(()).rows(key)[0] for key in keys]
+    rows += [opened.rows(key)[0] for key in opened.row_keys()[:ENTRIES_UNFOLDED]]
+    for text in (plain(row).rstrip() for row in rows if plain(row).strip()):
+        judge_event_row(books, instant(text[1:13]), text[14:].strip().partition(" ")[2].strip(), verdict)
 
 
 def judge_headline(view: ClusterView, books: Books, now_us: int, spec: ScenarioSpec, verdict: Verdict) -> None:
@@ -261,9 +265,7 @@ def _transactions(view: ClusterView, books: Books, now_us: int, width: int, verd
     for key in states.row_keys():
         judge_.state(key[1:], plain(states.header()), plain(states.rows(key)[0]))
     listing = TransactionEventsListing(view, 300)
-    for key in list(listing.row_keys())[:ENTRIES]:
-        text = plain(listing.rows(key)[0]).rstrip()
-        judge_entry(books, instant(text[1:13]), text[17:].strip(), "transactions, events", verdict)
+    _entries(lambda unfolded: TransactionEventsListing(view, 300, unfolded), books, verdict)
     if not listing.row_keys():
         judge_.nothing_befell(plain(listing.vacant))
 
