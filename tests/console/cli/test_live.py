@@ -99,7 +99,7 @@ def test_no_color_writes_no_colour_at_all(processes: list[Process]) -> None:
     process.press("T")
     process.until("theme: dark")
     process.press("?")
-    process.until("its process was killed")
+    process.until("states of a broker")
     os.kill(process.pid, signal.SIGTERM)
     assert process.wait() == 0
     assert colour_codes(process.output) == set()
