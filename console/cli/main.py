@@ -33,6 +33,7 @@ from console.cli.describe import describe
 from console.cli.errors import BAD_INPUT, HELD, NOT_HELD, UsageError, explain, note, print_error, report_violation, warn
 from console.cli.gaming.game import game
 from console.cli.impact import impact
+from console.cli.importing import import_files
 from console.cli.info import doctor, scenarios, show
 from console.cli.key import key
 from console.cli.linting.lint import lint
@@ -304,7 +305,7 @@ HELP = frozenset({"--help", "-h", "--version"})
 COMMANDS = (
     *("run", "play", "rerun", "summary", "export", "scenarios", "show", "report", "check", "impact"),
     *("diff", "fork", "key", "lint", "plan", "prove", "raster", "bench", "game", "doctor", "alerts", "compare"),
-    *("sweep", "standalone", "describe", "read"),
+    *("sweep", "standalone", "describe", "read", "import"),
 )
 
 for _command in (
@@ -333,6 +334,7 @@ for _command in (
     standalone,
 ):
     app.command(_command)
+app.command(import_files, name="import")
 app.command(impact, name="blast", show=False)  # the name of earlier releases
 
 

@@ -94,7 +94,7 @@ TOP_LEVEL: Mapping[str, str] = {
     "recordings": """
         bounded_files doctor make_samples version
         scenarios journal flights swarm cel kafka_log kafka_tools tables spark library comparison planning remedies
-        metrics log_reading
+        metrics log_reading importing
         proving pytest_plugin game trace alerts lint
     """,
     "console": """

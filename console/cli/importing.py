@@ -1,0 +1,65 @@
+"""`flightdeck import`: a cluster of one's own becomes a scenario."""
+
+# ruff: noqa: PLC0415 - heavy imports are made by the command that needs them
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import msgspec
+from cyclopts import Parameter
+
+from console.cli.arguments import Json
+from console.cli.errors import HELD
+from console.cli.streams import print_text
+
+if TYPE_CHECKING:
+    from recordings.importing.make import Imported
+
+
+def import_files(
+    files: Annotated[
+        list[Path],
+        Parameter(
+            help="What kafka-topics.sh, kafka-consumer-groups.sh and kafka-configs.sh print with --describe;"
+            " .properties, .yaml of Spring, Quarkus and Strimzi.",
+            negative="",
+        ),
+    ],
+    /,
+    *,
+    out: Annotated[Path, Parameter(help="The new scenario file.")],
+    json: Json = False,
+) -> int:
+    """Make a scenario of a cluster's descriptions and configurations; what is guessed is marked in it."""
+    from recordings.importing.files import read_files
+    from recordings.importing.make import keep_scenario, scenario_of
+
+    title = f"Imported from {', '.join(path.name for path in files[:3])}{' …' if len(files) > 3 else ''}"
+    imported = scenario_of(read_files(files), title, "A cluster of one's own; its first lines say what was guessed.")
+    keep_scenario(imported, out)
+    print_text(_json(imported, out) if json else words_of_import(imported, out))
+    return HELD
+
+
+def words_of_import(imported: "Imported", out: Path) -> str:
+    """What the scenario has, what was guessed, and how to fly it."""
+    spec = imported.spec
+    members = sum(group.members for group in spec.groups)
+    partitions = sum(topic.partitions for topic in spec.topics)
+    has = (
+        f"{_count(len(spec.brokers), 'broker')}, {_count(len(spec.topics), 'topic')} with"
+        f" {_count(partitions, 'partition')}, {_count(len(spec.groups), 'group')} with {_count(members, 'member')}"
+    )
+    lines = [f"{out}: {has}"]
+    lines += [f"  guessed: {words}" for words in imported.guessed]
+    lines += [f"  not in the scenario: {words}" for words in imported.left_out]
+    return "\n".join([*lines, f"fly it: flightdeck --scenario {out}"])
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'s' if number != 1 else ''}"
+
+
+def _json(imported: "Imported", out: Path) -> str:
+    shown = {"scenario": str(out), "guessed": imported.guessed, "not_in_the_scenario": imported.left_out}
+    return msgspec.json.encode(shown).decode()

@@ -1,0 +1,103 @@
+"""Configurations of clients, topics and brokers as a scenario, and what is left out of it."""
+
+from pathlib import Path
+
+from recordings.importing.files import read_files
+from recordings.importing.make import Imported, scenario_of
+from recordings.scenarios.loader import parse_scenario
+from tests.support.kafka_tools_recorded import LOOKS
+
+CONSUMER = """
+# flightdeck: per-record=20ms, instances=4
+bootstrap.servers=kafka:9092
+group.id=billing
+ssl.key.password=hunter2
+session.timeout.ms=20000
+max.poll.records=50
+enable.auto.commit=false
+partition.assignment.strategy=org.apache.kafka.clients.consumer.CooperativeStickyAssignor
+"""
+SPRING = """
+spring:
+  kafka:
+    consumer:
+      group-id: billing
+      max-poll-records: 250
+      properties:
+        session.timeout.ms: ${SESSION}
+    producer:
+      acks: "1"
+      client-id: checkout
+    listener:
+      concurrency: 3
+"""
+QUARKUS = """
+mp.messaging.incoming.orders.connector=smallrye-kafka
+mp.messaging.incoming.orders.group.id=billing
+mp.messaging.incoming.orders.heartbeat.interval.ms=1000
+mp.messaging.outgoing.bills.connector=smallrye-kafka
+mp.messaging.outgoing.bills.linger.ms=20
+"""
+STRIMZI = """
+apiVersion: kafka.strimzi.io/v1beta2
+kind: KafkaTopic
+metadata: {name: orders}
+spec:
+  partitions: 24
+  replicas: 2
+  config: {retention.ms: 7200000}
+"""
+
+
+def made(folder: Path, **files: str) -> Imported:
+    paths = []
+    for name, text in files.items():
+        paths.append(folder / name.replace("__", "."))
+        paths[-1].write_text(text)
+    found = scenario_of(read_files(paths), "t", "l")
+    assert parse_scenario(found.text, "a.toml").spec == found.spec
+    return found
+
+
+def test_keys_of_a_consumer_go_to_the_group_of_the_tools(tmp_path: Path) -> None:
+    tools = LOOKS["topics"]["printed"] + "\n" + LOOKS["billing-stable-members-verbose"]["printed"]
+    found = made(tmp_path, a__properties=CONSUMER, b__txt=tools)  # whatever the order
+    (group,) = found.spec.groups
+    assert (group.name, group.topics, group.members) == ("billing", ("orders",), 2)
+    assert group.config == {"session.timeout.ms": 20_000, "max.poll.records": 50}
+    assert group.assignors == ("cooperative-sticky",)
+    assert (group.application.commit, group.application.per_record_us) == ("after-each-poll", 20_000)
+    assert "keys of billing that a flight does not have: bootstrap.servers, ssl.key.password" in found.left_out
+    assert "hunter2" not in found.text
+
+
+def test_a_configuration_alone_makes_a_group_and_a_guessed_topic(tmp_path: Path) -> None:
+    found = made(tmp_path, a__properties=CONSUMER)
+    (group,) = found.spec.groups
+    assert (group.members, group.topics) == (4, ("orders",))
+    assert "topic orders with 12 partitions: no file names a topic" in found.guessed
+
+
+def test_spring_with_its_defaults_and_units(tmp_path: Path) -> None:
+    found = made(tmp_path, application__yaml=SPRING)
+    (group,), (producer,) = found.spec.groups, found.spec.producers
+    assert (group.name, group.members, group.application.commit) == ("billing", 3, "after-each-poll")
+    assert group.config == {"max.poll.records": 250}
+    assert (producer.name, producer.config) == ("checkout", {"acks": "1"})
+    assert any(words.startswith("session.timeout.ms at ") for words in found.left_out)
+
+
+def test_quarkus_and_a_topic_of_strimzi(tmp_path: Path) -> None:
+    found = made(tmp_path, application__properties=QUARKUS, topic__yaml=STRIMZI)
+    (group,), (producer,), (topic,) = found.spec.groups, found.spec.producers, found.spec.topics
+    assert group.config == {"heartbeat.interval.ms": 1_000}
+    assert (producer.name, producer.config) == ("bills", {"linger.ms": 20})
+    assert (topic.name, topic.partitions, topic.replication) == ("orders", 24, 2)
+    assert topic.config == {"retention.ms": 7_200_000}
+
+
+def test_keys_that_contradict_are_left_out_with_kafkas_reason(tmp_path: Path) -> None:
+    wrong = "group.id=a\nsession.timeout.ms=1000\nheartbeat.interval.ms=5000\nmax.poll.records=zero\n"
+    found = made(tmp_path, a__properties=wrong)
+    assert len([words for words in found.left_out if "heartbeat.interval.ms of a" in words]) == 1
+    assert "max.poll.records of a: Kafka does not accept its value, or a flight does not" in found.left_out

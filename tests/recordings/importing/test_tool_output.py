@@ -1,0 +1,161 @@
+"""What real tools of Kafka 4.3.1 and of earlier releases have printed, as a scenario; and no text makes a traceback."""
+
+from pathlib import Path
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from cluster.spec import ScenarioSpec
+from recordings.bounded_files import RecordingError
+from recordings.importing.draft import ClusterDraft, ImportFileError
+from recordings.importing.files import read_files
+from recordings.importing.make import Imported, scenario_of
+from recordings.importing.tool_output import read_tool_output
+from recordings.scenarios.loader import parse_scenario
+from tests.support.kafka_tools_recorded import LOOKS
+
+OLDER = """
+Topic:orders\tPartitionCount:2\tReplicationFactor:2\tConfigs:cleanup.policy=compact,delete,retention.ms=1000
+\tTopic: orders\tPartition: 0\tLeader: 101\tReplicas: 101,102\tIsr: 101,102
+\tTopic: orders\tPartition: 1\tLeader: none\tReplicas: 102,103\tIsr: 102
+
+GROUP           CONSUMER-ID                          HOST            CLIENT-ID       #PARTITIONS     ASSIGNMENT
+billing         5d64efef-7232-40db-a56f-87ae7cb24bfd /127.0.0.1      consumer-1      2               orders(0,1)
+"""
+
+
+def made(*texts: str) -> Imported:
+    draft = ClusterDraft()
+    for number, text in enumerate(texts):
+        read_tool_output(text, f"{number}.txt", draft)
+    return scenario_of(draft, "title", "lesson")
+
+
+def recorded(*names: str) -> ScenarioSpec:
+    return made(*(LOOKS[name]["printed"] for name in names)).spec
+
+
+def test_topics_of_a_real_cluster() -> None:
+    spec = recorded("topics")
+    assert [(one.name, one.partitions, one.replication) for one in spec.topics] == [
+        ("orders", 3, 3),
+        ("audit", 1, 2),
+        ("payments", 2, 1),
+    ]
+    assert spec.topics[2].config == {
+        "min.insync.replicas": 1,
+        "cleanup.policy": ("compact",),
+        "retention.ms": 3_600_000,
+    }
+    assert len(spec.brokers) == 3
+
+
+@pytest.mark.parametrize(
+    ("names", "members", "static", "new"),
+    [
+        (("static-stable",), 2, False, False),  # instance ids stand among the members only
+        (("static-stable-members",), 2, True, False),
+        (("ledger-stable",), 3, False, False),  # the fourth has no partition
+        (("ledger-stable", "ledger-stable-members-verbose"), 4, False, True),
+        (("ledger-stable-state",), 4, False, True),
+        (("ledger-stable-state-verbose",), 4, False, True),
+        (("billing-rebalancing-members",), 3, False, False),
+        (("billing-empty-state",), 0, False, False),
+        (("billing-empty",), 0, False, False),
+    ],
+)
+def test_groups_of_a_real_cluster(names: tuple[str, ...], members: int, static: bool, new: bool) -> None:
+    (group,) = recorded("topics", *names).groups
+    assert group.topics in (("orders",), ("orders", "audit", "payments"))
+    assert (group.members, group.static, group.speaks_new_protocol) == (members, static, new)
+
+
+def test_configurations_of_a_real_cluster() -> None:
+    found = made(*(LOOKS[name]["printed"] for name in ("config-topic", "config-topics", "config-broker")))
+    topics = {topic.name: topic.config for topic in found.spec.topics}
+    assert topics["payments"] == {"cleanup.policy": ("compact",), "retention.ms": 3_600_000}
+    assert topics["orders"] == {"min.insync.replicas": 2}
+    assert "keys of the brokers that a flight does not have: log.cleaner.threads" in found.left_out
+
+
+def test_earlier_releases_have_other_blanks_and_columns() -> None:
+    found = made(OLDER)
+    (topic,), (group,) = found.spec.topics, found.spec.groups
+    assert (topic.partitions, topic.replication, topic.config["cleanup.policy"]) == (2, 2, ("compact", "delete"))
+    assert (group.members, group.topics, len(found.spec.brokers)) == (1, ("orders",), 3)
+    assert "1 partitions without all in-sync replicas, such as orders-1" in found.left_out
+    assert "the brokers' ids: they are 1 to 3 here" in found.left_out
+
+
+def test_names_that_a_scenario_cannot_have_are_changed_and_said() -> None:
+    found = made(
+        "Topic: billing\tPartitionCount: 1\tReplicationFactor: 1\tConfigs: \n"
+        "Topic: billing-1\tPartitionCount: 1\tReplicationFactor: 1\tConfigs: \n"
+        "GROUP TOPIC PARTITION LAG CONSUMER-ID\n"
+        "billing billing 0 12 c1\n"
+        "cluster billing 0 - -\n"
+        "bill/ing billing 0 - -\n"
+    )
+    assert [topic.name for topic in found.spec.topics] == ["billing.topic", "billing-1.topic"]
+    assert [group.name for group in found.spec.groups] == ["billing", "cluster.group", "bill-ing"]
+    assert "topic billing is called billing.topic: a scenario cannot have its name" in found.left_out
+    assert "the lag of billing: 12 records; a flight begins with empty topics" in found.left_out
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("hello\n", "a.txt:1: no line is of kafka-topics.sh"),
+        ("", "a.txt: no line is of kafka-topics.sh"),
+        (
+            "\nTopic: t\tPartitionCount: many\tReplicationFactor: 1",
+            "a.txt:2: PartitionCount is 'many', not a whole number from 1 to 50,000",
+        ),
+        (
+            "GROUP TOPIC PARTITION LAG CONSUMER-ID\ng t 0\n",
+            "a.txt:2: this row has not the columns of its table: GROUP, TOPIC, PARTITION, LAG, CONSUMER-ID",
+        ),
+        ("GROUP TOPIC PARTITION LAG\ng t -1 0\n", "a.txt:2: PARTITION is '-1'"),
+    ],
+)
+def test_a_mistake_has_its_file_line_and_reason(text: str, reason: str) -> None:
+    with pytest.raises(ImportFileError) as error:
+        read_tool_output(text, "a.txt", ClusterDraft())
+    assert str(error.value).startswith(reason)
+
+
+def test_a_file_that_is_none_is_one_sentence(tmp_path: Path) -> None:
+    (tmp_path / "latin.txt").write_bytes(b"\xff\xfe")
+    for name, reason in (
+        ("latin.txt", "not text"),
+        ("gone.txt", "No such file"),
+        (".", "directory"),
+        ("a.toml", "a scenario already"),
+    ):
+        with pytest.raises(RecordingError, match=reason):
+            read_files([tmp_path / name])
+
+
+WORDS = sorted({word for look in LOOKS.values() for word in look["printed"].replace("\t", " \t").split(" ")})
+LINES = sorted({line for look in LOOKS.values() for line in look["printed"].splitlines()})
+
+
+@settings(deadline=None, max_examples=300)
+@given(
+    st.lists(
+        st.one_of(
+            st.sampled_from(LINES), st.lists(st.sampled_from(WORDS), max_size=12).map(" ".join), st.text(max_size=60)
+        ),
+        max_size=12,
+    ).map("\n".join)
+)
+@example("Topic: a\x1bb\tPartitionCount: 1\tReplicationFactor: 1\tConfigs: \x7f=1")
+def test_no_text_makes_a_traceback_and_what_is_made_can_be_loaded(text: str) -> None:
+    draft = ClusterDraft()
+    try:
+        read_tool_output(text, "a.txt", draft)
+        found = scenario_of(draft, "t", "l")
+    except RecordingError:
+        return
+    assert parse_scenario(found.text, "a.toml").spec == found.spec
