@@ -37,6 +37,7 @@ from console.cli.importing import import_files
 from console.cli.info import doctor, scenarios, show
 from console.cli.key import key
 from console.cli.linting.lint import lint
+from console.cli.new import new
 from console.cli.options import (
     AllowCode,
     AllowCodeFrom,
@@ -305,7 +306,7 @@ HELP = frozenset({"--help", "-h", "--version"})
 COMMANDS = (
     *("run", "play", "rerun", "summary", "export", "scenarios", "show", "report", "check", "impact"),
     *("diff", "fork", "key", "lint", "plan", "prove", "raster", "bench", "game", "doctor", "alerts", "compare"),
-    *("sweep", "standalone", "describe", "read", "import"),
+    *("sweep", "standalone", "describe", "read", "import", "new"),
 )
 
 for _command in (
@@ -320,6 +321,7 @@ for _command in (
     impact,
     key,
     lint,
+    new,
     plan,
     prove,
     raster,

@@ -49,14 +49,19 @@ def scenario_of(draft: ClusterDraft, title: str, lesson: str) -> Imported:
     """The scenario of a draft. Raises RecordingError: it is larger than a scenario may be."""
     maker = _Maker(draft)
     spec = maker.spec(title, lesson)
-    comments = [f"# guessed: {_printable(one)}" for one in maker.guessed]
-    comments += [f"# not in the scenario: {_printable(one)}" for one in maker.left_out]
+    return with_spec(Imported("", spec, maker.guessed, maker.left_out), spec)
+
+
+def with_spec(imported: Imported, spec: ScenarioSpec) -> Imported:
+    """The same with another spec, and its text. Raises RecordingError: the spec is larger than a scenario may be."""
+    comments = [f"# guessed: {_printable(one)}" for one in imported.guessed]
+    comments += [f"# not in the scenario: {_printable(one)}" for one in imported.left_out]
     text = "".join(f"{line}\n" for line in comments) + ("\n" if comments else "") + write_scenario(spec)
     try:
         loaded = parse_scenario(text, "the scenario")
     except ScenarioErrors as errors:
         raise RecordingError(f"no scenario can be made of this: {errors.errors[0].reason}") from None
-    return Imported(text, loaded.spec, maker.guessed, maker.left_out)
+    return Imported(text, loaded.spec, imported.guessed, imported.left_out)
 
 
 def keep_scenario(imported: Imported, path: Path) -> None:

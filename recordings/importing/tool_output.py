@@ -104,10 +104,10 @@ class _Reader:
             self._draft.group(group).members = len(ids)
         if self._under_replicated:
             count, first = len(self._under_replicated), self._under_replicated[0]
-            self._draft.left_out.append(f"{count} partitions without all in-sync replicas, such as {first}")
+            self._draft.left_out.append(f"partitions without all in-sync replicas: {count}, such as {first}")
         if self._others:
             self._draft.left_out.append(
-                f"{len(self._others)} lines of {self._file} that are not understood, line {self._others[0]} the first"
+                f"lines of {self._file} that are not understood: {len(self._others)}, the first is line {self._others[0]}"
             )
 
     def _topic(self, found: re.Match[str]) -> None:

@@ -84,7 +84,7 @@ def test_earlier_releases_have_other_blanks_and_columns() -> None:
     (topic,), (group,) = found.spec.topics, found.spec.groups
     assert (topic.partitions, topic.replication, topic.config["cleanup.policy"]) == (2, 2, ("compact", "delete"))
     assert (group.members, group.topics, len(found.spec.brokers)) == (1, ("orders",), 3)
-    assert "1 partitions without all in-sync replicas, such as orders-1" in found.left_out
+    assert "partitions without all in-sync replicas: 1, such as orders-1" in found.left_out
     assert "the brokers' ids: they are 1 to 3 here" in found.left_out
 
 
