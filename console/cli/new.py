@@ -52,11 +52,9 @@ def _answers(given: dict[str, str | None]) -> "Answers":
         "per-record": ("How long does a member work on one record?", "5ms"),
         "worry": (f"What worries you? ({', '.join(WORRIES)})", "restarts"),
     }
-    found: dict[str, object] = {}
-    for name, (question, usual) in questions.items():
-        text = given[name]
-        found[name] = _asked(name, question, usual) if text is None else _read(name, text)
-    return Answers(*found.values())  # type: ignore[arg-type]  # each is read by its name
+    read = {name: _read(name, text) for name, text in given.items() if text is not None}  # before any question
+    found = [read[name] if name in read else _asked(name, *question) for name, question in questions.items()]
+    return Answers(*found)  # type: ignore[arg-type]  # each is read by its name
 
 
 def _asked(name: str, question: str, usual: str) -> object:
