@@ -33,11 +33,11 @@ from console.cli.describe import describe
 from console.cli.errors import BAD_INPUT, HELD, NOT_HELD, UsageError, explain, note, print_error, report_violation, warn
 from console.cli.gaming.game import game
 from console.cli.impact import impact
-from console.cli.importing import import_files
+from console.cli.imports.import_files import import_files
+from console.cli.imports.new import new
 from console.cli.info import doctor, scenarios, show
 from console.cli.key import key
 from console.cli.linting.lint import lint
-from console.cli.new import new
 from console.cli.options import (
     AllowCode,
     AllowCodeFrom,

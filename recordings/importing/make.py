@@ -1,6 +1,6 @@
 """A scenario of what files say of a cluster. What no file says is guessed, and each guess is a line of the scenario."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -20,10 +20,12 @@ from cluster.spec import (
     TransactionsSpec,
 )
 from recordings.bounded_files import RecordingError
-from recordings.importing.draft import ClusterDraft, GroupDraft, ProducerDraft, TopicDraft
+from recordings.importing.client_configs import read_configuration
+from recordings.importing.draft import ClusterDraft, GroupDraft, ImportFileError, ProducerDraft, TopicDraft, text_of
 from recordings.importing.names import ScenarioNames
 from recordings.importing.settings import scenario_config
-from recordings.importing.tool_output import ASSIGNORS
+from recordings.importing.tool_output import ASSIGNORS, read_tool_output
+from recordings.lint.reading.files import PROPERTIES, YAML
 from recordings.scenarios.loader import ScenarioErrors, parse_scenario
 from recordings.scenarios.writer import write_scenario
 
@@ -33,6 +35,8 @@ GUESSED_MEMBERS: Final = 3
 GUESSED_RATE: Final = 10.0
 GUESSED_PER_RECORD_US: Final = 1_000
 _CLUSTERS_OWN: Final = {"__consumer_offsets", "__transaction_state"}  # a flight makes them, too
+Reader = Callable[[str, str, ClusterDraft], None]
+MOST_FILES: Final = 200
 UNTIL_US: Final = 300_000_000
 
 
@@ -43,6 +47,30 @@ class Imported(msgspec.Struct, frozen=True):
     spec: ScenarioSpec
     guessed: list[str]
     left_out: list[str]
+
+
+def read_files(paths: Sequence[Path]) -> ClusterDraft:
+    """What all the files say, whatever their order. Raises ImportFileError."""
+    if len(paths) > MOST_FILES:
+        raise ImportFileError(str(paths[MOST_FILES]), 0, f"more than {MOST_FILES} files at once")
+    draft = ClusterDraft()
+    readers = [(path, _reader_of(path)) for path in paths]
+    for wanted in _IN_ORDER:
+        for path, reader in readers:
+            if reader is wanted:
+                reader(text_of(path), str(path), draft)
+    return draft
+
+
+def _reader_of(path: Path) -> Reader:
+    """Who reads a file, by its suffix; any other than a configuration's is what a tool has printed."""
+    suffix = path.suffix.lower()
+    if suffix == ".toml":
+        raise ImportFileError(str(path), 0, "it is a scenario already: `flightdeck run` flies it")
+    return read_configuration if suffix in (*YAML, *PROPERTIES) else read_tool_output
+
+
+_IN_ORDER: Final[tuple[Reader, ...]] = (read_tool_output, read_configuration)
 
 
 def scenario_of(draft: ClusterDraft, title: str, lesson: str) -> Imported:

@@ -38,13 +38,13 @@ _SET_BY: Final = ("DYNAMIC_TOPIC_CONFIG", "DYNAMIC_BROKER_CONFIG", "DYNAMIC_DEFA
 
 def read_tool_output(text: str, file: str, draft: ClusterDraft) -> None:
     """Fill the draft with what the lines say. Raises ImportFileError: the line and what is wrong with it."""
-    reader = _Reader(file, draft)
+    reader = ToolOutputReader(file, draft)
     for number, line in enumerate(text.splitlines(), 1):
         reader.take(number, line)
     reader.end()
 
 
-class _Reader:
+class ToolOutputReader:
     """The state between two lines: which table, or whose configurations, the next line belongs to."""
 
     def __init__(self, file: str, draft: ClusterDraft) -> None:

@@ -2,8 +2,7 @@
 
 from pathlib import Path
 
-from recordings.importing.files import read_files
-from recordings.importing.make import Imported, scenario_of
+from recordings.importing.make import Imported, read_files, scenario_of
 from recordings.scenarios.loader import parse_scenario
 from tests.support.kafka_tools_recorded import LOOKS
 

@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 from cluster.spec import ScenarioSpec
 from recordings.bounded_files import RecordingError
 from recordings.importing.draft import ClusterDraft, ImportFileError
-from recordings.importing.files import read_files
-from recordings.importing.make import Imported, scenario_of
+from recordings.importing.make import Imported, read_files, scenario_of
 from recordings.importing.tool_output import read_tool_output
 from recordings.scenarios.loader import parse_scenario
 from tests.support.kafka_tools_recorded import LOOKS

@@ -31,8 +31,7 @@ def import_files(
     json: Json = False,
 ) -> int:
     """Make a scenario of a cluster's descriptions and configurations; what is guessed is marked in it."""
-    from recordings.importing.files import read_files
-    from recordings.importing.make import keep_scenario, scenario_of
+    from recordings.importing.make import keep_scenario, read_files, scenario_of
 
     title = f"Imported from {', '.join(path.name for path in files[:3])}{' …' if len(files) > 3 else ''}"
     imported = scenario_of(read_files(files), title, "A cluster of one's own; its first lines say what was guessed.")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 from cyclopts import Parameter
 
 from console.cli.errors import HELD, UsageError
-from console.cli.importing import words_of_import
+from console.cli.imports.import_files import words_of_import
 from console.cli.streams import print_text, write
 
 if TYPE_CHECKING:

@@ -1,0 +1,1 @@
+"""The commands `flightdeck import` and `flightdeck new`."""
