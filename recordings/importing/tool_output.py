@@ -107,7 +107,7 @@ class ToolOutputReader:
             self._draft.left_out.append(f"partitions without all in-sync replicas: {count}, such as {first}")
         if self._others:
             self._draft.left_out.append(
-                f"lines of {self._file} that are not understood: {len(self._others)}, the first is line {self._others[0]}"
+                f"lines of {self._file} that are not understood: {len(self._others)}, first line {self._others[0]}"
             )
 
     def _topic(self, found: re.Match[str]) -> None:
