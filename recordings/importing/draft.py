@@ -47,8 +47,6 @@ class GroupDraft(msgspec.Struct):
     commit: str = ""
     per_record_us: int | None = None
     lag: int | None = None
-    rate: float | None = None
-    stalls: list[tuple[int, int]] = []
 
 
 class ProducerDraft(msgspec.Struct):
@@ -74,7 +72,6 @@ class ClusterDraft(msgspec.Struct):
     config: dict[str, str] = {}
     guessed: list[str] = []
     left_out: list[str] = []
-    until_us: int | None = None
 
     def topic(self, name: str) -> TopicDraft:
         """The topic of this name, made if no file has named it yet."""

@@ -137,7 +137,7 @@ class _Maker:
         return ScenarioSpec(
             title,
             lesson=lesson,
-            until_us=self._draft.until_us or UNTIL_US,
+            until_us=UNTIL_US,
             start_jitter_us=START_JITTER_US,
             startup_us=STARTUP_US,
             brokers=tuple(BrokerSpec(number) for number in range(1, self._brokers + 1)),
