@@ -1,6 +1,5 @@
 """What producers and brokers suffered, recomputed from the events one by one, beside what Spark finds in the tables."""
 
-import json
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,10 +15,9 @@ from recordings.scenarios.loader import load
 from recordings.spark.analyses.availability import BELOW, HEADLESS, availability, spells
 from recordings.spark.analyses.held_back import held_back
 from recordings.spark.analyses.outages import outages
-from recordings.spark.analyses.producers import ACKNOWLEDGED, QUEUED, batch_times, producer_delays, producer_totals
+from recordings.spark.analyses.producers import ACKNOWLEDGED, batch_times, producer_delays, producer_totals
 from recordings.spark.tables import Tables
 from recordings.tables.export import export
-from tests.support.spark.raw_queue_times import raw_queue_times
 
 pytestmark = pytest.mark.timeout(300)  # a Java virtual machine, and a machine that may be busy
 
@@ -228,25 +226,6 @@ def test_latencies_are_those_of_the_acknowledgements(tables: Tables, recorded: l
             slow += row["late"]
     assert not found
     assert slow, "no batch took a second: these flights show nothing"
-
-
-def test_queue_times_are_those_of_the_raw_lines(tables: Tables, recorded: list[Path]) -> None:
-    rows = batch_times(tables).where(f"what = '{QUEUED}'").collect()
-    found = {(row["run_id"], row["producer"]): row for row in rows}
-    unsent = 0
-    for path in recorded:
-        recording = Recording(path)
-        lines = (json.loads(line) for line in b"".join(recording.event_lines()).splitlines())
-        for producer, left in raw_queue_times(lines).items():
-            row = found.pop((recording.header.run_id, producer))
-            cuts = quantiles([one.us // 100 * 100 for one in left], n=100, method="inclusive")
-            longest = max(left, key=lambda one: (one.us, -one.at_us))
-            assert (row["batches"], row["unsent"]) == (len(left), sum(one.unsent for one in left))
-            assert [row["p50_us"], row["p95_us"], row["p99_us"]] == pytest.approx([cuts[49], cuts[94], cuts[98]])
-            assert (row["slowest_us"], row["slowest_at_us"]) == (longest.us, longest.at_us)
-            unsent += row["unsent"]
-    assert not found
-    assert unsent, "every batch was sent: these flights show less than they could"
 
 
 LONG_US = 15_000_000
