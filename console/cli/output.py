@@ -191,11 +191,13 @@ def of_trace(traced: "Traced") -> str:
     )
 
 
-def of_report(made: "Reported") -> str:
-    """The verdict on each flight, and the paths of the whole report."""
+def of_report(made: "Reported", together: Iterable[tuple[str, Sequence[str]]] = ()) -> str:
+    """The verdict on each flight, what is said of them `together` (heading, sentences), and the report's paths."""
     lines: list[str] = []
     for flight in made.report.flights:
         lines += [flight.verdict.headline, *(f"  {sentence}" for sentence in flight.verdict.sentences), ""]
+    for heading, found in together:
+        lines += [heading, *(f"  {sentence}" for sentence in found), ""]
     return "\n".join([*lines, f"{made.html} and {made.json}, made in {made.seconds:.1f} s"])
 
 

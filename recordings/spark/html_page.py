@@ -1,21 +1,21 @@
 """`report.html`: the report as one page that needs neither a network nor a script."""
 
-from pathlib import Path
-
 import msgspec
-from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
+from jinja2 import Template
 from markupsafe import Markup
 
 from recordings.spark import charts
 from recordings.spark import formatting as figures
+from recordings.spark.alert_lab import lab_page
 from recordings.spark.analyses.log_losses import loses_records, lost_from_logs
+from recordings.spark.compare import compare_page
 from recordings.spark.lag_causes import is_significant
+from recordings.spark.page_templates import environment, text_of
 from recordings.spark.rebalance_causes import cause_in_words
 from recordings.spark.rebalance_narrative import narrative
 from recordings.spark.report_document import Report
 from recordings.spark.report_model import HEAT_ROWS, FlightReport, Rebalance
 
-TEMPLATES = Path(__file__).parent / "templates"
 HTML = "report.html"
 DETAILED_FLIGHTS = 12
 """More have pages of their own: a flight in detail has about a hundred kilobytes."""
@@ -57,14 +57,8 @@ def page(report: Report) -> str:
 
 
 def _template(report: Report, refresh_s: int | None) -> Template:
-    environment = Environment(
-        loader=FileSystemLoader(TEMPLATES),
-        autoescape=True,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        undefined=StrictUndefined,
-    )
-    environment.filters |= {
+    made = environment()
+    made.filters |= {
         "count": figures.count,
         "duration": figures.duration,
         "partition_time": figures.partition_time,
@@ -76,7 +70,7 @@ def _template(report: Report, refresh_s: int | None) -> Template:
         "phases": charts.phases,
         "narrative": narrative,
     }
-    environment.globals |= {
+    made.globals |= {
         "report": report,
         "refresh_s": refresh_s,
         "timeline": charts.timeline,
@@ -97,10 +91,12 @@ def _template(report: Report, refresh_s: int | None) -> Template:
         "shared_settings": shared_settings(report.flights),
         "settings_differ": len({tuple(flight.settings) for flight in report.flights}) > 1,
         "cases": CASES,
-        "css": Markup(_text("report.css")),
-        "js": Markup(_text("report.js")),
+        "alerts": "" if report.alerts is None else lab_page.sections(report.alerts),
+        "compared": "" if report.compared is None else compare_page.sections(report.compared),
+        "css": text_of("report.css"),
+        "js": text_of("report.js"),
     }
-    return environment.get_template("report.html.j2")
+    return made.get_template("report.html.j2")
 
 
 def shared_settings(flights: list[FlightReport]) -> list[str]:
@@ -119,10 +115,6 @@ def _followed(flight: FlightReport, place: int) -> list[Rebalance]:
 def _errors(counts: dict[str, int]) -> str:
     """`NOT_LEADER_OR_FOLLOWER 3, NETWORK_EXCEPTION 1`."""
     return ", ".join(f"{error} {figures.count(number)}" for error, number in figures.by_count(counts))
-
-
-def _text(name: str) -> str:
-    return (TEMPLATES / name).read_text(encoding="utf-8")
 
 
 def _series(flight: FlightReport) -> Markup:

@@ -8,14 +8,16 @@ read where it is. Nothing is written before everything is known, and then both f
 
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
+from typing import Final
 
 import msgspec
 from py4j.protocol import Py4JError  # type: ignore[import-untyped]  # published without types
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
+from recordings.spark.analyses.across_flights import AcrossFlights, Asked, flights_at
 from recordings.spark.errors import ReportError, ReportInterruptedError, cause_of
 from recordings.spark.html_page import HTML, pages
 from recordings.spark.output_files import reason_of, refuse_output, write_output
@@ -24,6 +26,7 @@ from recordings.spark.report_builder import assemble
 from recordings.spark.report_document import FORMAT, Report
 from recordings.spark.runtime.interrupts import temporary_directory
 from recordings.spark.runtime.session import is_local, spark_session
+from recordings.spark.runtime.worker_tasks import patient
 from recordings.spark.tables import Tables
 from recordings.tables.compaction import compact
 from recordings.tables.export import export, is_exported
@@ -31,6 +34,8 @@ from recordings.version import VERSION
 
 JSON = "report.json"
 EXPORTED, STARTED, ASKED = 0.1, 0.3, 0.97  # share of the whole report that is done after each of its steps
+
+NOTHING_MORE: Final = Asked()
 
 Progress = Callable[[str, float], object]
 """(the current step, the share of the whole that is done: 0 to 1)."""
@@ -46,7 +51,7 @@ class Reported(msgspec.Struct, frozen=True, kw_only=True):
     warnings: list[str]
 
 
-def report(
+def report(  # noqa: PLR0913 - options of the command
     recordings: Sequence[str | Path],
     out: Path,
     *,
@@ -56,13 +61,14 @@ def report(
     progress: Progress | None = None,
     spark: SparkSession | None = None,
     refresh_s: int | None = None,
+    asked: Asked = NOTHING_MORE,
 ) -> Reported:
     """Analyse flights with Spark and write `report.json` and `report.html` to the directory `out`.
 
     `recordings`: recordings' directories, or places that flights were exported to (directories or URIs). `master`: a
     Spark master or Spark Connect URL, this machine if None; `tables`: where to export recordings to, for the cluster to
     read (a directory or URI; kept); `salvage`: damaged recordings are read up to the damage; `spark`: a session to use,
-    not stopped afterwards; `refresh_s`: the page reloads itself so often, because another report will follow.
+    not stopped afterwards; `refresh_s`: the page reloads itself so often; `asked`: what it says of all flights.
 
     Raises RecordingError (no recording, or damaged), and ReportError: no Java, Spark failed, `out` cannot be written,
     interrupted. Nothing is written then.
@@ -70,13 +76,12 @@ def report(
     began = time.perf_counter()
     report_progress = progress or (lambda *_: None)
     refuse_output(out, (JSON, HTML))
+    across = AcrossFlights(asked, recordings, salvage=salvage)
     try:
         with readable_tables(recordings, master, tables, salvage, report_progress) as (places, warnings):
             report_progress("starting Spark", EXPORTED)
-            with (
-                nullcontext(spark) if spark is not None else spark_session(master, name="flightdeck report") as session
-            ):
-                made = _analyse(session, places, report_progress)
+            with nullcontext(spark) if spark is not None else _session(master, asked) as session:
+                made = _analyse(session, places, across, report_progress)
         report_progress("writing", ASKED)
         html = {name: text.encode() for name, text in pages(made, refresh_s).items()}
         write_output(out, {JSON: msgspec.json.encode(made) + b"\n"} | html)
@@ -98,13 +103,18 @@ def report(
     )
 
 
+def _session(master: str | None, asked: Asked) -> AbstractContextManager[SparkSession]:
+    """Spark; a task in Python, whose process may end, is tried again."""
+    return spark_session(master if asked == NOTHING_MORE else patient(master), name="flightdeck report")
+
+
 @contextmanager
 def readable_tables(
     recordings: Sequence[str | Path], master: str | None, tables: str | None, salvage: bool, report_progress: Progress
 ) -> Iterator[tuple[list[str], list[str]]]:
     """The places of all flights' tables, exported now if necessary, and the reader's warnings."""
     exported = [str(place) for place in recordings if is_exported(place)]
-    flights = [Path(place) for place in recordings if not is_exported(place)]
+    flights = flights_at(recordings)
     if not flights:
         yield exported, []
         return
@@ -129,7 +139,10 @@ def cheaply_readable(spark: SparkSession, places: Sequence[str]) -> Iterator[lis
         yield [compact(place, Path(directory) / str(number)) for number, place in enumerate(places)]
 
 
-def _analyse(spark: SparkSession, places: Sequence[str], report_progress: Progress) -> Report:
+def _analyse(spark: SparkSession, places: Sequence[str], across: AcrossFlights, report_progress: Progress) -> Report:
+    def later(step: str) -> None:
+        report_progress(step, ASKED)
+
     def answered(question: str, done: int, of: int) -> None:
         report_progress(f"analysing: {question}", STARTED + (ASKED - STARTED) * done / of)
 
@@ -138,8 +151,16 @@ def _analyse(spark: SparkSession, places: Sequence[str], report_progress: Progre
         tables = Tables(spark, read)
         try:
             results = run_queries(tables, answered)
+            alerts, compared = across.alerts(spark, later), across.compared(spark, later)
         except (PySparkException, Py4JError) as error:
             raise ReportError(f"Spark could not finish: {cause_of(error)}") from error
         finally:
             tables.release()
-    return Report(format=FORMAT, flightdeck=VERSION, spark=spark.version, flights=assemble(results))
+    return Report(
+        format=FORMAT,
+        flightdeck=VERSION,
+        spark=spark.version,
+        flights=assemble(results),
+        alerts=alerts,
+        compared=compared,
+    )

@@ -7,14 +7,17 @@ A flight has the fields of `FlightReport` and a list for each analysis that is n
 
 import sys
 from collections.abc import Iterable, Iterator
+from enum import StrEnum
 from pathlib import Path
 from types import GenericAlias, UnionType
-from typing import TYPE_CHECKING, Any, cast, get_args, get_origin
+from typing import TYPE_CHECKING, Any, Literal, cast, get_args, get_origin
 
 import msgspec
 
+from recordings.spark.alert_lab.lab_result import LabResult
 from recordings.spark.analyses.analysis import Analysis
 from recordings.spark.analyses.table import ANALYSES
+from recordings.spark.compare.compared import Compared
 from recordings.spark.report_model import FlightReport
 
 FORMAT = 1
@@ -41,12 +44,17 @@ else:
 
 
 class Report(msgspec.Struct, frozen=True, kw_only=True):
-    """The whole file. `format` grows with each change that readers must know of."""
+    """The whole file. `format` grows with each change that readers must know of.
+
+    `alerts` and `compared` are null without `--alerts` and `--against`.
+    """
 
     format: int
     flightdeck: str
     spark: str
     flights: list[Flight]
+    alerts: LabResult | None = None
+    compared: Compared | None = None
 
 
 DOCUMENTATION_HEAD = """# report.json
@@ -90,8 +98,10 @@ def _type(annotation: Any) -> str:  # noqa: ANN401 - whatever a field may be
     names = {int: "integer", float: "number", str: "string", bool: "boolean", type(None): "null"}
     if annotation in names:
         return names[annotation]
-    parts = [_type(part) for part in get_args(annotation)]
-    if get_origin(annotation) is list:
+    if get_origin(annotation) is Literal or (isinstance(annotation, type) and issubclass(annotation, StrEnum)):
+        return "string"
+    parts = [_type(part) for part in get_args(annotation) if part is not ...]
+    if get_origin(annotation) in {list, tuple, frozenset}:
         return f"list of {parts[0]}"
     if get_origin(annotation) is dict:
         return f"object of {parts[1]}"

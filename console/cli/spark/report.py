@@ -15,7 +15,24 @@ from console.cli.streams import print_text
 from console.visible import visible_line
 
 if TYPE_CHECKING:
+    from recordings.alerts.rules import RuleSet
     from recordings.spark.report import Reported
+
+
+Places = Annotated[list[str], Parameter(help="Recordings, or directories of them or of exported tables.", negative="")]
+Out = Annotated[Path, Parameter(help="The directory for report.json and report.html.")]
+TablesAt = Annotated[
+    str | None,
+    Parameter(help="Export the recordings to this directory or URI first, where the cluster reads them, and keep it."),
+]
+Rules = Annotated[
+    str | None,
+    Parameter(help="Score alert rules on the recordings: a rule file (.toml), or `classic` for the classic rules."),
+]
+Against = Annotated[
+    Path | None, Parameter(help="Compare the recordings seed by seed with this recording, or this directory of them.")
+]
+Follow = Annotated[bool, Parameter(help="Report on a flight while it is recorded.", negative="")]
 
 
 def read_from_logs(recordings: list[str]) -> bool:
@@ -27,14 +44,12 @@ def read_from_logs(recordings: list[str]) -> bool:
     return any(Recording(path, logs=True, salvage=True).header.read_from for path in paths)
 
 
-def _of_logs(recordings: list[str], out: Path, *, salvage: bool, json: bool) -> int:
+def _of_logs(recording: str, out: Path, *, salvage: bool, json: bool) -> int:
     """Report on one recording of logs, without Spark."""
     from recordings.log_reading.page import write_report
     from recordings.log_reading.summary import summary_of_logs
 
-    if len(recordings) != 1:
-        raise UsageError("a recording that was read from logs is reported on alone")
-    found = summary_of_logs(Path(recordings[0]), salvage=salvage)
+    found = summary_of_logs(Path(recording), salvage=salvage)
     assert found is not None  # as its header says
     written = write_report(found, out)
     warn(found.warnings)
@@ -42,55 +57,69 @@ def _of_logs(recordings: list[str], out: Path, *, salvage: bool, json: bool) -> 
     return HELD
 
 
-def report(
-    recordings: Annotated[list[str], Parameter(help="Directories of recordings or of exported tables.", negative="")],
+def report(  # noqa: PLR0913 - options
+    recordings: Places,
     /,
     *,
-    out: Annotated[Path, Parameter(help="The directory for report.json and report.html.")],
+    out: Out,
     master: Master = None,
-    tables: Annotated[
-        str | None,
-        Parameter(
-            help="Export the recordings to this directory or URI first, where the cluster reads them, and keep it."
-        ),
-    ] = None,
-    follow: Annotated[bool, Parameter(help="Report on a flight while it is recorded.", negative="")] = False,
+    tables: TablesAt = None,
+    alerts: Rules = None,
+    against: Against = None,
+    follow: Follow = False,
     salvage: Salvage = False,
     json: Json = False,
 ) -> int:
     """Analyse recordings with Spark: report.json, and a report.html that needs no network."""
-    if follow and (len(recordings) != 1 or salvage):
-        raise UsageError("--follow takes one recording, without --salvage")
+    if follow and (len(recordings) != 1 or salvage or alerts or against):
+        raise UsageError("--follow takes one recording, without --salvage, --alerts and --against")
     if read_from_logs(recordings):
-        return _of_logs(recordings, out, salvage=salvage, json=json)
+        if len(recordings) != 1 or alerts or against:
+            raise UsageError("a recording that was read from logs is reported on alone, without --alerts and --against")
+        return _of_logs(recordings[0], out, salvage=salvage, json=json)
+    rules = _rules(alerts)
     try:
         from console.cli import output
         from recordings.spark.runtime.java import find_java
 
         find_java()  # before the slow imports
+        from recordings.spark.analyses.across_flights import Asked, sentences
         from recordings.spark.following import follow as follow_recording
         from recordings.spark.report import report as report_on
 
         progress = output.StageProgress(sys.stderr)
         try:
             if follow:
-                made = follow_recording(
-                    Path(recordings[0]),
+                flight = Path(recordings[0])
+                made = follow_recording(flight, out, master=master, tables=tables, progress=progress, made=_say_so_far)
+            else:
+                made = report_on(
+                    recordings,
                     out,
                     master=master,
                     tables=tables,
+                    salvage=salvage,
                     progress=progress,
-                    made=_say_so_far,
+                    asked=Asked(rules=rules, against=against),
                 )
-            else:
-                made = report_on(recordings, out, master=master, tables=tables, salvage=salvage, progress=progress)
         finally:
             progress.clear()
     except KeyboardInterrupt:  # the report installs its own handlers later
         raise UsageError(f"the report was interrupted; nothing was written to {out}") from None
     warn(made.warnings)
-    print_text(msgspec.json.encode(made.report).decode() if json else output.of_report(made))
+    print_text(msgspec.json.encode(made.report).decode() if json else output.of_report(made, sentences(made.report)))
     return HELD
+
+
+def _rules(named: str | None) -> "RuleSet | None":
+    """The rules of a file, or the classic ones. Raises UsageError (no file) or ScenarioErrors (what is in it)."""
+    from recordings.alerts.rules import CLASSIC, load_rules
+
+    if named is None:
+        return None
+    if named != "classic" and not Path(named).exists():
+        raise UsageError(f"--alerts: there is no rule file {named}; `--alerts classic` takes the classic rules")
+    return load_rules(CLASSIC if named == "classic" else Path(named))
 
 
 def _say_so_far(made: "Reported") -> None:

@@ -70,29 +70,40 @@ def score_flights(
     paths. `spark`: a session to use. Raises ReportError (Spark failed, interrupted, `out` cannot be written); nothing
     is written then.
     """
-    began = time.perf_counter()
     refuse_output(out, (JSON, HTML, TABLE), WHAT)
-    flights: list[LabFlight] = []
     try:
         with nullcontext(spark) if spark is not None else spark_session(patient(master), name="alerts") as session:
-            attended(
-                lambda: flights.extend(_seen(session, LabTask(rules, salvage=salvage), orders)),
-                lambda: None if progress is None else progress(_ended(session), len(orders)),
-            )
+            result = scored(session, rules, orders, salvage=salvage, progress=progress)
     except KeyboardInterrupt:
         raise ReportInterruptedError(f"interrupted: nothing was written to {out}") from None
     except (PySparkException, Py4JError, ConnectionError) as error:
         raise ReportError(f"the alert scores failed ({cause_of(error)}); nothing was written to {out}") from error
-    result = LabResult(
+    files = {JSON: msgspec.json.encode(result) + b"\n", HTML: page(result).encode(), TABLE: _table(result)}
+    write_output(out, files, WHAT)
+    return result
+
+
+def scored(
+    session: SparkSession,
+    rules: RuleSet,
+    orders: Sequence[LabOrder],
+    *,
+    salvage: bool = False,
+    progress: Progress | None = None,
+) -> LabResult:
+    """Score rules on flights in a session, and write nothing. Raises what Spark raises."""
+    began = time.perf_counter()
+    flights: list[LabFlight] = attended(
+        lambda: _seen(session, LabTask(rules, salvage=salvage), orders),
+        lambda: None if progress is None else progress(_ended(session), len(orders)),
+    )
+    return LabResult(
         flightdeck=VERSION,
         rules=rules,
         leaderboard=leaderboard([each.outcomes for each in flights if each.outcomes is not None], rules),
         flights=flights,
         seconds=round(time.perf_counter() - began, 3),
     )
-    files = {JSON: msgspec.json.encode(result) + b"\n", HTML: page(result).encode(), TABLE: _table(result)}
-    write_output(out, files, WHAT)
-    return result
 
 
 def _seen(session: SparkSession, task: LabTask, orders: Sequence[LabOrder]) -> list[LabFlight]:

@@ -1,10 +1,8 @@
 """`alerts.html`: the leaderboard of alert rules as a picture and tables, on one page without network or script."""
 
-from pathlib import Path
 from statistics import quantiles
 from typing import Final, NamedTuple
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from recordings.alerts.scoring import FALSE, FOUND, MISSED, ClassScore, RuleScore
@@ -12,8 +10,8 @@ from recordings.alerts.words import seconds, sentences
 from recordings.spark.alert_lab.lab_result import LabResult
 from recordings.spark.charts import Tick
 from recordings.spark.formatting import clock, duration, many
+from recordings.spark.page_templates import rendered, single_page
 
-TEMPLATES = Path(__file__).parent.parent / "templates"
 WIDTH: Final = 1160
 LEFT, RIGHT, TOP, ROW = 280, 60, 14, 34
 SECOND_US: Final = 1_000_000
@@ -104,13 +102,15 @@ def examples(result: LabResult) -> list[Example]:
 
 def page(result: LabResult) -> str:
     """The whole page. Every text of a rule or a recording is escaped."""
-    environment = Environment(
-        loader=FileSystemLoader(TEMPLATES), autoescape=True, trim_blocks=True, lstrip_blocks=True,
-        undefined=StrictUndefined,
-    )  # fmt: skip
+    return single_page("Alert rules", "alert laboratory", sections(result))
+
+
+def sections(result: LabResult) -> Markup:
+    """The answer, the leaderboard and what it rests on, as sections of a page."""
     boxes, ticks = delays(result)
     bottom = TOP + ROW * len(boxes)
-    return environment.get_template("alerts.html.j2").render(
+    return rendered(
+        "alerts.html.j2",
         result=result,
         board=result.leaderboard,
         sentences=sentences(result.leaderboard),
@@ -122,5 +122,4 @@ def page(result: LabResult) -> str:
         seconds=seconds,
         many=many,
         box=(WIDTH, bottom + 30, LEFT, TOP, WIDTH - RIGHT, bottom),
-        css=Markup((TEMPLATES / "report.css").read_text(encoding="utf-8")),
     )

@@ -23,7 +23,7 @@ from recordings.spark.compare.bill_pairs import ORDER, READ, BillPair, BillPairT
 from recordings.spark.compare.compare_page import page
 from recordings.spark.compare.compared import Compared, ComparedPair
 from recordings.spark.compare.differences import judge
-from recordings.spark.compare.flight_sets import FlightPair, find_sets, pair_sets
+from recordings.spark.compare.flight_sets import FlightPair, PairedSets, find_sets, pair_sets
 from recordings.spark.errors import ReportError, ReportInterruptedError, cause_of
 from recordings.spark.output_files import refuse_output, write_output
 from recordings.spark.runtime.session import spark_session
@@ -53,23 +53,30 @@ def compare_sets(
     paths. `spark`: a session to use. Raises RecordingError (no recordings, none to pair, a damaged header) and
     ReportError (Spark failed, interrupted, `out` cannot be written); nothing is written then.
     """
-    began = time.perf_counter()
     refuse_output(out, (JSON, HTML), WHAT)
-    first, second = find_sets(a, b)
+    first, second = find_sets([a], [b])
     paired = pair_sets(first, second)
     if progress is not None:
         progress(len(paired.pairs))
     try:
         with nullcontext(spark) if spark is not None else spark_session(patient(master), name="compare") as session:
-            bills = attended(lambda: _read(session, paired.pairs, salvage=salvage), lambda: None)
+            compared = compared_in(session, first.name, second.name, paired, salvage=salvage)
     except KeyboardInterrupt:
         raise ReportInterruptedError(f"interrupted: nothing was written to {out}") from None
     except (PySparkException, Py4JError, ConnectionError) as error:
         raise ReportError(f"the comparison failed ({cause_of(error)}); nothing was written to {out}") from error
-    compared = Compared(
+    write_output(out, {JSON: msgspec.json.encode(compared) + b"\n", HTML: page(compared).encode()}, WHAT)
+    return compared
+
+
+def compared_in(session: SparkSession, a: str, b: str, paired: PairedSets, *, salvage: bool = False) -> Compared:
+    """Compare two sets, called `a` and `b`, in a session, and write nothing. Raises what Spark raises."""
+    began = time.perf_counter()
+    bills = attended(lambda: _read(session, paired.pairs, salvage=salvage), lambda: None)
+    return Compared(
         flightdeck=VERSION,
-        a=first.name,
-        b=second.name,
+        a=a,
+        b=b,
         pairs=[_pair(pair, read) for pair, read in zip(paired.pairs, bills, strict=True)],
         only_a=[str(path) for path in paired.only_a],
         only_b=[str(path) for path in paired.only_b],
@@ -80,8 +87,6 @@ def compare_sets(
         }),
         seconds=round(time.perf_counter() - began, 3),
     )  # fmt: skip
-    write_output(out, {JSON: msgspec.json.encode(compared) + b"\n", HTML: page(compared).encode()}, WHAT)
-    return compared
 
 
 def _read(session: SparkSession, pairs: list[FlightPair], *, salvage: bool) -> list[BillPair]:

@@ -1,9 +1,7 @@
 """`compare.html`: what two sets cost, as a picture and tables, on one page that needs neither network nor script."""
 
-from pathlib import Path
 from typing import Final, NamedTuple
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from recordings.spark.compare.compared import (
@@ -18,8 +16,8 @@ from recordings.spark.compare.compared import (
 )
 from recordings.spark.compare.differences import MeasureDifference
 from recordings.spark.formatting import many
+from recordings.spark.page_templates import rendered, single_page
 
-TEMPLATES = Path(__file__).parent.parent / "templates"
 WIDTH: Final = 1160
 LEFT, RIGHT, TOP, ROW = 250, 190, 34, 30
 PAIRS_SHOWN: Final = 200
@@ -64,13 +62,15 @@ def verdict_of(compared: Compared, each: MeasureDifference) -> str:
 
 def page(compared: Compared) -> str:
     """The whole page. Every text of a recording is escaped."""
-    environment = Environment(
-        loader=FileSystemLoader(TEMPLATES), autoescape=True, trim_blocks=True, lstrip_blocks=True,
-        undefined=StrictUndefined,
-    )  # fmt: skip
+    return single_page(f"{compared.a} and {compared.b}", "compare", sections(compared))
+
+
+def sections(compared: Compared) -> Markup:
+    """The answer, the measures and the pairs, as sections of a page."""
     shown = typical(compared)
     rows = compared.differences.totals
-    return environment.get_template("compare.html.j2").render(
+    return rendered(
+        "compare.html.j2",
         compared=compared,
         sentences=sentences(compared),
         command="" if shown is None else evidence(shown),
@@ -88,5 +88,4 @@ def page(compared: Compared) -> str:
         many=many,
         sure=SURE,
         box=(WIDTH, TOP + ROW * len(rows) + 30, LEFT, TOP, WIDTH - RIGHT, TOP + ROW * len(rows)),
-        css=Markup((TEMPLATES / "report.css").read_text(encoding="utf-8")),
     )

@@ -47,11 +47,20 @@ class PairedSets(msgspec.Struct, frozen=True, kw_only=True):
     only_b: list[Path]
 
 
-def find_sets(a: Path, b: Path) -> tuple[FlightSet, FlightSet]:
-    """Both sets, under two different names. Raises RecordingError: no recording there, or its header is damaged."""
-    names = [place.resolve().name.removesuffix(".flight") for place in (a, b)]
-    first, second = names if len(set(names)) == len(names) else ("A", "B")
-    return FlightSet(name=first, flights=_flights(a)), FlightSet(name=second, flights=_flights(b))
+def find_sets(a: Sequence[Path], b: Sequence[Path]) -> tuple[FlightSet, FlightSet]:
+    """The sets at two lists of places, under different names. Raises RecordingError: no recording there, or damaged."""
+    names = [_name(places) for places in (a, b)]
+    first, second = names if all(names) and len(set(names)) == len(names) else ("A", "B")
+    return (
+        FlightSet(name=first, flights=[flight for place in a for flight in _flights(place)]),
+        FlightSet(name=second, flights=[flight for place in b for flight in _flights(place)]),
+    )
+
+
+def _name(places: Sequence[Path]) -> str:
+    """The name of the one place, or of the directory that holds them all; "" if none does."""
+    [*homes] = {place.resolve() for place in places} if len(places) == 1 else {one.resolve().parent for one in places}
+    return homes[0].name.removesuffix(".flight") if len(homes) == 1 else ""
 
 
 def _flights(place: Path) -> list[SetFlight]:

@@ -3,20 +3,17 @@
 import shlex
 from collections.abc import Sequence
 from math import ceil, log10
-from pathlib import Path
 from typing import NamedTuple
 
 import msgspec
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
-from markupsafe import Markup
 
 from recordings.comparison.amounts import amount, spoken
 from recordings.comparison.bill import MEASURES, Measure
 from recordings.spark.charts import Tick
 from recordings.spark.formatting import many
+from recordings.spark.page_templates import rendered, single_page
 from recordings.spark.sweep.frontier import Frontier, SweptPoint
 
-TEMPLATES = Path(__file__).parent.parent / "templates"
 WIDTH, HEIGHT = 1160, 460
 LEFT, RIGHT, TOP, BOTTOM = 96, 24, 16, 52
 TICKS = 6
@@ -122,16 +119,13 @@ def scatter(frontier: Frontier) -> Scatter:
 
 def page(swept: Swept) -> str:
     """The whole page. Every text of a scenario is escaped."""
-    environment = Environment(
-        loader=FileSystemLoader(TEMPLATES), autoescape=True, trim_blocks=True, lstrip_blocks=True,
-        undefined=StrictUndefined,
-    )  # fmt: skip
     frontier = swept.frontier
     ranked = sorted(
         (each for each in frontier.points if each.measures),
         key=lambda each: (not each.on_frontier, *(each.measures[axis].median for axis in frontier.axes)),
     )
-    return environment.get_template("sweep.html.j2").render(
+    sections = rendered(
+        "sweep.html.j2",
         swept=swept,
         sentences=sentences(swept),
         picture=scatter(frontier),
@@ -143,8 +137,8 @@ def page(swept: Swept) -> str:
         replay=lambda point: replay(swept, point),
         many=many,
         box=(WIDTH, HEIGHT, LEFT, TOP, WIDTH - RIGHT, HEIGHT - BOTTOM),
-        css=Markup((TEMPLATES / "report.css").read_text(encoding="utf-8")),
     )
+    return single_page(swept.title, "sweep", sections)
 
 
 def _named(measure: Measure) -> str:

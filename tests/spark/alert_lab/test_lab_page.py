@@ -90,7 +90,7 @@ def test_the_page_escapes_what_it_is_told_and_needs_no_network() -> None:
     assert "<b>lag" not in text
     assert not re.search(r'(?:src|href)="', text)
     assert "x.flight is damaged" in text
-    assert text.count('<circle class="dot"') == 3
+    assert text.count('<circle class="delay"') == 3
 
 
 def test_a_page_without_a_fault_has_no_picture() -> None:
