@@ -30,6 +30,7 @@ from recordings.spark.runtime.worker_tasks import patient
 from recordings.spark.tables import Tables
 from recordings.tables.compaction import compact
 from recordings.tables.export import export, is_exported
+from recordings.tables.exported_files import refuse_unfit_files
 from recordings.version import VERSION
 
 JSON = "report.json"
@@ -135,6 +136,8 @@ def cheaply_readable(spark: SparkSession, places: Sequence[str]) -> Iterator[lis
     if not is_local(spark):
         yield list(places)
         return
+    for place in places:
+        refuse_unfit_files(place)
     with temporary_directory("flightdeck-compacted-") as directory:
         yield [compact(place, Path(directory) / str(number)) for number, place in enumerate(places)]
 

@@ -15,6 +15,8 @@ import pytest
 from pyspark.sql import SparkSession
 
 from console.cli.main import main
+from recordings.bounded_files import RecordingError
+from recordings.journal.reader import Recording
 from recordings.spark import output_files
 from recordings.spark import report as reporting
 from recordings.spark.errors import ReportError
@@ -236,12 +238,56 @@ def test_an_interrupted_report_ends_in_words_and_leaves_nothing(
     assert left_over(environment) == []
 
 
-def test_a_file_that_spark_cannot_read_is_named(eventful: Path, spark: SparkSession, tmp_path: Path) -> None:
-    export([eventful], tmp_path / "exported")
-    [table] = (tmp_path / "exported" / "tables" / "topic_created").glob("[!s]*.parquet")
-    table.write_bytes(table.read_bytes()[: table.stat().st_size // 2])
-    with pytest.raises(ReportError) as told:
-        report([tmp_path / "exported"], tmp_path / "out", spark=spark)
-    assert str(told.value).startswith(f"Spark could not finish: the file {table} is damaged (it is not a Parquet file")
-    assert "localCheckpoint" not in str(told.value)
-    assert not (tmp_path / "out").exists()
+def refused(place: Path, spark: SparkSession) -> str:
+    """What a report of an export says, which cannot be made."""
+    with pytest.raises(RecordingError) as ended:
+        report([place], place / "out", spark=spark)
+    assert not (place / "out").exists()
+    return str(ended.value)
+
+
+def exported_file(place: Path, table: str) -> Path:
+    [file] = (place / "tables" / table).glob("[!s]*.parquet")
+    return file
+
+
+def test_a_file_that_spark_cannot_read_is_named(
+    eventful: Path, spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """At a place that this machine cannot look at first, and in the middle of a file whose footer is whole."""
+    export([eventful], tmp_path)
+    file = exported_file(tmp_path, "topic_created")
+    whole = file.read_bytes()
+    file.write_bytes(whole[:4] + bytes(byte ^ 0xFF for byte in whole[4:200]) + whole[200:])
+    assert refused(tmp_path, spark).startswith(f"Spark could not finish: the file {file} is damaged (")
+    file.write_bytes(whole[: len(whole) // 2])
+    assert refused(tmp_path, spark).startswith(f"the file {file} is damaged (Parquet magic bytes not found")
+    monkeypatch.setattr(reporting, "refuse_unfit_files", lambda _: None)
+    said = refused(tmp_path, spark)
+    assert said.startswith(f"Spark could not finish: the file {file} is damaged (it is not a Parquet file")
+    assert "localCheckpoint" not in said
+
+
+def test_tables_without_some_of_the_events_are_refused(eventful: Path, spark: SparkSession, tmp_path: Path) -> None:
+    """Else a report would say that records were lost which are only missing from a table."""
+    run_id = Recording(eventful).header.run_id
+    export([eventful], tmp_path / "some")
+    export([eventful], tmp_path / "again")
+    exported_file(tmp_path / "some", "records_processed").unlink()
+    said = refused(tmp_path / "some", spark)
+    assert said.startswith(f"the table `records_processed` at {tmp_path / 'some'} has 0 of ")
+    assert said.endswith(
+        f"events of flight {run_id}: a file is missing or not whole; `flightdeck export` makes it again"
+    )
+    with pytest.raises(ReportError, match=f"flight {run_id} is there twice: give one export of it"):
+        report([tmp_path / "again", tmp_path / "some"], tmp_path / "out", spark=spark)
+
+
+def test_an_export_without_a_flight_is_refused(
+    eventful: Path, spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    export([eventful], tmp_path)
+    exported_file(tmp_path, "flights").unlink()
+    assert refused(tmp_path, spark).startswith(f"{tmp_path} holds no flight: its table `flights` has no file")
+    monkeypatch.setattr(reporting, "refuse_unfit_files", lambda _: None)
+    assert refused(tmp_path, spark) == f"{tmp_path} holds no flight: the table `flights` has no row"
