@@ -18,7 +18,7 @@ from recordings.scenarios.loader import load
 from recordings.tables.export import export
 from tests.support.repository import ROOT
 from tests.support.spark.java_homes import FLIGHTDECK, without_java
-from tests.support.spark.report_cost import cost_of
+from tests.support.spark.report_cost import cost_of, cost_of_analyses
 
 PROMISED_SECONDS = 40
 FURTHER = 40  # small flights beside the first
@@ -59,6 +59,22 @@ def test_processor_seconds(tmp_path: Path) -> None:
         f"\nfixed {one:.1f} s, each further small flight {(many - one) / FURTHER:.2f} s, {slope:.1f} s a million events"
         f" at load {os.getloadavg()[0]:.1f} ({GOALS})\n"
     )
+
+
+@pytest.mark.timeout(1200)
+def test_what_each_analysis_adds(tmp_path: Path) -> None:
+    """A small flight shows what planning and compiling cost, a longer one with transactions what the events do."""
+    costs = []
+    for name, scenario, until_us in (("small", "at-least-once", None), ("long", "reference-m", 240_000_000)):
+        place = tmp_path / name
+        place.mkdir()
+        events = _exported(place, {"one": (None, until_us)}, scenario)
+        costs.append((events, cost_of_analyses([place / "tables"])))
+    (few, small), (many, long) = costs
+    sys.stdout.write(f"\nCPU s of each analysis, {few:,} events and {many:,}, at load {os.getloadavg()[0]:.1f}\n")
+    for what in small:
+        sys.stdout.write(f"{what:24}{small[what]:8.2f}{long[what]:8.2f}\n")
+    sys.stdout.write(f"{'sum':24}{sum(small.values()):8.2f}{sum(long.values()):8.2f}\n")
 
 
 @pytest.mark.timeout(600)

@@ -1,19 +1,23 @@
 """What a report costs: the processor time of its whole process tree with Java's, and the jobs that Spark ran for it.
 
-`python -m tests.support.spark.report_cost OUT PLACE…` makes the report and prints the number of its jobs.
+`python -m tests.support.spark.report_cost OUT PLACE…` makes the report and prints the number of its jobs; with `each`
+for OUT it makes no report, but runs one analysis after the other, and prints what each of them takes.
 """
 
 import ctypes
+import json
 import os
 import resource
 import subprocess
 import sys
+import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from tests.support.repository import ROOT
 
+EACH = "each"
 ADOPT_ORPHANS = 36  # PR_SET_CHILD_SUBREAPER of Linux: Java outlives the Python that started it
 
 
@@ -38,6 +42,18 @@ def cost_of(places: Sequence[Path], out: Path) -> Cost:
         return Cost(_children_s() - before, int(made.stdout.split()[-1]))
 
 
+def cost_of_analyses(places: Sequence[Path]) -> dict[str, float]:
+    """The processor seconds of each analysis of a report, in the order of the report, in a process of its own.
+
+    What several need (lag, rebalances, batches) counts for the first that needs it; `Spark's start` and `kinds` are of
+    no analysis.
+    """
+    command = [sys.executable, "-m", __name__, EACH, *map(str, places)]
+    made = subprocess.run(command, check=True, capture_output=True, text=True, cwd=ROOT)
+    found: dict[str, float] = json.loads(made.stdout.splitlines()[-1])
+    return found
+
+
 def _children_s() -> float:
     usage = resource.getrusage(resource.RUSAGE_CHILDREN)
     return usage.ru_utime + usage.ru_stime
@@ -52,5 +68,33 @@ def _report(out: Path, places: Sequence[str]) -> int:
         return len(spark.sparkContext.statusTracker().getJobIdsForGroup(None))
 
 
+def _each(places: Sequence[str]) -> dict[str, float]:
+    from recordings.spark.analyses.table import ANALYSES  # noqa: PLC0415 - as above
+    from recordings.spark.runtime.session import spark_session, suited_to  # noqa: PLC0415
+    from recordings.spark.tables import Tables  # noqa: PLC0415
+
+    with spark_session(name="report cost") as spark:
+        java: Any = spark._jvm.java.lang.management.ManagementFactory.getOperatingSystemMXBean()  # type: ignore[union-attr]
+        tables, passed, costs = Tables(spark, places), 0.0, {}
+
+        def took(what: str) -> None:
+            nonlocal passed
+            now = java.getProcessCpuTime() / 1e9 + time.process_time()
+            costs[what], passed = round(now - passed, 2), now
+
+        took("Spark's start")
+        events = sum(row["events"] for row in tables.kinds())
+        took("kinds")
+        with suited_to(spark, events):
+            for analysis in ANALYSES:
+                for query in analysis.queries.values():
+                    query(tables).collect()
+                took(analysis.key)
+        return costs
+
+
 if __name__ == "__main__":
-    sys.stdout.write(f"{_report(Path(sys.argv[1]), sys.argv[2:])}\n")
+    if sys.argv[1] == EACH:
+        sys.stdout.write(f"{json.dumps(_each(sys.argv[2:]))}\n")
+    else:
+        sys.stdout.write(f"{_report(Path(sys.argv[1]), sys.argv[2:])}\n")
