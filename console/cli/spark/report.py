@@ -3,6 +3,7 @@
 # ruff: noqa: PLC0415 - heavy imports are made by the command that needs them
 
 import sys
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -44,12 +45,14 @@ def read_from_logs(recordings: list[str]) -> bool:
     return any(Recording(path, logs=True, salvage=True).header.read_from for path in paths)
 
 
-def _of_logs(recording: str, out: Path, *, salvage: bool, json: bool) -> int:
+def _of_logs(recordings: list[str], out: Path, *, alone: bool, salvage: bool, json: bool) -> int:
     """Report on one recording of logs, without Spark."""
     from recordings.log_reading.page import write_report
     from recordings.log_reading.summary import summary_of_logs
 
-    found = summary_of_logs(Path(recording), salvage=salvage)
+    if len(recordings) != 1 or not alone:
+        raise UsageError("a recording that was read from logs is reported on alone, without --alerts and --against")
+    found = summary_of_logs(Path(recordings[0]), salvage=salvage)
     assert found is not None  # as its header says
     written = write_report(found, out)
     warn(found.warnings)
@@ -71,11 +74,13 @@ def report(  # noqa: PLR0913 - options
     json: Json = False,
 ) -> int:
     """Analyse recordings with Spark: report.json, and a report.html that needs no network."""
-    if follow and (len(recordings) != 1 or salvage or alerts or against):
+    of_logs = read_from_logs(recordings)
+    others = len(recordings) != 1 or alerts is not None or against is not None
+    if others and of_logs:
+        raise UsageError("a recording that was read from logs is reported on alone, without --alerts and --against")
+    if follow and (others or salvage):
         raise UsageError("--follow takes one recording, without --salvage, --alerts and --against")
-    if read_from_logs(recordings):
-        if len(recordings) != 1 or alerts or against:
-            raise UsageError("a recording that was read from logs is reported on alone, without --alerts and --against")
+    if of_logs:
         return _of_logs(recordings[0], out, salvage=salvage, json=json)
     rules = _rules(alerts)
     try:
@@ -87,21 +92,13 @@ def report(  # noqa: PLR0913 - options
         from recordings.spark.following import follow as follow_recording
         from recordings.spark.report import report as report_on
 
+        if follow:
+            make = partial(follow_recording, Path(recordings[0]), out, made=_say_so_far)
+        else:
+            make = partial(report_on, recordings, out, salvage=salvage, asked=Asked(rules=rules, against=against))
         progress = output.StageProgress(sys.stderr)
         try:
-            if follow:
-                flight = Path(recordings[0])
-                made = follow_recording(flight, out, master=master, tables=tables, progress=progress, made=_say_so_far)
-            else:
-                made = report_on(
-                    recordings,
-                    out,
-                    master=master,
-                    tables=tables,
-                    salvage=salvage,
-                    progress=progress,
-                    asked=Asked(rules=rules, against=against),
-                )
+            made = make(master=master, tables=tables, progress=progress)
         finally:
             progress.clear()
     except KeyboardInterrupt:  # the report installs its own handlers later
