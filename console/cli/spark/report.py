@@ -74,14 +74,11 @@ def report(  # noqa: PLR0913 - options
     json: Json = False,
 ) -> int:
     """Analyse recordings with Spark: report.json, and a report.html that needs no network."""
-    of_logs = read_from_logs(recordings)
-    others = len(recordings) != 1 or alerts is not None or against is not None
-    if others and of_logs:
-        raise UsageError("a recording that was read from logs is reported on alone, without --alerts and --against")
-    if follow and (others or salvage):
+    others = alerts is not None or against is not None
+    if follow and (len(recordings) != 1 or salvage or others):
         raise UsageError("--follow takes one recording, without --salvage, --alerts and --against")
-    if of_logs:
-        return _of_logs(recordings[0], out, salvage=salvage, json=json)
+    if read_from_logs(recordings):
+        return _of_logs(recordings, out, alone=not others, salvage=salvage, json=json)
     rules = _rules(alerts)
     try:
         from console.cli import output
