@@ -18,7 +18,7 @@ _NOUNS: Final = {  # field → its noun for one, and for several
     "duplicated": ("duplicate", "duplicates"),
     "reread": ("re-read record", "re-read records"),
     "peak_time_lag_us": ("second of peak time lag", "seconds of peak time lag"),
-    "recovery_us": ("second of recovery", "seconds of recovery"),
+    "behind_us": ("second behind", "seconds behind"),
     "failed": ("failed send", "failed sends"),
     "refused": ("refused batch", "refused batches"),
     "late": ("late record", "late records"),

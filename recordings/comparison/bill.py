@@ -13,8 +13,8 @@ import msgspec
 LATE_US: Final = 1_000_000
 """A record is late when its acknowledgement takes longer than this, from the first record of its batch."""
 
-CAUGHT_UP_US: Final = 6_000_000
-"""A group has caught up when its time lag is at most this: a default auto.commit.interval.ms, and a second's sample."""
+BEHIND_US: Final = 6_000_000
+"""A group is behind when its time lag is above this: a default auto.commit.interval.ms, and a second's sample."""
 
 
 class GroupBill(msgspec.Struct, frozen=True, kw_only=True):
@@ -28,8 +28,8 @@ class GroupBill(msgspec.Struct, frozen=True, kw_only=True):
     `delivered`: distinct records that its application has finished: no cost, but what the costs are paid for.
     `deleted`, `compacted`: acknowledged records that were deleted or replaced before the group came to them.
     `skipped`, `dead_lettered`: records that its application gave up, and went on behind or sent to a dead-letter topic.
-    `peak_time_lag_us`: the largest time lag of a sample, at `peak_at_us`. `recovery_us`: from that peak until the group
-    has caught up, or until the end if it has not (`recovered`).
+    `peak_time_lag_us`: the largest time lag of a sample, at `peak_at_us`. `behind_us`: the time in which its
+    time lag is above 6 s, as sampled.
     """
 
     unread_partition_us: int = 0
@@ -47,8 +47,7 @@ class GroupBill(msgspec.Struct, frozen=True, kw_only=True):
     reread: int = 0
     peak_time_lag_us: int = 0
     peak_at_us: int = 0
-    recovery_us: int = 0
-    recovered: bool = True
+    behind_us: int = 0
 
 
 class ProducerBill(msgspec.Struct, frozen=True, kw_only=True):
@@ -116,7 +115,7 @@ MEASURES: Final = (
     Measure(Scope.GROUP, "duplicated", "duplicated", "records"),
     Measure(Scope.GROUP, "reread", "re-read", "records"),
     Measure(Scope.GROUP, "peak_time_lag_us", "peak time lag", "seconds"),
-    Measure(Scope.GROUP, "recovery_us", "recovery", "seconds"),
+    Measure(Scope.GROUP, "behind_us", "behind", "seconds"),
     Measure(Scope.PRODUCER, "failed", "failed", "records"),
     Measure(Scope.PRODUCER, "refused", "refused", "batches"),
     Measure(Scope.PRODUCER, "late", "late", "records"),

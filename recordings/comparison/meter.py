@@ -20,7 +20,7 @@ from cluster.view.fold_groups import stopped_partition_us
 from cluster.view.rebalances import RebalanceView
 from cluster.view.state import GroupView, LogEntry
 from recordings.comparison.availability import AvailabilityMeter
-from recordings.comparison.bill import CAUGHT_UP_US, LATE_US, Bill, ClusterBill, GroupBill, ProducerBill
+from recordings.comparison.bill import BEHIND_US, LATE_US, Bill, ClusterBill, GroupBill, ProducerBill
 from recordings.comparison.stalled import StalledMeter
 
 SECOND_US: Final = 1_000_000
@@ -123,8 +123,7 @@ class BillMeter:
             reread=meter.dropped_reread + sum(one.reread for one in group.rebalances) + _reread_so_far(group),
             peak_time_lag_us=lag.peak_us,
             peak_at_us=lag.peak_at_us,
-            recovery_us=lag.recovery_us,
-            recovered=lag.recovered,
+            behind_us=lag.behind_us,
         )
 
     def _own_handlers(self) -> dict[type[e.Event], Callable[[Any], None]]:
@@ -239,12 +238,13 @@ def _reread_so_far(group: GroupView) -> int:
 
 
 class _Lag(msgspec.Struct, frozen=True):
-    """The largest time lag so far, its instant, and the time from it until the group has caught up."""
+    """The largest time lag so far, its instant, and the time behind up to the last sample, at `at_us`."""
 
     peak_us: int = 0
     peak_at_us: int = 0
-    recovery_us: int = 0
-    recovered: bool = True
+    behind_us: int = 0
+    is_behind: bool = False
+    at_us: int = 0
 
 
 class _GroupMeter:
@@ -271,13 +271,12 @@ class _GroupMeter:
         self._formed = True
 
     def lag_at(self, time_lag_us: int, at_us: int) -> _Lag:
-        """The peak and its recovery with one more sample."""
+        """The peak and the time behind with one more sample; a sample holds until the next one."""
         lag = self.lag
-        if time_lag_us > lag.peak_us:
-            return _Lag(time_lag_us, at_us, 0, time_lag_us <= CAUGHT_UP_US)
-        if lag.recovered:
-            return lag
-        return _Lag(lag.peak_us, lag.peak_at_us, at_us - lag.peak_at_us, time_lag_us <= CAUGHT_UP_US)
+        behind_us = lag.behind_us + (at_us - lag.at_us if lag.is_behind else 0)
+        higher = time_lag_us > lag.peak_us
+        peak_us, peak_at_us = (time_lag_us, at_us) if higher else (lag.peak_us, lag.peak_at_us)
+        return _Lag(peak_us, peak_at_us, behind_us, time_lag_us > BEHIND_US, at_us)
 
 
 class _MemberMeter:

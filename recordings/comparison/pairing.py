@@ -9,7 +9,7 @@ from recordings.bounded_files import RecordingError
 from recordings.comparison.amounts import amount
 from recordings.comparison.bill import MEASURES, Bill, Measure, Scope, payers
 
-SUMMED = frozenset({"peak_time_lag_us", "recovery_us"})
+LARGEST = frozenset({"peak_time_lag_us"})
 """Measures whose total over several groups is their maximum, and not their sum."""
 
 
@@ -127,10 +127,10 @@ def read_nothing(bill: Bill, others: Iterable[Bill]) -> list[str]:
 
 
 def total(bill: Bill, measure: Measure, names: Iterable[str]) -> int:
-    """The amount of a measure over these groups or producers: their sum, or the largest of peaks and recoveries."""
+    """The amount of a measure over these groups or producers: their sum, or the largest of peaks."""
     each = payers(bill, measure.scope)
     values = [measure.of(each[name]) for name in names]
-    return max(values, default=0) if measure.field in SUMMED else sum(values)
+    return max(values, default=0) if measure.field in LARGEST else sum(values)
 
 
 def shows(row: DifferingAmount) -> bool:

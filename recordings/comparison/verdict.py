@@ -15,7 +15,7 @@ MOST_MEASURES: Final = 3
 BY_WEIGHT: Final = (
     "lost", "deleted", "failed", "skipped", "dead_lettered", "unread_partition_us", "rebalances", "duplicated",
     "leaderless_partition_us", "below_min_isr_partition_us", "stopped_member_us", "peak_time_lag_us", "late", "refused",
-    "reread", "recovery_us", "retries", "compacted",
+    "reread", "behind_us", "retries", "compacted",
 )  # fmt: skip
 """The measures by their weight: a verdict names the first ones that differ, a ranking compares them in this order."""
 

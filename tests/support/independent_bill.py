@@ -14,7 +14,7 @@ Line = dict[str, Any]
 
 SECOND_US = 1_000_000
 LATE_US = 1_000_000
-CAUGHT_UP_US = 6_000_000
+BEHIND_US = 6_000_000
 STALLED_US = 5_000_000
 
 
@@ -581,16 +581,11 @@ def _stopped_us(passages: list[tuple[int, str]], now_us: int) -> int:
 
 
 def _peak(samples: list[tuple[int, int]]) -> Line:
-    """The first largest sample, and the time from it to the first later one with a small time lag, or to the end."""
+    """The first largest sample, and Σ of the steps that begin with a large time lag."""
     peak_at_us, peak_us = max(samples, key=lambda sample: sample[1]) if samples else (0, 0)
-    if not peak_us:
-        return {"peak_time_lag_us": 0, "peak_at_us": 0, "recovery_us": 0, "recovered": True}
-    later = [(at, lag) for at, lag in samples if at >= peak_at_us]
-    caught_up = [at for at, lag in later if lag <= CAUGHT_UP_US]
-    end_us = caught_up[0] if caught_up else samples[-1][0]
+    steps = pairwise(samples)
     return {
         "peak_time_lag_us": peak_us,
-        "peak_at_us": peak_at_us,
-        "recovery_us": end_us - peak_at_us,
-        "recovered": bool(caught_up),
+        "peak_at_us": peak_at_us if peak_us else 0,
+        "behind_us": sum(until_us - at_us for (at_us, lag_us), (until_us, _) in steps if lag_us > BEHIND_US),
     }

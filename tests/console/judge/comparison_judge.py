@@ -14,7 +14,7 @@ HEIGHTS = " ▁▂▃▄▅▆▇█"
 FIELDS = {
     "unread": "unread_partition_us", "stopped": "stopped_member_us", "rebalances": "rebalances",
     "duplicated": "duplicated", "re-read": "reread", "skipped": "skipped", "dead-lettered": "dead_lettered",
-    "peak time lag": "peak_time_lag_us", "recovery": "recovery_us", "failed": "failed", "refused": "refused",
+    "peak time lag": "peak_time_lag_us", "behind": "behind_us", "failed": "failed", "refused": "refused",
     "late": "late", "retries": "retries", "without a live leader": "leaderless_partition_us",
     "below min.insync.replicas": "below_min_isr_partition_us",
 }  # fmt: skip
@@ -22,13 +22,13 @@ LEDGER = {"lost", "deleted unread", "compacted unread"}  # what only the ledger 
 NOUNS = {
     "unread partition-seconds?": "unread", "stopped member-seconds?": "stopped", "rebalances?": "rebalances",
     "duplicates?": "duplicated", "re-read records?": "re-read", "seconds? of peak time lag": "peak time lag",
-    "seconds? of recovery": "recovery", "failed sends?": "failed", "refused batch(?:es)?": "refused",
+    "seconds? behind": "behind", "failed sends?": "failed", "refused batch(?:es)?": "refused",
     "late records?": "late", "retried batch(?:es)?": "retries",
     "leaderless partition-seconds?": "without a live leader",
     "partition-seconds? below min.insync.replicas": "below min.insync.replicas",
 }  # fmt: skip
 UNJUDGED = ("lost records?", "records? (?:deleted|compacted) unread", "skipped records?", "dead letters?")
-LARGEST = {"peak time lag", "recovery"}
+LARGEST = {"peak time lag"}
 SAME = {"Both flights cost the same.", "Both flights cost nearly the same.", "Neither flight costs anything."}
 RARE = 1_000  # events of a flight: a kind that comes as rarely is worth a line in the event log
 ROW = re.compile(r"  (\S.*?) +([<\d.,]+) +([<\d.,]+) │ +([<\d.,]+) +([<\d.,]+)  (\S+) (better|worse) +(\S+)")

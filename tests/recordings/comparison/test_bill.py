@@ -53,7 +53,7 @@ def test_a_flight_with_faults_costs_something(metered: tuple[Path, Bill]) -> Non
     billing = bill.groups["billing"]
     assert billing.unread_partition_us > 0 < billing.stopped_member_us
     assert sum(billing.by_cause.values()) == billing.rebalances > 0
-    assert billing.reread > 0 < billing.recovery_us
+    assert billing.reread > 0 < billing.behind_us
     assert bill.cluster.leaderless_partition_us > 0
     assert sum(each.late for each in bill.producers.values()) > 0
 

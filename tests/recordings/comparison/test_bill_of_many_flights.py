@@ -169,7 +169,7 @@ def nothing(*_: object) -> None:
 
 BUGS: dict[str, Callable[[pytest.MonkeyPatch], None]] = {
     "late": lambda patch: patch.setattr(meter_module, "LATE_US", 5_000_000),
-    "recovery_us": lambda patch: patch.setattr(meter_module, "CAUGHT_UP_US", 0),
+    "behind_us": lambda patch: patch.setattr(meter_module, "BEHIND_US", 0),
     "stopped_member_us": lambda patch: patch.setattr(BillMeter, "_partitions_revoked", nothing),
     "by_cause": lambda patch: patch.setattr(BillMeter, "_rebalance_closed", nothing),
     "peak_time_lag_us": lambda patch: patch.setattr(BillMeter, "_sample", nothing),

@@ -11,6 +11,7 @@ from recordings.comparison import course as course_module
 from recordings.comparison.amounts import spoken
 from recordings.comparison.bill import MEASURES
 from recordings.comparison.diff import diff
+from recordings.comparison.meter import BillMeter
 from recordings.comparison.pairing import NotComparableError
 from recordings.comparison.verdict import MOST_WORDS, WEIGHED, Cost, balance, verdict
 from recordings.flights.runner import Replay, fly, make_plan
@@ -93,6 +94,22 @@ def test_a_command_and_what_it_does_to_its_target_are_no_divergence(tiny: Scenar
     assert parting.b[0].text == "billing-1 left billing: session expired"
 
 
+def test_a_group_that_is_still_behind_at_the_end_is_no_better(tiny: Scenario, tmp_path: Path) -> None:
+    """Its time lag is largest at the end: there a time from the peak on would be zero."""
+    freeze = [(3_000_000, "pause billing-1"), (3_000_000, "pause billing-2")]
+    thaw = [(15_000_000, "resume billing-1"), (15_000_000, "resume billing-2")]
+    a = flown(tiny, tmp_path / "a.flight", *freeze, *thaw, until_us=30_000_000)
+    b = flown(tiny, tmp_path / "b.flight", *freeze, until_us=30_000_000)
+    found = diff(a, b)
+    meter = BillMeter()
+    for event in Recording(b).events():
+        meter(event)
+    assert meter.bill(30_000_000).groups["billing"].peak_at_us == 30_000_000
+    (behind,) = [row for row in found.bills.differing if row.field == "behind_us"]
+    assert 0 < behind.a < behind.b <= 24_000_000
+    assert not behind.b_is_better
+
+
 SECOND_GROUP = """
 [[group]]
 name = "second"
@@ -154,7 +171,7 @@ def test_amounts_agree_with_their_nouns(value: int) -> None:
     for measure in MEASURES:
         unit = 1_000_000 if measure.field.endswith("_us") else 1
         number, _, noun = spoken(measure, value * unit).partition(" ")
-        words = noun.split(" below ")[0].split(" of ")[0].split(" ")
+        words = noun.split(" below ")[0].split(" of ")[0].removesuffix(" behind").split(" ")
         head = words[0] if words[-1] == "unread" else words[-1]
         assert head.endswith("s") == (number != "1"), spoken(measure, value * unit)
 
