@@ -23,17 +23,18 @@ from cluster.view.state import ClusterView, PartitionView, Series, TopicView
 SECOND_US: Final = 1_000_000
 PARTITION_SECONDS: Final = 11  # whole seconds whose log ends a partition keeps: the rate of the last ten
 
-_MODULES = (
-    fold_cluster,
-    fold_producers,
-    fold_groups,
-    fold_consumer_groups,
-    fold_clients,
-    fold_positions,
-    fold_transactions,
-    fold_rollouts,
+_TABLES = (
+    fold_cluster.FOLD,
+    fold_producers.FOLD,
+    fold_groups.FOLD,
+    fold_consumer_groups.FOLD,
+    fold_clients.FOLD,
+    fold_positions.FOLD,
+    fold_transactions.FOLD,
+    fold_rollouts.FOLD,
+    fold_logs.SOURCE,
 )
-HANDLERS: Final = joined([*(module.FOLD for module in _MODULES), fold_logs.SOURCE])
+HANDLERS: Final = joined(_TABLES)
 """Event class → the function that applies it; complete, or the import fails."""
 HISTORY: Final = in_sequence((fold_history.FOLD, fold_lives.FOLD))
 """Event class → the function that notes it in the histories of owners and processes, after it has been applied."""
