@@ -372,6 +372,7 @@ SAYINGS: tuple[tuple[str, Callable[[Match, e.Event], bool]], ...] = (
 
 
 FOLDED = re.compile(r"(.+?) +(?:\+ enter: all (\d+)|− enter folds)")
+MANY = re.compile(r"((?:\S+, )+\S+?)(?: and (\d+) more)?(:.+)")
 ELECTED = re.compile(r"(\d+) (?:(internal) partitions|partitions of (?:(\d+) topics|(\S+))): new leaders \((.+)\)")
 
 
@@ -381,10 +382,9 @@ def judge_row(books: Books, at_us: int, text: str, verdict: Verdict) -> None:
     said = folded[1] if folded is not None else text
     judge_entry(books, at_us, said, "events", verdict)
     if folded is not None and folded[2]:
-        named = re.fullmatch(r"((?:\S+, )+\S+) and (\d+) more:.+", said)
         counted = ELECTED.fullmatch(said)
-        if named is not None:
-            truth = {int(named[2]) + 2}
+        if (many := MANY.fullmatch(said)) is not None:
+            truth = _times_of_many(books, at_us, many)
         else:
             truth = {int(counted[1])} if counted is not None else _times(books, at_us, said)
         verdict.claim(int(folded[2]) in truth, "events", f"{text!r} stands for {truth}")
@@ -419,16 +419,38 @@ def judge_entry(books: Books, at_us: int, text: str, place: str, verdict: Verdic
     parts = text.split(", ")
     if len(parts) > 1 and all(_stated(books, at_us // 1_000, at_us // 1_000 + TOGETHER_MS, part) for part in parts):
         return
-    many = re.fullmatch(r"((?:\S+, )+\S+)(?: and (\d+) more)?(:.+)", text)
+    many = MANY.fullmatch(text)
     if many is None:
         verdict.claim(_stated(books, at_us // 1_000, at_us // 1_000, text), place, f"no such fact: {text!r}")
         return
     for name in many[1].split(", "):
-        rest = many[3]
-        said = rest.removeprefix(":")
-        forms = (f"{name}{rest}", f"{name}{said}", f"{name} is{said}", f"{name} was{said}")
+        forms = _forms(name, many[3])
         known = any(_stated(books, at_us // 1_000, at_us // 1_000 + TOGETHER_MS, form) for form in forms)
         verdict.claim(known, place, f"no such fact of {name}: {text!r}")
+
+
+def _forms(name: str, rest: str) -> tuple[str, ...]:
+    """The sentences of one subject that a line of many subjects may have made its `: rest` of."""
+    said = rest.removeprefix(":")
+    return f"{name}{rest}", f"{name}{said}", f"{name} is{said}", f"{name} was{said}"
+
+
+def _times_of_many(books: Books, at_us: int, many: re.Match[str]) -> set[int]:
+    """How often the sentence is borne out of any subject, up to each millisecond at which enough subjects have it."""
+    found: list[str] = []
+    numbers: set[int] = set()
+    for ms in range(at_us // 1_000, at_us // 1_000 + TOGETHER_MS + 1):
+        for one in books.cluster.by_ms.get(ms, ()):
+            names = {str(getattr(one, field)) for field in one.__struct_fields__} - {""}
+            found += [name for name in names if any(_bears_out(one, form) for form in _forms(name, many[3]))]
+        if len(set(found)) == len(many[1].split(", ")) + int(many[2] or 0):
+            numbers.add(len(found))
+    return numbers
+
+
+def _bears_out(one: e.Event, sentence: str) -> bool:
+    found = ((re.fullmatch(pattern, sentence), true) for pattern, true in SAYINGS)
+    return any(match is not None and true(match, one) for match, true in found)
 
 
 def _times(books: Books, at_us: int, text: str) -> set[int]:
