@@ -207,6 +207,17 @@ def a_row_holds_entries_of_other_partitions(patch: Patch) -> None:
     patch.setattr(event_log, "_counted", counted)
 
 
+def a_row_of_several_subjects_counts_one_more(patch: Patch) -> None:
+    """What a row of several members stands for is one entry too many."""
+    original = event_log.merged
+
+    def merged(entries: Sequence[LogEntry]) -> list[event_log.MergedEntry]:
+        rows = original(entries)
+        return [row._replace(parts=[*row.parts, row.parts[0]]) if ", " in row.entry.text else row for row in rows]
+
+    patch.setattr(event_log, "merged", merged)
+
+
 def a_lag_of_nothing_rises(patch: Patch) -> None:
     """A group that has just caught up keeps the arrow of its last half minute."""
     original = overview.lag_trend
@@ -375,6 +386,7 @@ FALSE_PRESENTERS: dict[FalsePresenter, tuple[str, int]] = {
     the_last_minute_is_some_seconds: ("coordinator-failover", 125),
     lag_arrows_are_noise: ("coordinator-failover", 125),
     new_leaders_are_counted_by_half: ("coordinator-failover", 125),
+    a_row_of_several_subjects_counts_one_more: ("coordinator-failover", 125),
     a_row_holds_entries_of_other_partitions: ("coordinator-failover", 125),
     a_lag_of_nothing_rises: ("offset-reset", 40),
     the_dead_are_counted_with_the_living: ("static-restart", 60),
