@@ -23,9 +23,14 @@ from tests.support.scheduler_instruments import OneActorAtATime
 
 SECOND_US = 1_000_000
 SHORTER_S = {  # of those that cost most; in the slow run they are flown to their end
-    "add-partitions": 90, "broker-down": 50, "deploy-storm": 60, "first-flight": 70, "hot-key": 60, "idle-consumer": 62,
-    "poll-too-slow": 60, "read-process-write": 60, "reference-l": 5, "reference-m": 12, "reference-s": 30,
-    "reference-xl": 7, "scale-out": 65, "session-expired": 110, "slow-follower": 60, "stuck-last-stable-offset": 80,
+    "add-partitions": 90, "assigned-by-hand": 45, "autoscaler-chases-its-lag": 60, "broker-down": 50,
+    "compacted-topic": 70, "consumer-static-restart": 45, "dead-letters": 60, "deploy-storm": 60,
+    "deployment-or-statefulset": 70, "eager-cooperative-consumer": 45, "failing-dependency": 75, "fan-out": 45,
+    "first-flight": 70, "hot-key": 60, "idle-consumer": 62, "migration-back": 75, "migration-rolling": 80,
+    "one-slow-pod": 60, "output-acks": 65, "paused-by-hand": 60, "poll-too-slow": 60, "rack-aware-assignment": 60,
+    "read-process-write": 60, "reference-l": 5, "reference-m": 12, "reference-s": 30, "reference-xl": 7,
+    "scale-out": 65, "session-expired": 110, "slow-dependency": 70, "slow-follower": 60, "slow-start": 60,
+    "stuck-last-stable-offset": 80,
 }  # fmt: skip
 LARGE = "reference-xl"  # building it and joining its groups takes seconds
 SHORT = [

@@ -25,7 +25,7 @@ from recordings.tables.export import export
 from tests.support.repository import ROOT
 from tests.support.spark.java_homes import FLIGHTDECK
 
-pytestmark = pytest.mark.timeout(600)  # a Java virtual machine, and a machine that may be busy
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]  # a Java virtual machine, and a machine that may be busy
 
 SEEDS = (1, 2)
 SETS = {"patient": "45000", "hasty": "6000"}

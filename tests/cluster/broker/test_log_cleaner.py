@@ -209,7 +209,7 @@ def test_the_fate_of_each_record_is_the_truth(steps: tuple[tuple[float, str], ..
     assert delivery_errors(compacted(*steps)) == []
 
 
-@pytest.mark.parametrize("steps", FAULTS)
+@pytest.mark.parametrize("steps", mostly_slow(FAULTS, quick=FAULTS[1:2]))
 def test_the_fate_of_each_record_that_is_read_from_followers_is_the_truth(steps: tuple[tuple[float, str], ...]) -> None:
     """A crash takes from a leader's log what its followers have, and what their compaction has removed stays so."""
     scenario = from_followers()
@@ -257,7 +257,7 @@ IN_FLIGHT = {
 }
 
 
-@pytest.mark.parametrize("name", IN_FLIGHT)
+@pytest.mark.parametrize("name", mostly_slow(IN_FLIGHT, quick=["in transactions"]))
 def test_the_fate_of_each_record_is_the_truth_while_the_policy_changes(name: str) -> None:
     """And L2 holds, in logs that were not compacted from the beginning, too."""
     assert delivery_errors(IN_FLIGHT[name]) == []

@@ -27,6 +27,7 @@ from cluster.storage.retention import Segment, segments
 from recordings.flights.runner import fly, make_plan
 from recordings.scenarios.loader import load
 from tests.support.library import GOLDEN
+from tests.support.slow_cases import mostly_slow
 
 ALL_BATCHES = 1 << 40
 INSTANTS = st.integers(0, 1 << 50)
@@ -290,7 +291,7 @@ FLIGHTS = ["coordinator-failover", "broker-down", "unclean-election", "read-proc
 
 
 @pytest.mark.usefixtures("tight")
-@pytest.mark.parametrize("name", FLIGHTS)
+@pytest.mark.parametrize("name", mostly_slow(FLIGHTS, quick=list(FLIGHTS)[::2]))
 def test_a_flight_is_the_same_however_its_logs_are_kept(name: str) -> None:
     golden = json.loads(GOLDEN.read_text())[f"{name} full"]
     assert fly(make_plan(load(name))).journal_sha256 == golden["sha256"]

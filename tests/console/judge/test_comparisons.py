@@ -23,6 +23,7 @@ from recordings.scenarios.loader import load
 from tests.console.judge.comparison_judge import ComparisonJudge, Line
 from tests.console.judge.false_comparisons import FALSE_COMPARISONS
 from tests.console.judge.grammar import Verdict
+from tests.support.slow_cases import mostly_slow
 
 WIDTH = 120
 FORKS = {
@@ -91,7 +92,7 @@ def false_claims(forked: Forked) -> list[str]:
     return said.false
 
 
-@pytest.mark.parametrize("name", FORKS)
+@pytest.mark.parametrize("name", mostly_slow(FORKS, quick=list(FORKS)[::2]))
 def test_nothing_false_is_said_of_a_fork(name: str, forked: Callable[[str], Forked]) -> None:
     assert false_claims(forked(name)) == []
 

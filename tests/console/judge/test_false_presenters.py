@@ -48,7 +48,11 @@ def test_of_these_flights_nothing_false_is_said_else(flight: tuple[str, int]) ->
     assert false_claims(events(*flight), named(flight[0])) == []
 
 
-@pytest.mark.parametrize("false_presenter", ALL, ids=lambda false_presenter: false_presenter.__name__)
+@pytest.mark.parametrize(
+    "false_presenter",
+    mostly_slow(ALL, quick=list(ALL)[::4]),
+    ids=lambda false_presenter: false_presenter.__name__,
+)
 def test_a_false_presenter_is_found(false_presenter: FalsePresenter, monkeypatch: pytest.MonkeyPatch) -> None:
     flight = ALL[false_presenter]
     false_presenter(monkeypatch)

@@ -15,6 +15,7 @@ from console.screens.catalogue import SCREENS
 from console.screens.logged import LoggedGroupScreen, LoggedRebalanceScreen
 from tests.support.console.pilot import Seat, sit
 from tests.support.console.places import PLACES, STATES, look, picture, source_in
+from tests.support.slow_cases import mostly_slow
 
 SIZES = ((80, 24), (120, 40))
 
@@ -49,7 +50,9 @@ def shown(state: str, size: tuple[int, int], directory: Path) -> tuple[list[str]
 
 
 @pytest.mark.timeout(900)
-@pytest.mark.parametrize("state", STATES, ids=lambda state: state.replace(" ", "-").replace(",", ""))
+@pytest.mark.parametrize(
+    "state", mostly_slow(STATES, quick=list(STATES)[1::2]), ids=lambda state: state.replace(" ", "-").replace(",", "")
+)
 def test_places(state: str, text: SnapshotAssertion, tmp_path: Path) -> None:
     said, seen = [], set()
     for size in SIZES:

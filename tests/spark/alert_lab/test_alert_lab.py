@@ -34,6 +34,7 @@ def game() -> Watched:
     return watched_game(draw_game(LEVEL, SEED), RULES)
 
 
+@pytest.mark.slow
 def test_spark_scores_as_one_process_does(spark: SparkSession, recorded: Path, game: Watched, tmp_path: Path) -> None:
     """DuckDB's sums over the written outcomes are the leaderboard's: they share no code with it."""
     broken = tmp_path / "none.flight"

@@ -113,7 +113,7 @@ def test_it_may_unsubscribe_while_the_group_rebalances_or_the_coordinator_is_awa
 
 
 @BOTH
-@pytest.mark.parametrize("static", [False, True])
+@pytest.mark.parametrize("static", [pytest.param(False, marks=pytest.mark.slow), True])
 def test_view_invariants_and_screens_say_what_is_true(protocol: str, static: bool) -> None:
     steps = [(22, "unsubscribe billing-1"), (40, "subscribe billing-1 to orders"), (50, "unsubscribe billing-2")]
     steps += [(60, "restart billing-2"), (70, "unsubscribe billing-1"), (75, "stop billing-1")]
