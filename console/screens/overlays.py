@@ -181,6 +181,7 @@ class HelpScreen(Overlay):
         super().__init__(self._listing)
         self.subject, self._here = subject, here
         self.everything = False
+        self._made: dict[tuple[int, bool], Sequence[Line]] = {}  # an overlay asks several times before its first frame
 
     def _listing(self, width: int) -> Listing:
         if self.everything:
@@ -188,7 +189,13 @@ class HelpScreen(Overlay):
         return TextListing(f"help: {self.subject}", self.lines(width), width, "? everything · / finds · esc closes")
 
     def lines(self, width: int) -> Sequence[Line]:
-        """The lines of the page that is shown."""
+        """The lines of the page that is shown, made once for a width."""
+        asked = width, self.everything
+        if asked not in self._made:
+            self._made[asked] = self._lines(width)
+        return self._made[asked]
+
+    def _lines(self, width: int) -> Sequence[Line]:
         if not self.everything:
             return self._here(width - 2)
         app = cast("AppInterface", self.app)
