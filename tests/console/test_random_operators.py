@@ -14,6 +14,7 @@ from console.refused_commands import RefusedCommands
 from recordings.flights.rerun import rerun
 from recordings.journal.format import JournaledCommand
 from recordings.journal.reader import Recording
+from tests.support.slow_cases import partly_campaign
 
 PROCESSES = ("billing-1", "billing-2", "billing-3", "audit-1", "checkout-1", "broker-2", "broker-3")
 MEMBERS = ("billing-1", "billing-2", "billing-3", "billing-4", "audit-1", "audit-2")
@@ -59,8 +60,7 @@ def operate(bridge: Bridge, draws: random.Random) -> None:
         time.sleep(draws.random() * 0.02)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", partly_campaign(range(20), 8))
 def test_a_flight_under_a_random_operator_is_rerun_exactly(seed: int, tmp_path: Path) -> None:
     draws = random.Random(seed)
     path = tmp_path / "live.flight"

@@ -16,7 +16,10 @@ def partly_campaign(cases: Sequence[object], slow: int) -> list[Any]:
     ]
 
 
-def mostly_slow(cases: Iterable[object], quick: Iterable[object]) -> list[Any]:
-    """The cases as parameters, in order; those that are not among the quick ones are slow."""
-    at_once = list(quick)
-    return [case if case in at_once else pytest.param(case, marks=pytest.mark.slow) for case in cases]
+def mostly_slow(cases: Iterable[object], quick: Iterable[object], slow: int | None = None) -> list[Any]:
+    """The cases as parameters; those that are not quick are slow: all of them, or `slow` of them, evenly spread."""
+    at_once, every = list(quick), list(cases)
+    others = [case for case in every if case not in at_once]
+    if slow is None:
+        return [case if case in at_once else pytest.param(case, marks=pytest.mark.slow) for case in every]
+    return [*(case for case in every if case in at_once), *partly_campaign(others, slow)]

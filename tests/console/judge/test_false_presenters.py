@@ -43,14 +43,14 @@ def events(name: str, seconds: int) -> tuple[Event, ...]:
 FLIGHTS = sorted(set(ALL.values()))
 
 
-@pytest.mark.parametrize("flight", mostly_slow(FLIGHTS, quick=FLIGHTS[::6]))
+@pytest.mark.parametrize("flight", mostly_slow(FLIGHTS, quick=FLIGHTS[::6], slow=15))
 def test_of_these_flights_nothing_false_is_said_else(flight: tuple[str, int]) -> None:
     assert false_claims(events(*flight), named(flight[0])) == []
 
 
 @pytest.mark.parametrize(
     "false_presenter",
-    mostly_slow(ALL, quick=list(ALL)[::4]),
+    mostly_slow(ALL, quick=list(ALL)[::4], slow=40),
     ids=lambda false_presenter: false_presenter.__name__,
 )
 def test_a_false_presenter_is_found(false_presenter: FalsePresenter, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,6 +1,6 @@
 """Every claim of the screens, at many instants of library and random flights, is what the event log says.
 
-FLIGHTDECK_INSTANTS is the number of instants of a library flight (15 by default), FLIGHTDECK_JUDGED
+FLIGHTDECK_INSTANTS is the number of instants of a library flight (8 by default), FLIGHTDECK_JUDGED
 the number of random flights of the slow test (25 by default), for instance
 `FLIGHTDECK_JUDGED=500 pytest -m slow -n0 tests/console/judge`.
 """
@@ -16,7 +16,7 @@ from tests.support.library import LIBRARY
 
 AT_MOST_S = {"reference-m": 12, "reference-l": 4, "reference-xl": 3, "reference-s": 60, "scale-out": 100}
 LONGEST_S = 240
-MANY = int(os.environ.get("FLIGHTDECK_INSTANTS", "15"))
+MANY = int(os.environ.get("FLIGHTDECK_INSTANTS", "8"))
 INSTANTS = {"reference-l": 20, "reference-xl": 4}
 """How often the largest flights are judged: one look at 60,000 partitions and every place takes many seconds."""
 QUICK = {"first-flight": 90, "coordinator-failover": 125}

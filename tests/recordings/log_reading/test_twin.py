@@ -49,7 +49,7 @@ def twin_of(run: str, place: Path) -> TwinFlown:
     return write_twin(place / "read", place / "twin.toml")
 
 
-@pytest.mark.parametrize("run", mostly_slow(RUNS, QUICK))
+@pytest.mark.parametrize("run", mostly_slow(RUNS, QUICK, slow=28))
 def test_the_twin_of_a_real_log_has_its_rebalances(run: str, tmp_path: Path) -> None:
     if run in NOBODY:
         with pytest.raises(RecordingError, match="no line says who is a member"):

@@ -160,7 +160,7 @@ def sound(case: str) -> Proof:
 
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize(
-    ("case", "mutant", "breach"), partly_campaign([(case, *bug) for case, bugs in FOUND.items() for bug in bugs], 22)
+    ("case", "mutant", "breach"), partly_campaign([(case, *bug) for case, bugs in FOUND.items() for bug in bugs], 11)
 )
 def test_a_planted_bug_that_loses_or_duplicates_is_found(
     case: str, mutant: str, breach: str, monkeypatch: pytest.MonkeyPatch

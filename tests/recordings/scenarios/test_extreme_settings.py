@@ -103,7 +103,9 @@ def fly_with(settings: list[tuple[str, str, str]]) -> int:
     return events
 
 
-@pytest.mark.parametrize("key", mostly_slow(NUMBERS, quick=NUMBERS[::8]), ids=lambda key: f"{key.scope}:{key.name}")
+@pytest.mark.parametrize(
+    "key", mostly_slow(NUMBERS, quick=NUMBERS[::8], slow=31), ids=lambda key: f"{key.scope}:{key.name}"
+)
 def test_every_number_that_is_permitted_can_be_flown(key: ConfigKey) -> None:
     for value in values_of(key):
         with at_most(SECONDS):

@@ -19,6 +19,7 @@ from recordings.swarm.generator import draw
 from recordings.tables.committed_offsets import CommittedOffsetRow, committed_offset_rows
 from recordings.tables.summary import summarize
 from tests.support.library import LIBRARY
+from tests.support.slow_cases import partly_campaign
 from tests.support.truncation_scenarios import buffered, deposed
 
 SECOND_US = 1_000_000
@@ -118,8 +119,7 @@ def test_of_the_library(name: str) -> None:
     same(committed_offset_rows(folded(events)), recounted(events))
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("name", [name for name in LIBRARY if not name.startswith("reference")])
+@pytest.mark.parametrize("name", partly_campaign([name for name in LIBRARY if not name.startswith("reference")], 30))
 def test_of_the_whole_library(name: str) -> None:
     events = flown(load(name).spec)
     same(committed_offset_rows(folded(events)), recounted(events))

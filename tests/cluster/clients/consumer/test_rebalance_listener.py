@@ -14,6 +14,7 @@ from recordings.scenarios.writer import write_scenario
 from tests.support.completed_flight import Flown, flown
 from tests.support.random_flights import lies
 from tests.support.scenario_builders import COOPERATIVE, MS, SECOND_US, group_of
+from tests.support.slow_cases import partly_campaign
 
 RANGE = ("range",)
 SLOW_READER = {"session.timeout.ms": 6_000, "max.poll.records": 50}
@@ -238,8 +239,7 @@ def test_no_invariant_breaks_whatever_happens_during_it(text: str, assignors: tu
     assert violations(interrupted(text, assignors, static=False)) == []
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("text", DURING)
+@pytest.mark.parametrize("text", partly_campaign(DURING, len(DURING) // 2))
 @pytest.mark.parametrize("assignors", [RANGE, COOPERATIVE])
 @pytest.mark.parametrize("static", [False, True])
 def test_the_truth_agrees_whatever_happens_during_it(text: str, assignors: tuple[str, ...], *, static: bool) -> None:
