@@ -22,4 +22,4 @@ def mostly_slow(cases: Iterable[object], quick: Iterable[object], slow: int | No
     others = [case for case in every if case not in at_once]
     if slow is None:
         return [case if case in at_once else pytest.param(case, marks=pytest.mark.slow) for case in every]
-    return [*(case for case in every if case in at_once), *partly_campaign(others, slow)]
+    return [*(case for case in every if case in at_once), *partly_campaign([(case,) for case in others], slow)]
