@@ -437,13 +437,16 @@ def _forms(name: str, rest: str) -> tuple[str, ...]:
 
 def _times_of_many(books: Books, at_us: int, many: re.Match[str]) -> set[int]:
     """How often the sentence is borne out of any subject, up to each millisecond at which enough subjects have it."""
+    named = many[1].split(", ")
+    internal = any(name.startswith("__") for name in named)  # partitions of internal topics have rows of their own
     found: list[str] = []
     numbers: set[int] = set()
     for ms in range(at_us // 1_000, at_us // 1_000 + TOGETHER_MS + 1):
         for one in books.cluster.by_ms.get(ms, ()):
             names = {str(getattr(one, field)) for field in one.__struct_fields__} - {""}
-            found += [name for name in names if any(_bears_out(one, form) for form in _forms(name, many[3]))]
-        if len(set(found)) == len(many[1].split(", ")) + int(many[2] or 0):
+            meant = [name for name in names if internal or not name.startswith("__")]
+            found += [name for name in meant if any(_bears_out(one, form) for form in _forms(name, many[3]))]
+        if len(set(found)) == len(named) + int(many[2] or 0):
             numbers.add(len(found))
     return numbers
 
