@@ -8,6 +8,7 @@ import pytest
 from cluster.commands import kind_of, parse, targets_of
 from recordings.spark import formatting as figures
 from recordings.spark import report_model as data
+from recordings.spark.analyses.replication import ReplicaChanges
 from recordings.spark.lag_causes import is_significant
 from recordings.spark.rebalance_causes import cause_in_words
 from recordings.spark.rebalance_narrative import narrative
@@ -218,6 +219,51 @@ def test_a_group_that_never_caught_up_is_not_said_to_have() -> None:
     told = " ".join(verdict(replace(with_incidents(), groups=[group])).sentences)
     assert "billing did not catch up" in told
     assert "had caught up" not in told
+
+
+@pytest.mark.parametrize(
+    ("ends", "said"),
+    [
+        ([691, 29, 20, 15], "Of these records, 691 are in orders-0."),
+        ([0, 136, 101, 0], "Of these records, all are in orders-1 and orders-2."),
+        ([200, 200, 200, 155], None),
+        ([700, 55], "Of these records, 700 are in orders-0."),
+        ([375, 380], None),
+        ([755], None),
+    ],
+)
+def test_one_or_two_partitions_that_have_nearly_all_of_the_lag_are_named(ends: list[int], said: str | None) -> None:
+    """Two of two partitions are no finding, nor is the only one."""
+    worst = [
+        data.PartitionLag(partition=f"orders-{number}", **msgspec.structs.asdict(replace(NO_LAG, lag_end=end)))
+        for number, end in enumerate(ends)
+    ]
+    group = replace(
+        with_incidents().groups[0],
+        series=replace(LAG_SERIES, time_lag_us=[0, 5, 41_000_000, 30_000_000]),
+        lag=replace(LAG, lag_end=sum(ends)),
+        worst_partitions=worst,
+        partitions=len(ends),
+    )
+    told = verdict(replace(with_incidents(), groups=[group])).sentences
+    assert [each for each in told if each.startswith("Of these records")] == ([] if said is None else [said])
+
+
+def test_elections_and_in_sync_replicas_are_told_with_their_reasons() -> None:
+    rows = [
+        ReplicaChanges(topic="orders", elections={"unclean": 1}, shrinks=3, expands=2, fewest_in_sync=1),
+        ReplicaChanges(topic="safe", elections={"broker fenced": 2}, shrinks=0, expands=0, fewest_in_sync=3),
+    ]
+    judged = verdict(replace(CALM, replication=rows))
+    assert judged.level == "calm"
+    assert judged.sentences[1:] == [
+        "The controller elected 3 leaders in orders and safe (broker fenced twice and unclean once).",
+        "In-sync replicas of orders shrank 3 times and grew twice.",
+    ]
+    lasting = [replace(rows[0], elections={}, expands=0)]
+    assert verdict(replace(CALM, replication=lasting)).sentences[1:] == [
+        "In-sync replicas of orders shrank 3 times and never grew again."
+    ]
 
 
 def test_the_repair_is_never_blamed() -> None:

@@ -23,10 +23,10 @@ from cluster.commands.catalogue import (
 from recordings.spark.analyses.analysis import Analysis, Fact, Gravity, make, natural
 from recordings.spark.facts.lag_measures import group_lag
 from recordings.spark.facts.time_windows import SECOND_US
-from recordings.spark.formatting import clock, duration, first_few, many
+from recordings.spark.formatting import clock, duration, first_few, listed, many
 from recordings.spark.lag_causes import AUTOSCALER, Behind, still_behind, worst_behind
 from recordings.spark.report_cluster_model import LastingTransaction
-from recordings.spark.report_model import Effect, FlightReport, Incident
+from recordings.spark.report_model import Effect, FlightReport, Group, Incident
 from recordings.spark.tables import Tables
 
 if TYPE_CHECKING:
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from recordings.spark.analyses.analysis import FlightRows
 
 BASELINE_SECONDS = 10
+MOST_OF_LAG = 0.8
 END_OF_TIME = 2**62
 NO_INCIDENT = "mark"  # the kind of a command that changes nothing
 REPAIRS = frozenset(
@@ -171,8 +172,21 @@ def _furthest_behind(behind: Behind) -> Iterator[str]:
     yield from _explained(behind)
     if behind.caught_up_us is None:
         yield f"{name} did not catch up: {many(lag.lag_end, 'record')} behind when the flight ends."
+        yield from _concentrated(behind.group)
     else:
         yield f"{name} had caught up by {clock(behind.caught_up_us)}."
+
+
+def _concentrated(group: Group) -> Iterator[str]:
+    """The one or two partitions that have nearly all of the lag, if the group reads more: a hot key, a slow member."""
+    lag = group.lag.lag_end
+    worst = sorted(group.worst_partitions, key=lambda each: -each.lag_end)[:2]
+    for few in (worst[:1], worst):
+        held = sum(each.lag_end for each in few)
+        if len(few) * 2 <= group.partitions and held >= MOST_OF_LAG * lag and held > 1:
+            number = "all" if held == lag else f"{held:,}"
+            yield f"Of these records, {number} are in {listed([each.partition for each in few])}."
+            return
 
 
 def _explained(behind: Behind) -> Iterator[str]:

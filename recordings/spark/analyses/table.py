@@ -13,6 +13,7 @@ from recordings.spark.analyses.membership import MEMBERSHIP
 from recordings.spark.analyses.outages import OUTAGES
 from recordings.spark.analyses.producers import PRODUCERS
 from recordings.spark.analyses.rebalances import REBALANCES
+from recordings.spark.analyses.replication import REPLICATION
 from recordings.spark.analyses.storms import STORMS
 from recordings.spark.analyses.throughput import THROUGHPUT
 from recordings.spark.analyses.transactions import TRANSACTIONS
@@ -23,6 +24,7 @@ ANALYSES: tuple[Analysis[Any], ...] = (
     PRODUCERS,
     OUTAGES,
     AVAILABILITY,
+    REPLICATION,
     MEMBERSHIP,
     THROUGHPUT,
     TRANSACTIONS,

@@ -47,6 +47,7 @@ class Sortie(NamedTuple):
     seed: int | None = None  # of the scenario, if None
     until_us: int | None = SHORT_S * SECOND_US  # the scenario's own, if None
     breaks: Callable[[pytest.MonkeyPatch], None] | None = None
+    scenario: str = ""  # of the library, if it is one: its text is recorded too
 
 
 def _scenario(name: str) -> Callable[[], ScenarioSpec]:
@@ -62,10 +63,18 @@ def library() -> list[Sortie]:
     place = Path(recordings.__file__).parent / "library"
     names = sorted(path.stem for path in place.glob("*.toml"))
     whole = [
-        Sortie(name, _scenario(name), until_us=SIZED_S[name] * SECOND_US if name in SIZED_S else None) for name in names
+        Sortie(
+            name,
+            _scenario(name),
+            until_us=SIZED_S[name] * SECOND_US if name in SIZED_S else None,
+            scenario=name,
+        )
+        for name in names
     ]
     cut = [
-        Sortie(f"short-{name}", _scenario(name), until_us=_short_us(name)) for name in names if f"short-{name}" in TEN
+        Sortie(f"short-{name}", _scenario(name), until_us=_short_us(name), scenario=name)
+        for name in names
+        if f"short-{name}" in TEN
     ]
     return [*whole, *cut]
 

@@ -14,6 +14,7 @@ from cluster.spec import ScenarioSpec
 from recordings.flights.runner import journal_command
 from recordings.journal.format import Settings
 from recordings.journal.writer import Recorder, new_header
+from recordings.scenarios.loader import load
 from tests.support.expected_document import INTERNAL, Truth
 from tests.support.independent_recorder import IndependentRecorder, watching
 from tests.support.lost_records import Vanished
@@ -47,7 +48,9 @@ def watch_sortie(place: Path, sortie: Sortie) -> Watched:
     """Record a flight of the fleet below `place`."""
     spec = sortie.make()
     path = place / f"{sortie.name}.flight"
-    return watch(path, spec, spec.seed if sortie.seed is None else sortie.seed, sortie.until_us, sortie.breaks)
+    seed = spec.seed if sortie.seed is None else sortie.seed
+    text = load(sortie.scenario).text if sortie.scenario else ""
+    return watch(path, spec, seed, sortie.until_us, sortie.breaks, text=text)
 
 
 def watch(
@@ -56,12 +59,16 @@ def watch(
     seed: int,
     until_us: int | None = None,
     breaks: Callable[[pytest.MonkeyPatch], None] | None = None,
+    text: str = "",
 ) -> Watched:
-    """Record a flight, perhaps with something broken in its cluster, and ask all its readers at every second."""
+    """Record a flight, perhaps with something broken in its cluster, and ask all its readers at every second.
+
+    `text`: of the scenario, if there is one; without it a report knows no setting of the flight.
+    """
     end_us = min(spec.until_us, until_us or spec.until_us)
     settings = Settings(seed=seed, until_us=end_us)
-    title = "title = " + msgspec.json.encode(spec.title).decode()
-    header = new_header(spec.title or "watched", title, settings)
+    text = text or "title = " + msgspec.json.encode(spec.title).decode()
+    header = new_header(spec.title or "watched", text, settings)
     recorder = Recorder(path, header)
     result = Watched(path, header.run_id)
     with pytest.MonkeyPatch.context() as patch:
