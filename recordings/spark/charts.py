@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from math import ceil, floor, log10, sqrt
 from typing import NamedTuple
 
-from recordings.spark.formatting import MINUTE_US, SECOND_US, clock, count, duration, exact_clock
+from recordings.spark.formatting import MINUTE_US, SECOND_US, clock, count, duration, exact_clock, many
 from recordings.spark.lanes import Stretch, lanes
 from recordings.spark.rebalance_causes import cause_in_words
 from recordings.spark.report_model import CONSUMER, Attendance, FlightReport, Group, Heat, LagSeries, Rebalance
@@ -216,7 +216,7 @@ def _panel(group: Group, flight: FlightReport, span: int, top: float) -> ChartPa
     anchor = "end" if peak_x > WIDTH - 130 else "start"
     return ChartPanel(
         group=group.group,
-        note=f"{count(group.partitions)} partitions",
+        note=many(group.partitions, "partition"),
         top=top,
         lag=_curve(series, series.lag, span, most, floor_y, LAG_HEIGHT),
         lag_ticks=[
