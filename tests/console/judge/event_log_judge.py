@@ -1,7 +1,7 @@
 """Judges lines of the event log: each line has an event of that instant with the same facts."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from cluster import events as e
 from cluster.config.units import parse_duration
@@ -65,7 +65,8 @@ def _leader(m: Match, one: e.Event) -> bool:
     return one.reason == m[4] and (one.leader == int(m[3]) if m[3] else one.leader < 0)
 
 
-SAYINGS: tuple[tuple[str, Callable[[Match, e.Event], bool]], ...] = (
+Saying = tuple[str, Callable[[Match, e.Event], bool]]
+SAYINGS: tuple[Saying, ...] = (
     (r"(\S+) rebalances: ([a-z ]+?)(?: \(([^)]*)\))?", _rebalances),
     (
         r"(\S+) has epoch (\d+): ([a-z ]+?)(?: \(([^)]*)\))?",
@@ -436,23 +437,33 @@ def _forms(name: str, rest: str) -> tuple[str, ...]:
 
 
 def _times_of_many(books: Books, at_us: int, many: re.Match[str]) -> set[int]:
-    """How often the sentence is borne out of any subject, up to each millisecond at which enough subjects have it."""
-    named = many[1].split(", ")
-    internal = any(name.startswith("__") for name in named)  # partitions of internal topics have rows of their own
-    found: list[str] = []
+    """How often the sentence is borne out, up to each event from which enough subjects have it.
+
+    New leaders of internal topics have rows of their own; partitions of theirs without a leader do not.
+    """
+    subjects = len(many[1].split(", ")) + int(many[2] or 0)
+    sayings = [said for said in SAYINGS if any(re.fullmatch(said[0], form) for form in _forms("x-1", many[3]))]
+    every: list[str] = []
     numbers: set[int] = set()
     for ms in range(at_us // 1_000, at_us // 1_000 + TOGETHER_MS + 1):
         for one in books.cluster.by_ms.get(ms, ()):
-            names = {str(getattr(one, field)) for field in one.__struct_fields__} - {""}
-            meant = [name for name in names if internal or not name.startswith("__")]
-            found += [name for name in meant if any(_bears_out(one, form) for form in _forms(name, many[3]))]
-        if len(set(found)) == len(named) + int(many[2] or 0):
-            numbers.add(len(found))
+            every += [name for name in _names(one) if _bears_out(one, _forms(name, many[3]), sayings)]
+            for found in (every, [name for name in every if not name.startswith("__")]):
+                if len(set(found)) == subjects:
+                    numbers.add(len(found))
     return numbers
 
 
-def _bears_out(one: e.Event, sentence: str) -> bool:
-    found = ((re.fullmatch(pattern, sentence), true) for pattern, true in SAYINGS)
+def _names(one: e.Event) -> set[str]:
+    """The texts of an event that may be the subject of a sentence."""
+    texts = [getattr(one, field) for field in one.__struct_fields__]
+    if (broker := getattr(one, "broker", None)) is not None:
+        texts.append(f"broker-{broker}")
+    return {text for text in texts if isinstance(text, str) and text and " " not in text}
+
+
+def _bears_out(one: e.Event, forms: Sequence[str], sayings: Sequence[Saying]) -> bool:
+    found = ((re.fullmatch(pattern, form), true) for pattern, true in sayings for form in forms)
     return any(match is not None and true(match, one) for match, true in found)
 
 
