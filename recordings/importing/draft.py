@@ -30,11 +30,19 @@ class TopicDraft(msgspec.Struct):
     config: dict[str, str] = {}
 
 
+class LagSample(msgspec.Struct, frozen=True):
+    """The lag of a group, summed over its partitions, so many seconds after the first sample."""
+
+    at_s: float
+    records: float
+
+
 class GroupDraft(msgspec.Struct):
     """A group. `members` is None until a file says their number; `consumer_ids`: those that rows name.
 
     `config` and `producer`: keys of its members' consumers and producers, as text. `per_record_us`, `commit`: of its
-    application. `lag`: all committed offsets behind their ends, None when no row has it.
+    application. `lag`: all committed offsets behind their ends, None when no row has it. `lag_series`: its lag
+    over time.
     """
 
     topics: set[str] = set()
@@ -47,6 +55,7 @@ class GroupDraft(msgspec.Struct):
     commit: str = ""
     per_record_us: int | None = None
     lag: int | None = None
+    lag_series: list[LagSample] = []
 
 
 class ProducerDraft(msgspec.Struct):

@@ -6,7 +6,7 @@ from typing import Final
 
 import msgspec
 
-from cluster.config import DEFAULT_ASSIGNORS
+from cluster.config import DEFAULT_ASSIGNORS, format_duration
 from cluster.spec import (
     START_JITTER_US,
     STARTUP_US,
@@ -22,8 +22,10 @@ from cluster.spec import (
 from recordings.bounded_files import RecordingError
 from recordings.importing.client_configs import read_configuration
 from recordings.importing.draft import ClusterDraft, GroupDraft, ImportFileError, ProducerDraft, TopicDraft, text_of
+from recordings.importing.lag_series import PROMETHEUS, TABLE, read_lag_table, read_prometheus
 from recordings.importing.names import ScenarioNames
 from recordings.importing.settings import scenario_config
+from recordings.importing.stops import fitted
 from recordings.importing.tool_output import ASSIGNORS, read_tool_output
 from recordings.lint.reading.files import PROPERTIES, YAML
 from recordings.scenarios.loader import ScenarioErrors, parse_scenario
@@ -67,10 +69,12 @@ def _reader_of(path: Path) -> Reader:
     suffix = path.suffix.lower()
     if suffix == ".toml":
         raise ImportFileError(str(path), 0, "it is a scenario already: `flightdeck run` flies it")
-    return read_configuration if suffix in (*YAML, *PROPERTIES) else read_tool_output
+    if suffix in (*YAML, *PROPERTIES):
+        return read_configuration
+    return read_lag_table if suffix in TABLE else read_prometheus if suffix in PROMETHEUS else read_tool_output
 
 
-_IN_ORDER: Final[tuple[Reader, ...]] = (read_tool_output, read_configuration)
+_IN_ORDER: Final[tuple[Reader, ...]] = (read_tool_output, read_configuration, read_lag_table, read_prometheus)
 
 
 def scenario_of(draft: ClusterDraft, title: str, lesson: str) -> Imported:
@@ -119,6 +123,7 @@ class _Maker:
         self._producer_names = {name: self._names.of("producer", name) for name in draft.producers}
         self._topic_names: dict[str, str] = {}
         self._brokers = GUESSED_BROKERS
+        self._stops = fitted(draft, self.guessed)
 
     def spec(self, title: str, lesson: str) -> ScenarioSpec:
         """The scenario."""
@@ -133,11 +138,16 @@ class _Maker:
         topics = [self._topic(name, topic) for name, topic in known.items()]
         groups = [self._group(name, group, topics) for name, group in self._draft.groups.items()]
         producers = self._producers(topics, groups)
+        steps = [
+            step
+            for name, group in zip(self._draft.groups, groups, strict=True)
+            for step in self._stops.steps(name, group)
+        ]
         self.left_out += self._names.changed
         return ScenarioSpec(
             title,
             lesson=lesson,
-            until_us=UNTIL_US,
+            until_us=self._stops.until_us(UNTIL_US),
             start_jitter_us=START_JITTER_US,
             startup_us=STARTUP_US,
             brokers=tuple(BrokerSpec(number) for number in range(1, self._brokers + 1)),
@@ -145,6 +155,7 @@ class _Maker:
             topics=tuple(topics),
             producers=tuple(producers),
             groups=tuple(groups),
+            steps=tuple(steps),
         )
 
     def _guessed_topic(self) -> dict[str, TopicDraft]:
@@ -189,14 +200,16 @@ class _Maker:
         if group.protocol:
             config["group.protocol"] = group.protocol
         assignors = self._assignors(name, group, config)
+        partitions = sum(topic.partitions for topic in topics if topic.name in read)
+        members = self._members(name, group, partitions)
         return GroupSpec(
             self._group_names[name],
             read,
-            members=self._members(name, group, sum(topic.partitions for topic in topics if topic.name in read)),
+            members=members,
             static=group.static,
             assignors=assignors,
             config=scenario_config("consumer", name, config, self.left_out),
-            application=self._application(name, group),
+            application=self._application(name, group, min(members, partitions)),
         )
 
     def _members(self, name: str, group: GroupDraft, partitions: int) -> int:
@@ -225,11 +238,14 @@ class _Maker:
             self.left_out.append(f"assignors of {name} that are not Kafka's")
         return known or DEFAULT_ASSIGNORS
 
-    def _application(self, name: str, group: GroupDraft) -> ApplicationSpec:
-        per_record_us = group.per_record_us
+    def _application(self, name: str, group: GroupDraft, readers: int) -> ApplicationSpec:
+        """`readers`: the members that have partitions."""
+        per_record_us = group.per_record_us or self._stops.per_record_us(name, readers)
         if per_record_us is None:
             per_record_us = GUESSED_PER_RECORD_US
             self.guessed.append(f"{name}: one record takes 1ms")
+        elif group.per_record_us is None:
+            self.guessed.append(f"{name}: one record takes {format_duration(per_record_us)}, as fast as it catches up")
         return ApplicationSpec(per_record_us=per_record_us, commit="after-each-poll" if group.commit else "auto")
 
     def _producers(self, topics: Sequence[TopicSpec], groups: Sequence[GroupSpec]) -> list[ProducerSpec]:
@@ -247,6 +263,8 @@ class _Maker:
     ) -> ProducerSpec:
         written = tuple(self._topic_names[topic] for topic in draft.topics if topic in self._topic_names) or wanted
         rate = draft.rate
+        if rate is None and self._stops.rate is not None:
+            rate = round(self._stops.rate / max(1, len(self._draft.producers)), 3)
         if rate is None:
             rate = GUESSED_RATE * len(written)
             self.guessed.append(f"{given}: {rate:g} records/s, {GUESSED_RATE:g} for each topic; no file has a rate")

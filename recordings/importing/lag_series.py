@@ -1,0 +1,153 @@
+"""The lag of groups over time, from a table (CSV) or from Prometheus' answer to a range query (JSON)."""
+
+import csv
+import io
+import math
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any, Final
+
+import msgspec
+
+from recordings.importing.draft import ClusterDraft, ImportFileError, LagSample
+
+TABLE: Final = (".csv",)
+PROMETHEUS: Final = (".json",)
+UNNAMED: Final = "group"
+FEWEST_SAMPLES: Final = 8
+_TIMES: Final = ("time", "timestamp", "ts", "at", "date", "seconds")
+_GROUPS: Final = ("group", "consumergroup", "consumer_group", "group_id")
+"""Labels that exporters give a group's name: kafka_exporter and kminion, JMX, Burrow."""
+_TOPICS: Final = ("topic", "topic_name")
+_PARTITIONS: Final = ("partition", "partition_id")
+_MILLISECONDS: Final = 1e11  # an instant of Unix time above this is in milliseconds: in seconds it were the year 5138
+
+
+class _Series(msgspec.Struct):
+    metric: dict[str, str] = {}
+    values: list[tuple[float, str]] = []
+
+
+class _Data(msgspec.Struct):
+    result_type: str = msgspec.field(name="resultType")
+    result: list[Any] = []
+
+
+class _Answer(msgspec.Struct):
+    status: str
+    data: _Data
+
+
+class _Sums:
+    """Samples of a group by instant, over all its partitions."""
+
+    def __init__(self) -> None:
+        self._by_group: dict[str, dict[float, float]] = {}
+
+    def add(self, group: str, seconds: float, records: float) -> None:
+        """One more partition's lag, or that of the whole group."""
+        sums = self._by_group.setdefault(group or UNNAMED, {})
+        sums[seconds] = sums.get(seconds, 0.0) + records
+
+    def keep(self, file: str, draft: ClusterDraft) -> None:
+        """Give each group its series, from its first instant on. Raises ImportFileError: a series is too short."""
+        if not self._by_group:
+            raise ImportFileError(file, 0, "it has no sample of a lag")
+        for name, sums in self._by_group.items():
+            if len(sums) < FEWEST_SAMPLES:
+                reason = f"the lag of {name} has {len(sums)} samples; {FEWEST_SAMPLES} are needed at least"
+                raise ImportFileError(file, 0, reason)
+            first = min(sums)
+            draft.group(name).lag_series = [LagSample(at - first, sums[at]) for at in sorted(sums)]
+
+
+def read_lag_table(text: str, file: str, draft: ClusterDraft) -> None:
+    """Rows of time and lag, with a column for the group or not; or a column for each group, as Grafana exports them.
+
+    Raises ImportFileError.
+    """
+    rows = csv.reader(io.StringIO(text))
+    titles = [title.strip() for title in next(rows, [])]
+    names = [title.lower() for title in titles]
+    time = _column(names, _TIMES)
+    if time is None:
+        raise ImportFileError(file, 1, f"no column is called {', '.join(_TIMES[:-1])} or {_TIMES[-1]}")
+    lag, group = _column(names, ("lag", "value")), _column(names, _GROUPS)
+    others = _TOPICS + _PARTITIONS + _GROUPS
+    whose = [(place, title) for place, title in enumerate(titles) if place != time and names[place] not in others]
+    sums = _Sums()
+    for row in rows:
+        if not any(cell.strip() for cell in row):
+            continue
+        if len(row) != len(titles):
+            raise ImportFileError(file, rows.line_num, f"it has {len(row)} cells; the first line has {len(titles)}")
+        seconds = _seconds(row[time], file, rows.line_num)
+        if lag is not None:
+            _note(sums, row[group] if group is not None else "", seconds, row[lag], (file, rows.line_num))
+            continue
+        for place, title in whose:
+            _note(sums, title, seconds, row[place], (file, rows.line_num))
+    sums.keep(file, draft)
+
+
+def read_prometheus(text: str, file: str, draft: ClusterDraft) -> None:
+    """What `/api/v1/query_range` answers: series by the labels of their group. Raises ImportFileError."""
+    try:
+        answer = msgspec.json.decode(text, type=_Answer)
+        if answer.data.result_type != "matrix":
+            reason = f"its result is a {answer.data.result_type}; query_range answers with a matrix"
+            raise ImportFileError(file, 0, reason)
+        series = msgspec.convert(answer.data.result, list[_Series])
+    except msgspec.DecodeError as error:
+        raise ImportFileError(file, 0, f"it is not what Prometheus answers to a range query: {error}") from None
+    sums = _Sums()
+    for number, one in enumerate(series):
+        group = _label(one.metric, _GROUPS)
+        if topic := _label(one.metric, _TOPICS):
+            draft.group(group or UNNAMED).topics.add(topic)
+            partition = _label(one.metric, _PARTITIONS)
+            if partition.isdecimal():
+                draft.topic(topic).seen = max(draft.topic(topic).seen, int(partition))
+        for seconds, value in one.values:
+            _note(sums, group, seconds, value, (f"{file}, series {number + 1}", 0))
+    sums.keep(file, draft)
+
+
+def _label(labels: Mapping[str, str], names: Sequence[str]) -> str:
+    return next((labels[name] for name in names if name in labels), "")
+
+
+def _column(names: Sequence[str], wanted: Sequence[str]) -> int | None:
+    return next((names.index(name) for name in wanted if name in names), None)
+
+
+def _note(sums: _Sums, group: str, seconds: float, value: str, place: tuple[str, int]) -> None:
+    """A sample; an empty cell and NaN are none."""
+    shown = value.strip().replace(",", "").replace(" ", "")
+    if not shown or shown.lower() in ("nan", "null", "undefined"):
+        return
+    try:
+        records = float(shown)
+    except ValueError:
+        raise ImportFileError(*place, f"{value.strip()} is not a number of records") from None
+    if not (math.isfinite(records) and records >= 0):
+        raise ImportFileError(*place, f"{value.strip()} is no lag: it is finite and at least 0")
+    sums.add(group.strip(), seconds, records)
+
+
+def _seconds(text: str, file: str, line: int) -> float:
+    """Seconds of an instant: a number of them, Unix time in seconds or milliseconds, or a date with a time."""
+    shown = text.strip()
+    try:
+        number = float(shown)
+    except ValueError:
+        try:
+            moment = datetime.fromisoformat(shown)
+        except ValueError:
+            raise ImportFileError(
+                file, line, f"{shown} is neither a number of seconds nor a date with a time"
+            ) from None
+        return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
+    if not math.isfinite(number):
+        raise ImportFileError(file, line, f"{shown} is no instant")
+    return number / 1000 if number > _MILLISECONDS else number
