@@ -66,7 +66,8 @@ def read_lag_table(text: str, file: str, draft: ClusterDraft) -> None:
 
     Raises ImportFileError.
     """
-    rows = csv.reader(io.StringIO(text))
+    between = _separator(text.partition("\n")[0])
+    rows = csv.reader(io.StringIO(text if between == "," else text.replace(",", ".")), delimiter=between)
     titles = [title.strip() for title in next(rows, [])]
     names = [title.lower() for title in titles]
     time = _column(names, _TIMES)
@@ -111,6 +112,11 @@ def read_prometheus(text: str, file: str, draft: ClusterDraft) -> None:
         for seconds, value in one.values:
             _note(sums, group, seconds, value, (f"{file}, series {number + 1}", 0))
     sums.keep(file, draft)
+
+
+def _separator(titles: str) -> str:
+    """What separates cells: a comma; or a semicolon or a tab, where a comma is a decimal one."""
+    return next((mark for mark in ";\t" if mark in titles and "," not in titles), ",")
 
 
 def _label(labels: Mapping[str, str], names: Sequence[str]) -> str:

@@ -49,6 +49,12 @@ def test_each_column_may_be_a_group_and_an_empty_cell_is_no_sample() -> None:
     assert found["audit"][0] == (0.0, 7.0)
 
 
+@pytest.mark.parametrize("between", [";", "\t"])
+def test_cells_may_be_separated_otherwise_and_then_have_decimal_commas(between: str) -> None:
+    text = between.join(("time", "lag")) + "\n" + "".join(f"{row}{between}{row},5\n" for row in ROWS)
+    assert series(read(text)) == {"group": [(float(row), row + 0.5) for row in ROWS]}
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [
