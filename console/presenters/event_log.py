@@ -102,6 +102,10 @@ def _together(first: LogEntry, entry: LogEntry) -> bool:
     return entry.elected_for == first.elected_for if first.elected_for else _alike(first, entry)
 
 
+def _alike_elected(first: LogEntry, entry: LogEntry) -> bool:
+    return first.predicate == entry.predicate
+
+
 def _alike(first: LogEntry, entry: LogEntry) -> bool:
     return not entry.elected_for and _statement(first) == _statement(entry)
 
@@ -115,8 +119,10 @@ def _elections(burst: Sequence[LogEntry]) -> list[MergedEntry]:
     rows = [MergedEntry(_merged(same), same) for same in by_leader.values()]
     if len(rows) > MOST_ROWS:
         rows = [_counted([entry for same in by_leader.values() for entry in same])]
-    if internal:
-        rows.insert(0, _counted(internal) if len(internal) > NAMED else MergedEntry(_merged(internal), internal))
+    if len(internal) > NAMED:
+        rows.insert(0, _counted(internal))
+    else:
+        rows[:0] = [MergedEntry(_merged(same), same) for same in _runs(internal, _alike_elected)]
     return sorted(rows, key=lambda row: row.entry.at_us)
 
 

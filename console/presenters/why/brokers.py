@@ -26,8 +26,13 @@ PASSING = {"starting": "starts", "stopping": "shuts down"}
 
 
 def broker_lines(facts: WhyFacts, number: int) -> tuple[WhyFact, ...]:
-    """The newest line of a broker for each kind of event in its life."""
-    return facts.lines(f"broker-{number}", *BROKER_LINES)
+    """The newest line of a broker for each kind of event in its life; of a frozen one, the fault that froze it."""
+    name, broker = f"broker-{number}", facts.view.brokers.get(number)
+    if broker is None or not broker.paused:
+        return facts.lines(name, *BROKER_LINES)
+    froze = [one for one in facts.view.faults.values() if one.kind == "pause" and name in one.targets]
+    first = tuple(WhyFact(one.since_us, one.text) for one in froze[:1]) or facts.last(name, "fault_started")
+    return (*first, *facts.lines(name, *(kind for kind in BROKER_LINES if kind != "fault_started")))
 
 
 def fenced_within(facts: WhyFacts, number: int) -> str:

@@ -116,7 +116,8 @@ class WhyJudge:
             r"is frozen$|heartbeat thread is paused|: stalled$|its application is stalled$", answer.verdict
         )
         told = sum(" ends in " in part and "session" not in part for part in "; ".join(answer.ends).split("; "))
-        if stands is None or (reader is None and not answer.verdict.startswith(name)):
+        own = answer.verdict.startswith(name) and "no coordinator" not in answer.verdict
+        if stands is None or (reader is None and not own):
             return True
         return told == min(2, len(self._ending(who)))
 
@@ -161,11 +162,11 @@ class WhyJudge:
     def _unserved_words(self, whose: str, names: Collection[str]) -> Sentences:
         """`4 of 12 partitions of billing have no live leader: orders-1 and 3 more`."""
         away = self._unserved(names)
-        places, brokers = self.books.cluster.partitions, self.books.cluster.brokers
+        places, cluster = self.books.cluster.partitions, self.books.cluster
 
         def said(m: Match) -> bool:
             frozen = m[4] == "a frozen leader"
-            here = [one for one in away if frozen == (places[one].leader >= 0 and brokers[places[one].leader].frozen)]
+            here = [one for one in away if frozen == cluster.is_led(places[one])]  # one that starts does not lead yet
             agrees = (m[3] == "has") == (len(here) == 1) and m[5] in here and int(m[6] or 0) == len(here) - 1
             return (int(m[1]), int(m[2])) == (len(here), len(names)) and agrees
 

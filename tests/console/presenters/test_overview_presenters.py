@@ -344,6 +344,11 @@ def test_new_leaders_of_internal_topics_are_one_row_that_opens_to_its_parts() ->
         "__consumer_offsets-9 has no leader (broker fenced)",
         "a-1 leader 2 → 1 (broker fenced)",
     ]
+    few = [elected("__consumer_offsets-0", 3), elected("__transaction_state-0", 5)]
+    assert [entry.text for entry in merged_entries(few)] == [
+        "__consumer_offsets-0 leader 2 → 3 (broker fenced)",
+        "__transaction_state-0 leader 2 → 5 (broker fenced)",
+    ]
     view = synthetic.view_at(1.0)
     view.log_entries = [*internal, elected("__transaction_state-1", 1)]
     folded = EventLogListing(view, 100)

@@ -3,8 +3,10 @@
 import re
 from functools import lru_cache
 
+import msgspec
 import pytest
 
+from cluster import events as e
 from cluster.spec import ScenarioSpec
 from cluster.view import ClusterView, fold
 from console.presenters.producers.limits import configs_of
@@ -51,6 +53,9 @@ ASKED = (
 )  # fmt: skip
 
 
+SLOW_DISK = "slow disk of broker-1 to 2ms"
+
+
 @lru_cache(maxsize=1)
 def _view(scenario: str, seconds: int) -> tuple[ClusterView, ScenarioSpec]:
     spec, view = load(scenario).spec, ClusterView()
@@ -70,3 +75,20 @@ def test_a_question_is_answered(scenario: str, seconds: int, subject: str, sente
     said = [plain(listing.rows(key)[0]) for key in listing.row_keys()]
     words = sentence if "\\" in sentence else re.escape(sentence)
     assert any(re.search(words, each) for each in said), "\n".join(said)
+
+
+def test_of_a_frozen_broker_the_fault_that_froze_it_is_told_and_no_later_one() -> None:
+    view, spec = ClusterView(), load("first-flight").spec
+    for event in flown(spec, spec.seed, 10 * SECOND_US):
+        fold(view, event)
+    faults = [
+        e.FaultStarted(fault=number, text=text, ends_at_us=-1, fault_kind=kind, targets=("broker-1",))
+        for number, (text, kind) in enumerate((("pause broker-1", "pause"), (SLOW_DISK, "slow_disk")), start=1)
+    ]
+    for event in (*faults, e.BrokerPaused(broker=1)):
+        fold(view, msgspec.structs.replace(event, seq=view.seq + 1, at_us=view.at_us + 1))
+    asked = Subject("broker", "broker-1")
+    listing = WhyListing(view, asked, 12 * SECOND_US, spec.broker_session_us, 400, configs_of(spec))
+    said = "\n".join(plain(listing.rows(key)[0]) for key in listing.row_keys())
+    assert "pause broker-1" in said
+    assert SLOW_DISK not in said
