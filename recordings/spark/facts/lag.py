@@ -5,7 +5,8 @@ the offset that `auto.offset.reset` gives. Time lag is the age of the first reco
 past.
 
 The ticks of the clock are laid between the facts of their partition: first those of its log, then its readers'
-commits, then its batches. One exchange for all of them, and then only running windows over sorted rows.
+commits, then its batches; running windows over sorted rows. Of the facts of one second only the last is laid there: an
+aggregate by hash takes less than to sort all of them.
 """
 
 from pyspark.sql import Column, DataFrame, Window, WindowSpec
@@ -35,7 +36,7 @@ def _lag_by_partition(tables: Tables) -> DataFrame:
     age = sf.col("at_us") - sf.col("unread_us")
     known = _with_committed(tables, _with_log(tables, _ticks(tables)))
     return (
-        _with_first_unread(known, _batches(tables))
+        _with_first_unread(known, _batches(tables), _lost(tables))
         .withColumn("lag", lag)
         .withColumn("time_lag_us", sf.when(sf.col("lag") > 0, sf.coalesce(age, sf.lit(0))).otherwise(0))
         .select("run_id", "group", "partition", "second", *OFFSETS, *MEASURES)
@@ -84,24 +85,30 @@ def _with_log(tables: Tables, ticks: DataFrame) -> DataFrame:
     deleted = tables["log_start_advanced"].select(*FACT, "leader_epoch", "log_start")
     changes = taken.unionByName(advanced, allowMissingColumns=True).unionByName(deleted, allowMissingColumns=True)
     marked = sf.when(sf.col("high_watermark").isNotNull(), sf.col("seq"))
+    begun = sf.when(sf.col("log_start").isNotNull(), sf.col("seq"))
     lasting = ("high_watermark", "log_start", "_mark_seq")
     last = {name: sf.last(name, ignorenulls=True).over(_until_now(*PARTITION)) for name in lasting}
     known = (
         _by_valid_leaders(tables, changes)
-        .select(*FACT, "high_watermark", "log_start", marked.alias("_mark_seq"))
+        .groupBy(*PARTITION, checkpoint("at_us").alias("second"))
+        .agg(
+            sf.max_by("high_watermark", marked).alias("high_watermark"),
+            sf.max_by("log_start", begun).alias("log_start"),
+            sf.max(marked).alias("_mark_seq"),
+        )
         .unionByName(ticks, allowMissingColumns=True)
         .withColumns(last)
-        .where("second is not null")
+        .where("at_us is not null")
     )
     known = known.withColumn("log_start", sf.coalesce("log_start", sf.lit(0)))
     if tables.has_rows("log_truncated"):
         known = _cut(tables, known)
-    return known.withColumn("high_watermark", sf.coalesce("high_watermark", sf.lit(0))).drop("_mark_seq", "seq")
+    return known.withColumn("high_watermark", sf.coalesce("high_watermark", sf.lit(0))).drop("_mark_seq")
 
 
 def _until_now(*keys: str) -> WindowSpec:
-    """All facts up to a tick, those of its own instant included."""
-    time = Window.partitionBy(*keys).orderBy("at_us", sf.col("second").isNotNull(), "seq")
+    """All facts up to a tick (which has an `at_us`), those of its own second included."""
+    time = Window.partitionBy(*keys).orderBy("second", sf.col("at_us").isNotNull())
     return time.rowsBetween(Window.unboundedPreceding, Window.currentRow)
 
 
@@ -116,6 +123,14 @@ def _cut(tables: Tables, ticks: DataFrame) -> DataFrame:
         .withColumn("high_watermark", sf.least("high_watermark", lowest))
         .drop("cuts")
     )
+
+
+def _lost(tables: Tables) -> DataFrame:
+    """The batches that a leader's log lost: `PARTITION`, `_lost` (array of `end`, `at_us`, `cut_us`)."""
+    led_again = reigns(tables).where(sf.size("reigns") > 1).select(*PARTITION)
+    batch = sf.struct("end", "at_us", "cut_us")
+    lost = _batches(tables).join(sf.broadcast(led_again), list(PARTITION), "left_semi").where("cut_us is not null")
+    return lost.groupBy(*PARTITION).agg(sf.collect_list(batch).alias("_lost"))
 
 
 def _batches(tables: Tables) -> DataFrame:
@@ -137,16 +152,16 @@ def _with_committed(tables: Tables, ticks: DataFrame) -> DataFrame:
     """Ticks with the offset up to which their group has certainly read (`read_up_to`)."""
     begins = sf.when(sf.col("offset_reset") == "latest", sf.col("high_watermark")).otherwise(sf.col("log_start"))
     last = sf.last("committed", ignorenulls=True).over(_until_now(*PARTITION, "group"))
+    changes = commits(tables).groupBy(*PARTITION, "group", checkpoint("at_us").alias("second"))
     return (
-        ticks.unionByName(commits(tables).drop("reset"), allowMissingColumns=True)
+        ticks.unionByName(changes.agg(sf.max_by("committed", "seq").alias("committed")), allowMissingColumns=True)
         .withColumn("committed", sf.coalesce(last, sf.lit(NEVER)))
-        .where("second is not null")
+        .where("at_us is not null")
         .withColumn("read_up_to", sf.when(sf.col("committed") == NEVER, begins).otherwise(sf.col("committed")))
-        .drop("seq")
     )
 
 
-def _with_first_unread(ticks: DataFrame, batches: DataFrame) -> DataFrame:
+def _with_first_unread(ticks: DataFrame, batches: DataFrame, lost: DataFrame) -> DataFrame:
     """Ticks with `unread_us`: when the first record from `read_up_to` on was appended; null without one."""
     begins = sf.greatest("read_up_to", "log_start")  # no group waits for a deleted record
     # The nearest end above an offset is the last one before it, when both are counted backwards from the log's end.
@@ -155,8 +170,6 @@ def _with_first_unread(ticks: DataFrame, batches: DataFrame) -> DataFrame:
     kept = batches.where("cut_us is null").select(
         *PARTITION, "end", sf.col("at_us").alias("appended_us"), (-sf.col("end")).alias("_backwards")
     )
-    batch = sf.struct("end", "at_us", "cut_us")
-    lost = batches.where("cut_us is not null").groupBy(*PARTITION).agg(sf.collect_list(batch).alias("_lost"))
     tick_us = sf.col("at_us")
 
     def stood(found: Column) -> Column:

@@ -14,6 +14,8 @@ from recordings.spark.tables import Tables
 
 PARTITION = ("run_id", "partition")
 BATCH = (*PARTITION, "producer", "first_serial")
+PLACE = ("base_offset", "seq", "cut_seq", "since_seq")
+PLACES = f"array<struct<{', '.join(f'{name}: bigint' for name in PLACE)}>>"
 
 
 def leaders(tables: Tables) -> DataFrame:
@@ -117,18 +119,42 @@ def _split_by_compaction(tables: Tables, whole: DataFrame) -> DataFrame:
 
 
 def _whole_batches(tables: Tables) -> DataFrame:
+    """The batches, `aborted_seq` of each among its columns; nearly every one has a single place."""
     entries = _with_aborted(_entries(tables))
     acked = tables["batch_acknowledged"].select(*BATCH, "records").withColumn("acked", sf.lit(True))
+    rows = entries.unionByName(only_data(tables, acked), allowMissingColumns=True)
+    counted = tables.once("counted_batches", lambda: _counted(rows))
+    several = counted.where("copies > 1")
+    if several.isEmpty():  # so it is in most flights: lists would cost more than all the rest
+        return counted.drop("copies")
+    lists = sf.concat(sf.collect_list("place"), sf.collect_list("again"))
+    found = rows.join(several.select(*BATCH), list(BATCH), "left_semi").groupBy(*BATCH).agg(lists.alias("lists"))
     return (
-        entries.unionByName(only_data(tables, acked), allowMissingColumns=True)
-        .groupBy(*BATCH)
+        counted.join(found, list(BATCH), "left")
+        .withColumn("places", sf.coalesce("lists", "places"))
+        .drop("lists", "copies")
+    )
+
+
+def _counted(rows: DataFrame) -> DataFrame:
+    """The batches with the number of their places, `copies`, and `places` if it is one; only figures are aggregated.
+
+    Spark aggregates lists and structs by sorting all rows, figures in a hash table.
+    """
+    one = [sf.min(f"place.{name}").alias(name) for name in PLACE]
+    place = sf.array(sf.struct(*PLACE))
+    return (
+        rows.groupBy(*BATCH)
         .agg(
             sf.max("records").alias("records"),
             sf.coalesce(sf.bool_or("acked"), sf.lit(False)).alias("acked"),
             sf.min("aborted_seq").alias("aborted_seq"),
             sf.max("appended_seq").alias("appended_seq"),
-            sf.concat(sf.collect_list("place"), sf.collect_list("again")).alias("places"),
+            (sf.count("place") + sf.count("again")).alias("copies"),
+            *one,
         )
+        .withColumn("places", sf.when(sf.col("copies") == 1, place).otherwise(sf.array().cast(PLACES)))
+        .drop(*PLACE)
     )
 
 
