@@ -470,13 +470,13 @@ def _bears_out(one: e.Event, forms: Sequence[str], sayings: Sequence[Saying]) ->
 
 
 def _times(books: Books, at_us: int, text: str) -> set[int]:
-    """How often a sentence is borne out within a second, with and without its last millisecond."""
+    """How often a sentence is borne out within a second, up to each event: an entry of another subject ends a row."""
     found = [(match, true) for pattern, true in SAYINGS if (match := re.fullmatch(pattern, text)) is not None]
-    numbers: list[int] = [0]
-    for ms in range(TOGETHER_MS + 1):
-        near = books.cluster.by_ms.get(at_us // 1_000 + ms, ())
-        numbers.append(numbers[-1] + sum(any(true(match, one) for match, true in found) for one in near))
-    return set(numbers[-2:])
+    number = 0
+    for ms in range(at_us // 1_000, at_us // 1_000 + TOGETHER_MS + 1):
+        near = books.cluster.by_ms.get(ms, ())
+        number += sum(any(true(match, one) for match, true in found) for one in near)
+    return set(range(1, number + 1))
 
 
 def _stated(books: Books, from_ms: int, to_ms: int, text: str) -> bool:
