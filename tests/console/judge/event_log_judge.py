@@ -439,20 +439,26 @@ def _forms(name: str, rest: str) -> tuple[str, ...]:
 
 
 def _times_of_many(books: Books, at_us: int, many: re.Match[str]) -> set[int]:
-    """How often the sentence is borne out, up to each event from which enough subjects have it.
+    """How often the sentence is borne out of the named subjects and so many more, in a row from this instant on.
 
     New leaders of internal topics have rows of their own; partitions of theirs without a leader do not.
     """
-    subjects = len(many[1].split(", ")) + int(many[2] or 0)
+    named = many[1].split(", ")
+    subjects = len(named) + int(many[2] or 0)
     sayings = [said for said in SAYINGS if any(re.fullmatch(said[0], form) for form in _forms("x-1", many[3]))]
-    every: list[str] = []
-    numbers: set[int] = set()
+    every: list[tuple[int, str]] = []
     for ms in range(at_us // 1_000, at_us // 1_000 + TOGETHER_MS + 1):
         for one in books.cluster.by_ms.get(ms, ()):
-            every += [name for name in _names(one) if _bears_out(one, _forms(name, many[3]), sayings)]
-            for found in (every, [name for name in every if not name.startswith("__")]):
-                if len(set(found)) == subjects:
-                    numbers.add(len(found))
+            every += [(ms, name) for name in _names(one) if _bears_out(one, _forms(name, many[3]), sayings)]
+    numbers: set[int] = set()
+    for found in (every, [one for one in every if not one[1].startswith("__")]):
+        starts = [place for place, (ms, _) in enumerate(found) if ms == at_us // 1_000]
+        for start in starts:
+            seen: set[str] = set()
+            for number, (_, name) in enumerate(found[start:], start=1):
+                seen.add(name)
+                if len(seen) == subjects and seen.issuperset(named):
+                    numbers.add(number)
     return numbers
 
 
