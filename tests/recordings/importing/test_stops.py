@@ -12,7 +12,7 @@ from recordings.flights.runner import fly, make_plan
 from recordings.importing.draft import ClusterDraft, LagSample
 from recordings.importing.make import Imported, scenario_of
 from recordings.scenarios.loader import parse_scenario
-from tests.recordings.importing.test_lag_fit import RESUMED_S, lag_at, samples
+from tests.support.lag_samples import RESUMED_S, lag_at, samples
 
 SECOND_US = 1_000_000
 HALF = 0.5  # of the rates of the series: a small flight
