@@ -2,7 +2,8 @@
 
 Read are Kafka's default layout (`[2026-11-27 05:10:11,123] INFO message (logger)`), with `T`, a dot, a zone, or without
 brackets too, instants of `flightdeck run --log`, milliseconds since 1970, librdkafka's, one JSON object a line, and
-what Docker and Kubernetes put around a line. A date without a zone is taken as UTC.
+what Docker and Kubernetes put around a line, journald or Docker Compose before it. A date without a zone is taken as
+UTC.
 """
 
 import re
@@ -12,6 +13,7 @@ from typing import Any, Final, NamedTuple
 import msgspec
 
 from recordings.log_reading.own_pattern import OwnPattern
+from recordings.log_reading.writers import BEGINNINGS
 
 _DATED = re.compile(rb"\[?(\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d)(?:[.,](\d{1,9}))?(Z|[+-]\d\d:?\d\d)?\]? ")
 _VIRTUAL = re.compile(rb"\[(\d{2,4}):(\d\d):(\d\d),(\d{3})\] ")
@@ -20,7 +22,8 @@ _LIBRDKAFKA = re.compile(rb"%[0-7]\|(\d{10})\.(\d{3})\|")
 _CONTAINER = re.compile(rb"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{1,9}(?:Z|[+-]\d\d:\d\d)) (?:stdout|stderr) [FP] ")
 _LOGGER = re.compile(r" \([\w.$]+\)$")
 
-_MESSAGES: Final = ("message", "msg", "@message", "formattedMessage")
+_BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"
+_MESSAGES: Final = ("log", "message", "msg", "@message", "formattedMessage")
 _INSTANTS: Final = ("@timestamp", "timestamp", "time", "ts", "date", "timeMillis")
 SECOND_US: Final = 1_000_000
 
@@ -42,6 +45,7 @@ class Layouts:
 
     def parse(self, line: bytes) -> Parsed:
         """The instant and the message of a line."""
+        line = line.removeprefix(_BYTE_ORDER_MARK)
         if line.startswith(b"{"):
             return self._json(line)
         if (found := _CONTAINER.match(line)) is not None:
@@ -58,24 +62,17 @@ class Layouts:
         try:
             fields = msgspec.json.decode(line, type=dict[str, Any])
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-            return Parsed(None, True, "")
+            return Parsed(None, True, line.decode("utf-8", "replace"))
         at_us = _json_instant(fields)
-        if isinstance(inner := fields.get("log"), str):  # Docker's file around a line
-            parsed = self.parse(inner.encode("utf-8", "replace")) if not inner.startswith('{"log"') else None
-            if parsed is not None:
-                return parsed if parsed.at_us is not None else parsed._replace(at_us=at_us, dated=True)
-        message = next((words for name in _MESSAGES if isinstance(words := fields.get(name), str)), "")
-        return Parsed(at_us, True, message.rstrip("\r\n"))
+        message = _json_message(fields)
+        if message is None:
+            return Parsed(at_us, True, line.decode("utf-8", "replace").rstrip("\r\n"))
+        parsed = self.parse(message.encode("utf-8", "replace"))  # a collector has put a whole line into an object
+        return parsed if parsed.at_us is not None else parsed._replace(at_us=at_us, dated=True)
 
     def _instant(self, line: bytes) -> tuple[int | None, bool]:
         if (found := _DATED.match(line)) is not None:
-            second, fraction, zone = found.groups()
-            if second != self._second[0]:
-                at_us = iso_us(second.decode())
-                if at_us is None:
-                    return None, True
-                self._second = second, at_us
-            return self._second[1] + _micros(fraction) - _zone_us(zone), True
+            return self._dated_us(found), True
         if (found := _VIRTUAL.match(line)) is not None:
             hours, minutes, seconds, ms = map(int, found.groups())
             return ((hours * 60 + minutes) * 60 + seconds) * SECOND_US + ms * 1_000, False
@@ -83,7 +80,19 @@ class Layouts:
             return int(found[1]) * 1_000, True
         if (found := _LIBRDKAFKA.match(line)) is not None:
             return int(found[1] + found[2]) * 1_000, True
+        begins = BEGINNINGS.search(line)  # behind what journald or Docker Compose puts before a line
+        if begins is not None and (found := _DATED.search(line, 0, begins.start())) is not None:
+            return self._dated_us(found), True
         return None, True
+
+    def _dated_us(self, found: re.Match[bytes]) -> int | None:
+        second, fraction, zone = found.groups()
+        if second != self._second[0]:
+            at_us = iso_us(second.decode())
+            if at_us is None:
+                return None
+            self._second = second, at_us
+        return self._second[1] + _micros(fraction) - _zone_us(zone)
 
 
 def _micros(fraction: bytes | None) -> int:
@@ -106,6 +115,15 @@ def iso_us(text: str) -> int | None:
         return None
     instant = instant if instant.tzinfo is not None else instant.replace(tzinfo=UTC)
     return (instant - datetime.fromtimestamp(0, UTC)) // timedelta(microseconds=1)
+
+
+def _json_message(fields: dict[str, Any]) -> str | None:
+    """The text of a JSON line: of a field with a usual name, else the one that a writer's line begins in."""
+    named = (words for name in _MESSAGES if isinstance(words := fields.get(name), str))
+    texts = (words for words in fields.values() if isinstance(words, str))
+    return next(named, None) or next(
+        (words for words in texts if BEGINNINGS.search(words.encode("utf-8", "replace"))), None
+    )
 
 
 def _json_instant(fields: dict[str, Any]) -> int | None:

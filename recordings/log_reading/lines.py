@@ -11,6 +11,7 @@ from typing import cast
 import zstandard
 
 from recordings.bounded_files import RecordingError
+from recordings.journal.reader import LATEST_US
 from recordings.log_reading.layouts import Layouts
 from recordings.log_reading.own_pattern import OwnPattern
 from recordings.log_reading.writers import BEGINNINGS, COORDINATOR, LogLine, line_of
@@ -29,12 +30,12 @@ Readline = Callable[[int], bytes]
 class LogFile:
     """A log, streamed once; afterwards the numbers of its lines by what they were.
 
-    `ahead_us` is added to its instants: how far its clock is behind the others'. `own`: the pattern of its lines.
-    Files that gzip or zstd has compressed are read as they are.
+    `ahead_us` is added to its instants: how far its clock is behind the others'. `own`: the pattern of its lines. Known
+    instants are from 1970 to 2069. Files that gzip or zstd has compressed are read as they are.
     """
 
     def __init__(self, path: Path, *, own: OwnPattern | None = None, ahead_us: int = 0) -> None:
-        self.path, self.ahead_us = path, ahead_us
+        self.path, self.ahead_us, self.own = path, ahead_us, own
         self.lines = self.without_instant = self.coordinator = 0
         self.dated: bool | None = None
         self._layouts = Layouts(own)
@@ -64,8 +65,8 @@ class LogFile:
         found = line_of((at_us or 0) + self.ahead_us, message)
         if found is None:
             return None
-        if at_us is None:
-            self.without_instant += found.writer == COORDINATOR
+        if at_us is None or not 0 <= found.at_us < LATEST_US:  # a date before 1970 or after 2069 is a broken one
+            self.without_instant += 1
             return None
         self._agree(dated=dated)
         return found

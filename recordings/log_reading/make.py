@@ -7,6 +7,7 @@ from pathlib import Path
 import msgspec
 from msgspec.structs import force_setattr
 
+from cluster.config import brief
 from cluster.events import Event, LogsRead
 from cluster.view import ClusterView, fold
 from recordings.bounded_files import RecordingError, decoded, read_ours
@@ -23,7 +24,7 @@ UNMATCHED_KEPT = 100
 
 
 class LinesRead(msgspec.Struct, frozen=True, kw_only=True):
-    """The lines of one log: all, those of group coordinators, and those of them whose instant is in no known form.
+    """The lines of one log: all, those of group coordinators, and those of all writers that have no known instant.
 
     `clock_us` was added to its instants.
     """
@@ -141,15 +142,21 @@ def _record(
 def _nothing(files: Sequence[LogFile], reader: GroupLogReader) -> str:
     """Why no event came of the logs."""
     lines = sum(file.lines for file in files)
+    if not lines:
+        return "the log is empty" if len(files) == 1 else "the logs are empty"
     if without := sum(file.without_instant for file in files):
-        return (
-            f"{without:,} lines of group coordinators begin with no known instant; known is [2026-11-27 05:10:11,123]"
-        )
+        own = files[0].own
+        if own is not None:
+            does = "does" if without == 1 else "do"
+            return f"{_lines(without)} of brokers and clients {does} not fit --pattern `{brief(own.text)}`"
+        return f"{_lines(without)} of brokers or clients without a known instant; known is [2026-11-27 05:10:11,123]"
     if reader.unmatched:
-        return f"no sentence of {reader.unmatched.total():,} lines of group coordinators is known (Kafka 4.1 to 4.3 is)"
-    return (
-        f"none of {lines:,} lines is of a group coordinator, e.g. `[GroupCoordinator id=1 topic=…] Stabilized group …`"
-    )
+        return f"no sentence in {_lines(reader.unmatched.total())} of group coordinators is known (Kafka 4.1 to 4.3 is)"
+    return f"{_lines(lines)}, none of them of a group coordinator, e.g. `[GroupCoordinator id=1 topic=…] Stabilized …`"
+
+
+def _lines(number: int) -> str:
+    return f"{number:,} line{'s' if number != 1 else ''}"
 
 
 def reading_of(recording: Path) -> Reading:

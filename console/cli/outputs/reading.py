@@ -31,7 +31,8 @@ def of_read_summary(found: "ReadSummary") -> str:
         passed = ", ".join(f"{number:,} of a {writer}" for writer, number in sorted(reading.passed_over.items()))
         lines.append(f"passed over, because they say what is not read: {passed}")
     if reading.backwards:
-        lines.append(f"{reading.backwards:,} lines have an instant before that of an earlier line")
+        have = "lines have" if reading.backwards != 1 else "line has"
+        lines.append(f"{reading.backwards:,} {have} an instant before that of an earlier line")
     shown = list(reading.sentences.items())[:SENTENCES_SHOWN]
     lines += [f"  {count:,} × {sentence}" for sentence, count in shown]
     if len(reading.sentences) > len(shown):

@@ -35,6 +35,11 @@ TEXTS = {
         {"instant": {"epochSecond": 1795756211, "nanoOfSecond": 123000000}, "loggerName": LOGGER, "message": WORDS}
     ),
     "milliseconds": json.dumps({"timeMillis": 1795756211123, "level": "INFO", "message": WORDS}),
+    "a byte order mark": f"\ufeff{DEFAULT}",
+    "Docker Compose": f"\x1b[36mkafka-1  |\x1b[0m {DEFAULT}",
+    "journald": f"Nov 27 05:10:12 host kafka[4242]: {DEFAULT}",
+    "Filebeat": json.dumps({"@timestamp": "2026-11-27T05:10:19.2Z", "message": DEFAULT}),
+    "another field": json.dumps({"@timestamp": "2026-11-27T05:10:11.123Z", "level": "INFO", "text": WORDS}),
     "seconds": json.dumps({"ts": 1795756211.123, "msg": WORDS}),
     "JSON around text": json.dumps({"log": f"INFO {WORDS} ({LOGGER})", "time": "2026-11-27T05:10:11.123Z"}),
 }
@@ -96,6 +101,22 @@ def test_a_pattern_that_cannot_be_read_is_refused_with_the_place(pattern: str, r
 def test_a_line_in_no_layout_has_no_instant_or_a_message(line: bytes) -> None:
     parsed = Layouts().parse(line)
     assert parsed.at_us is None or isinstance(parsed.at_us, int)
+
+
+def test_lines_without_a_known_instant_are_counted_of_every_writer(tmp_path: Path) -> None:
+    """A damaged object, a client's line without an instant, and dates that no log has."""
+    damaged = json.dumps({"@timestamp": "2026-11-27T05:10:11.123Z", "message": WORDS})[:-9]
+    far = [json.dumps({"time": seconds, "message": WORDS}) for seconds in (1e300, -1e15, 99_999_999_999_999_999_999)]
+    client = "today [Consumer clientId=a, groupId=g] Revoke previously assigned partitions t-0"
+    (tmp_path / "log").write_text("\n".join([DEFAULT, damaged, *far, client]) + "\n")
+    reading = read_logs([tmp_path / "log"], tmp_path / "read")
+    assert (reading.matched, reading.files[0].without_instant) == (1, 5)
+
+
+def test_lines_that_do_not_fit_a_pattern_are_refused_with_the_pattern(tmp_path: Path) -> None:
+    (tmp_path / "log").write_text(DEFAULT + "\n")
+    with pytest.raises(RecordingError, match=r"1 line of brokers and clients does not fit --pattern `%d %m \(%c\)`"):
+        read_logs([tmp_path / "log"], tmp_path / "read", pattern="%d %m (%c)")
 
 
 def text(second: float, group: str) -> str:
