@@ -42,7 +42,8 @@ class Reading(msgspec.Struct, frozen=True, kw_only=True):
     `matched` and `unmatched` count lines of group coordinators, `others` those of consumers, controllers and leaders
     that were read, `passed_over` (by their writer) those that were not. `sentences`: the unmatched ones, numbers as
     `#`, the most frequent first. `backwards`: lines whose instant is before that of an earlier line; their events are
-    at the earlier instant. `began`: the first instant, "" if the logs have no date; `lasted_us` until the last one.
+    at the earlier instant. `repeated`: lines that were there before at their instant, which count once. `began`: the
+    first instant, "" if the logs have no date; `lasted_us` until the last one.
     """
 
     files: list[LinesRead]
@@ -52,6 +53,7 @@ class Reading(msgspec.Struct, frozen=True, kw_only=True):
     passed_over: dict[str, int] = {}
     sentences: dict[str, int]
     backwards: int
+    repeated: int = 0
     began: str
     lasted_us: int
     events: int
@@ -103,6 +105,7 @@ def read_logs(
         passed_over=dict(reader.passed_over),
         sentences=dict(reader.unmatched.most_common(UNMATCHED_KEPT)),
         backwards=instants.backwards,
+        repeated=instants.repeated,
         began=instants.began,
         lasted_us=instants.at_us,
         events=sequence,

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from datetime import UTC, datetime
 from itertools import islice
-from operator import attrgetter
+from operator import attrgetter, gt, lt
 from pathlib import Path
 from typing import IO
 
@@ -17,6 +17,8 @@ from recordings.log_reading.writers import LogLine
 
 LOOK_EVERY_S = 0.25
 NEXT_LOG_US, MOST_HELD = 10_000_000, 30_000
+NEWEST_FIRST = 9
+"""A log is the wrong way round when so many times as many lines go back in time as go forward."""
 _AT_US = attrgetter("at_us")
 
 
@@ -26,11 +28,16 @@ class Instants:
     def __init__(self, files: Sequence[LogFile]) -> None:
         self._files = files
         self.began_us: int | None = None
-        self.at_us = self.backwards = 0
+        self.at_us = self.backwards = self.repeated = 0
+        self._now: set[LogLine] = set()
+        self._now_us: int | None = None
 
     def counted(self, lines: Iterator[LogLine]) -> Iterator[LogLine]:
-        """The lines with such instants. Raises RecordingError if some files have dates and others have not."""
+        """The lines with such instants, each once. Raises RecordingError if some files have dates and some not."""
         for line in lines:
+            if self._repeats(line):
+                self.repeated += 1
+                continue
             if self.began_us is None:
                 self.began_us = line.at_us if self.dated else 0
             at_us = line.at_us - self.began_us
@@ -38,6 +45,15 @@ class Instants:
                 self.backwards += 1
             self.at_us = max(self.at_us, at_us)
             yield LogLine(self.at_us, line.writer, line.names, line.message)
+
+    def _repeats(self, line: LogLine) -> bool:
+        """Whether the same line was there at this instant: logs overlap, or one is given twice."""
+        if line.at_us != self._now_us:
+            self._now_us, self._now = line.at_us, {line}
+            return False
+        repeats = line in self._now
+        self._now.add(line)
+        return repeats
 
     @property
     def dated(self) -> bool:
@@ -65,12 +81,16 @@ def _parts_merged(file: LogFile) -> Iterator[LogLine]:
     """The lines of a log that may be several, one behind the other: these are merged.
 
     Where instants go back by less than `NEXT_LOG_US`, a clock was set, and the order of lines counts. A log with more
-    than `MOST_HELD` lines is taken as one from there on.
+    than `MOST_HELD` lines is taken as one from there on. Raises RecordingError: its newest line is the first.
     """
     lines = file.read_lines()
+    held = list(islice(lines, MOST_HELD))
+    back, forth = (sum(map(steps, map(_AT_US, held), map(_AT_US, held[1:]))) for steps in (gt, lt))
+    if back > NEWEST_FIRST * (forth + 1):
+        raise RecordingError(f"{file.path}: the newest line is the first; turn the log round, e.g. with tac")
     parts: list[list[LogLine]] = [[]]
     last_us: int | None = None
-    for line in islice(lines, MOST_HELD):
+    for line in held:
         if last_us is not None and line.at_us < last_us - NEXT_LOG_US:
             parts.append([])
         parts[-1].append(line)

@@ -33,6 +33,9 @@ def of_read_summary(found: "ReadSummary") -> str:
     if reading.backwards:
         have = "lines have" if reading.backwards != 1 else "line has"
         lines.append(f"{reading.backwards:,} {have} an instant before that of an earlier line")
+    if reading.repeated:
+        repeat = "lines repeat others" if reading.repeated != 1 else "line repeats another"
+        lines.append(f"{reading.repeated:,} {repeat} of the same instant and count once: do the logs overlap?")
     shown = list(reading.sentences.items())[:SENTENCES_SHOWN]
     lines += [f"  {count:,} × {sentence}" for sentence, count in shown]
     if len(reading.sentences) > len(shown):

@@ -196,3 +196,25 @@ def test_logs_one_behind_the_other_in_one_file_are_merged_and_a_clock_that_was_s
     read_logs([log], tmp_path / "set")
     assert groups(tmp_path / "set") == [(0, "a"), (20_000_000, "c"), (20_000_000, "d")]
     assert reading_of(tmp_path / "set").backwards == 1
+
+
+def test_lines_of_logs_that_overlap_count_once(tmp_path: Path) -> None:
+    """The same file twice, a copy of its end, and the file behind itself."""
+    one, end, double = tmp_path / "one.log", tmp_path / "end.log", tmp_path / "double.log"
+    one.write_text(text(1, "a") + text(1, "b") + text(23, "c"))
+    end.write_text(text(23, "c") + text(24, "d"))
+    double.write_text(one.read_text() + one.read_text())
+    read_logs([one, one, end, double], tmp_path / "read")
+    assert groups(tmp_path / "read") == [(0, "a"), (0, "b"), (22_000_000, "c"), (23_000_000, "d")]
+    reading = reading_of(tmp_path / "read")
+    assert (reading.matched, reading.repeated, reading.backwards) == (4, 10, 0)
+
+
+def test_a_log_with_its_newest_line_first_is_refused(tmp_path: Path) -> None:
+    lines = [text(second, "a") for second in range(20, 0, -1)]
+    (tmp_path / "log").write_text("".join(lines))
+    with pytest.raises(RecordingError, match="the newest line is the first; turn the log round"):
+        read_logs([tmp_path / "log"], tmp_path / "read")
+    assert not (tmp_path / "read").exists()
+    (tmp_path / "log").write_text("".join(reversed(lines)))
+    assert read_logs([tmp_path / "log"], tmp_path / "read").backwards == 0
