@@ -1,5 +1,6 @@
 """Playback scripts: pictures, captions, expectations; `flightdeck play` and its errors."""
 
+import re
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -16,7 +17,9 @@ from recordings.journal.reader import Recording
 from recordings.journal.script import parse_script
 from recordings.journal.writer import Recorder
 from tests.support.console.recorded_flight import player, recording
+from tests.support.repository import ROOT
 
+DOCS = ROOT / "docs"
 SCRIPT = """
 title = "A member dies"
 
@@ -138,12 +141,18 @@ def test_a_script_with_mistakes_is_exit_code_2(play: Play, script: Callable[[str
     assert play(recording(), "--headless", "--script", tmp_path / "none.toml").code == 2
 
 
+def words(picture: Path) -> list[str]:
+    return re.findall(r">([^<]*)</text>", picture.read_text("utf-8"))
+
+
 def test_the_readmes_pictures_show_what_they_are_to_show(play: Play, tmp_path: Path) -> None:
-    path = Path(shutil.copy(Path(__file__).parents[3] / "docs" / "pictures.toml", tmp_path))
+    path = Path(shutil.copy(DOCS / "pictures.toml", tmp_path))
     sample = shutil.copytree(SAMPLES / "first-flight.flight", tmp_path / "first-flight.flight")
     ended = play(sample, "--headless", "--script", path)
     assert (ended.code, ended.err) == (0, "")
-    assert {file.name for file in tmp_path.glob("*.svg")} == {"console.svg", "group.svg"}
+    taken = {file.name: words(file) for file in tmp_path.glob("*.svg")}
+    assert set(taken) == {"console.svg", "group.svg"}
+    assert taken == {name: words(DOCS / name) for name in taken}, "docs/pictures.toml says how to take them anew"
 
 
 def test_on_a_screen_it_says_what_it_shows_and_leaves_the_recording_to_who_watches(tmp_path: Path) -> None:
