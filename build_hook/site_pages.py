@@ -13,7 +13,7 @@ from mkdocs.structure.pages import Page
 
 ROOT = Path(__file__).resolve().parents[1]
 DOCUMENTS = ("README.md", "FIDELITY.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md")
-FILES = ("LICENSE", "examples/cost-of-a-restart.ipynb")
+FILES = ("LICENSE", "examples/cost-of-a-restart.ipynb", "examples/member-killed.log")
 LINK = re.compile(r"(!?)\[([^\]]*)\]\(((?:\.\./|docs/|[A-Za-z])[^)\s:]*)\)")
 
 
