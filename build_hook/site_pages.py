@@ -1,4 +1,4 @@
-"""What mkdocs.yml needs beside docs/: the documents of the root as pages, and links that lead to them.
+"""What mkdocs.yml needs beside docs/: the documents of the root and pages made of tables, and links that lead to them.
 
 A file that is no page (an example, a notebook) is copied beside the pages, so that a link to it leads somewhere
 without a network. A folder is linked by its name only: the site has no listings.
@@ -10,6 +10,7 @@ from pathlib import Path
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
+from reference_pages import PAGES
 
 ROOT = Path(__file__).resolve().parents[1]
 DOCUMENTS = ("README.md", "FIDELITY.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md")
@@ -21,6 +22,8 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     """Add what lies above docs/."""
     for name in (*DOCUMENTS, *FILES):
         files.append(File.generated(config, name, abs_src_path=str(ROOT / name)))
+    for name, made in PAGES.items():
+        files.append(File.generated(config, name, content=made()))
     return files
 
 

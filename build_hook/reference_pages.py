@@ -1,0 +1,105 @@
+"""Pages of the site that are made of the code's own tables: configuration keys, commands, the course."""
+
+from collections.abc import Callable, Iterable, Sequence
+from itertools import groupby
+
+from cluster.commands.forms import COMMANDS
+from cluster.config.config import ELSEWHERE
+from cluster.config.keys import CONFIG_KEYS, ConfigKey, Scope
+from cluster.config.other_keys import NOT_BUILT, WITHOUT_EFFECT
+from cluster.config.units import spoken_duration
+from recordings.kafka_tools.config_tables import value_text
+from recordings.scenarios.course import Lesson, lessons
+
+SCOPES: tuple[Scope, ...] = ("consumer", "producer", "topic", "broker")
+SETTINGS = """# Configuration keys
+
+Keys of Kafka's clients, topics and brokers: those that a flight obeys, those that are read and change nothing, and
+those that are refused. A key has Kafka's default until a scenario, or `--set`, says otherwise. A key in no table is
+unknown, and refused with the nearest right word."""
+COMMAND_TEXTS = """# Commands
+
+What the `:` line of the console, a scenario's `do`, `fork --do` and `impact` understand. Words in capitals are yours,
+what stands in brackets may be left out, and what stands in braces are the command's own targets."""
+COURSE = """# Course
+
+The scenarios of the library, from one group to a cluster in trouble. `flightdeck --scenario NAME` opens one in the
+console, `flightdeck run NAME` flies and judges it, `flightdeck show NAME` prints its file."""
+
+
+def settings_page() -> str:
+    """Every configuration key that Flightdeck knows, by what becomes of it."""
+    elsewhere = table(("key", "instead"), ((code(key), said) for key, said in ELSEWHERE.items()))
+    scopes = (part for scope in SCOPES for part in _scope(scope))
+    return "\n\n".join([SETTINGS, *scopes, "## Said in another way", elsewhere])
+
+
+def _scope(scope: Scope) -> Iterable[str]:
+    obeyed = [key for key in CONFIG_KEYS if key.scope == scope]
+    yield f"## Keys of a {scope}"
+    yield "*At once*: the command `set` changes the key in a running cluster, without a restart."
+    yield table(("key", "default", "may be", "at once", "Kafka's class"), map(_obeyed, obeyed))
+    yield f"### Without effect: {scope}"
+    yield "Read, with a note that says why. `*` stands for any letters."
+    rows = ((reason, ", ".join(map(code, names))) for reason, names in WITHOUT_EFFECT[scope].items())
+    yield table(("because", "keys"), rows)
+    yield f"### Not built: {scope}"
+    yield "Refused with any other value than Kafka's default."
+    yield table(("key", "default"), ((code(key), code(value)) for key, value in NOT_BUILT[scope].items()))
+
+
+def _obeyed(key: ConfigKey) -> Sequence[str]:
+    default = "not set" if key.default is None else code(value_text(key.default))
+    return code(key.name), default, _values(key), "yes" if key.in_flight else "", key.source
+
+
+def _values(key: ConfigKey) -> str:
+    if key.choices:
+        return ", ".join(map(code, key.choices))
+    if key.low is None and key.high is None:
+        return {"bool": "`true`, `false`", "string": "text", "list": "a list"}.get(key.kind, "any number")
+    bounds = [word for word in (_bound("from", key.low), _bound("to", key.high), key.unit) if word]
+    return " ".join(bounds)
+
+
+def _bound(word: str, value: float | None) -> str:
+    return "" if value is None else f"{word} {value:,}"
+
+
+def commands_page() -> str:
+    """Every form of every command."""
+    rows = ((code(form.usage), form.hint, code(form.undo) if form.undo else "") for form in COMMANDS)
+    return f"{COMMAND_TEXTS}\n\n{table(('command', 'does', 'ended by'), rows)}"
+
+
+def course_page() -> str:
+    """Every lesson in the order of the course."""
+    parts = [COURSE]
+    for module, members in groupby(lessons(), lambda lesson: lesson.module):
+        parts.append(f"## {module.capitalize()}")
+        parts.extend(map(_lesson, members))
+    return "\n\n".join(parts)
+
+
+def _lesson(lesson: Lesson) -> str:
+    told = lesson.lesson.replace("*", r"\*").replace("_", r"\_")
+    return f"### {lesson.title}\n\n`{lesson.name}`, {spoken_duration(lesson.until_us)}\n\n{told}"
+
+
+def code(text: str) -> str:
+    """A text in a table as code; an empty one as words."""
+    return f"`{text}`".replace("|", r"\|") if text else "empty"
+
+
+def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """A table in Markdown."""
+    lines = [head, ["---"] * len(head), *rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+PAGES: dict[str, Callable[[], str]] = {
+    "settings.md": settings_page,
+    "commands.md": commands_page,
+    "course.md": course_page,
+}
+"""The pages by name."""

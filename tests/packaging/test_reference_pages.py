@@ -1,0 +1,67 @@
+"""The pages that a site build makes of tables are complete, and docs/verified.md names what is there."""
+
+import importlib
+import re
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import pytest
+
+from cluster.commands.forms import COMMANDS
+from cluster.config.config import ELSEWHERE
+from cluster.config.keys import CONFIG_KEYS
+from cluster.config.other_keys import NOT_BUILT, WITHOUT_EFFECT
+from recordings.scenarios.loader import LIBRARY
+from tests.support.repository import ROOT
+
+ROW = re.compile(r"^\| .* \|$", re.MULTILINE)
+KEYS = [
+    *(key.name for key in CONFIG_KEYS),
+    *(name for scope in WITHOUT_EFFECT.values() for names in scope.values() for name in names),
+    *(name for scope in NOT_BUILT.values() for name in scope),
+    *ELSEWHERE,
+]
+LISTED = {
+    "settings.md": KEYS,
+    "commands.md": [form.usage for form in COMMANDS],
+    "course.md": [path.stem for path in LIBRARY.glob("*.toml")],
+}
+
+
+@pytest.fixture
+def pages(monkeypatch: pytest.MonkeyPatch) -> dict[str, Callable[[], str]]:
+    """The pages' makers; mkdocs finds the module beside its hook, and so does this."""
+    monkeypatch.syspath_prepend(str(ROOT / "build_hook"))
+    module: Any = importlib.import_module("reference_pages")
+    found: dict[str, Callable[[], str]] = module.PAGES
+    return found
+
+
+def fewer(text: str, names: Iterable[str]) -> list[str]:
+    """The names that stand in a page less often, as code, than the tables have them."""
+    wanted = list(names)
+    shown = re.findall(r"`((?:[^`\n])+)`", text.replace(r"\|", "|"))
+    return sorted({name for name in wanted if shown.count(name) < wanted.count(name)})
+
+
+@pytest.mark.parametrize("name", LISTED)
+def test_a_page_has_all_of_its_table(pages: dict[str, Callable[[], str]], name: str) -> None:
+    text = pages[name]()
+    assert len(LISTED[name]) > 50
+    assert fewer(text, LISTED[name]) == []
+    lost = LISTED[name][7]
+    assert fewer(text.replace(f"`{lost}`".replace("|", r"\|"), "", 1), LISTED[name]) == [lost]
+
+
+def test_rows_have_as_many_cells_as_their_table(pages: dict[str, Callable[[], str]]) -> None:
+    for name, made in pages.items():
+        for block in made().split("\n\n"):
+            rows = ROW.findall(block)
+            assert len({len(re.split(r"(?<!\\)\|", row)) for row in rows}) <= 1, (name, block[:200])
+
+
+def test_what_the_page_of_proofs_names_is_there() -> None:
+    page = (ROOT / "docs" / "verified.md").read_text("utf-8")
+    paths = re.findall(r"`(tests/[\w./]+)`", page)
+    assert len(paths) > 10
+    assert [path for path in paths if not (ROOT / path).exists()] == []
