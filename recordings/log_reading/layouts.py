@@ -19,7 +19,7 @@ _DATED = re.compile(rb"\[?(\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d)(?:[.,](\d{1,9}))?(
 _VIRTUAL = re.compile(rb"\[(\d{2,4}):(\d\d):(\d\d),(\d{3})\] ")
 _SINCE_1970 = re.compile(rb"(\d{13}) (?:TRACE|DEBUG|INFO|WARN|ERROR|FATAL) ")
 _LIBRDKAFKA = re.compile(rb"%[0-7]\|(\d{10})\.(\d{3})\|")
-_CONTAINER = re.compile(rb"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{1,9}(?:Z|[+-]\d\d:\d\d)) (?:stdout|stderr) [FP] ")
+_CONTAINER = re.compile(rb"(?:(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{1,9}(?:Z|[+-]\d\d:\d\d)) (?:stdout|stderr) [FP] )+")
 _LOGGER = re.compile(r" \([\w.$]+\)$")
 
 _BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"

@@ -96,6 +96,7 @@ def test_a_pattern_that_cannot_be_read_is_refused_with_the_place(pattern: str, r
         b'{"instant": {"epochSecond": "1"}}', b'{"time": 1e400}', b'{"time": "99999999999999999999999"}', b"",
         b"[2026-13-40 05:10:11,123] x", b"[2026-11-27 05:10:11,1234567890123] x", b"2026-11-27T05:10:11.1Z stdout F ",
         b'{"log":"' + b'{\\"log\\":' * 60 + b'"}',
+        b"2026-11-27T05:10:11.1Z stdout F " * 1_500,
     ],
 )  # fmt: skip
 def test_a_line_in_no_layout_has_no_instant_or_a_message(line: bytes) -> None:
