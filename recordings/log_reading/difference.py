@@ -16,7 +16,7 @@ SHORT_S = 0.1
 
 
 class GroupDifference(msgspec.Struct, frozen=True, kw_only=True):
-    """A group's rebalances in both recordings (None: it is not in one of them).
+    """A group's rebalances in both recordings (None: one of them does not tell of them).
 
     `causes`: cause → how many in a, in b. `paired`: rebalances that follow one another with the same cause in both;
     `alike` of them have durations that are known and alike, `timed` durations that are known. `greatest_s`: the
@@ -50,23 +50,27 @@ def difference_of_logs(a: Path, b: Path, *, salvage: bool = False) -> LogsDiffer
         return None
     left, right = [_by_group(recording) for recording in both]
     groups = [compared_rows(name, left.get(name), right.get(name)) for name in dict.fromkeys([*left, *right])]
-    equal = all(one.rebalances[0] == one.rebalances[1] == one.paired and one.timed == one.alike for one in groups)
+    told = [one for one in groups if one.rebalances != (None, None)]
+    equal = bool(told) and all(
+        one.rebalances[0] == one.rebalances[1] == one.paired and one.timed == one.alike for one in told
+    )
     warnings = [words for recording in both for words in recording.warnings]
     return LogsDifference(a=str(a), b=str(b), equal=equal, groups=groups, warnings=warnings)
 
 
-def _by_group(recording: Recording) -> dict[str, list[ReadRebalanceRow]]:
+def _by_group(recording: Recording) -> dict[str, list[ReadRebalanceRow] | None]:
+    """The rebalances of each group; None where no coordinator's line has it."""
     groups, rebalances = tables_of(recording.events())
-    rows: dict[str, list[ReadRebalanceRow]] = {group.group: [] for group in groups}
-    for row in rebalances:
-        rows[row.group].append(row)
-    return rows
+    return {
+        group.group: None if group.rebalances is None else [row for row in rebalances if row.group == group.group]
+        for group in groups
+    }
 
 
 def compared_rows(
     name: str, left: Sequence[ReadRebalanceRow] | None, right: Sequence[ReadRebalanceRow] | None
 ) -> GroupDifference:
-    """A group's rebalances in two recordings; None: it is not in one of them."""
+    """A group's rebalances in two recordings; None: one of them does not tell of them."""
     one, other = left or (), right or ()
     causes = [Counter(row.cause or "unknown" for row in rows) for rows in (one, other)]
     pairs = paired_rows(one, other)

@@ -15,14 +15,17 @@ SECOND_US = 1_000_000
 
 
 class ReadGroupRow(msgspec.Struct, frozen=True, kw_only=True):
-    """A group at the end of the logs. `coordinator`: the broker of its coordinator's last line; `lag` is in no log."""
+    """A group at the end of the logs. `coordinator`: the broker of its coordinator's last line; `lag` is in no log.
+
+    `rebalances`: None where no coordinator's line has the group; clients' lines alone do not tell how many.
+    """
 
     group: str
     protocol: str
     state: str | None
     members: int | None
     generation: int | None
-    rebalances: int
+    rebalances: int | None
     coordinator: int | None
     lag: int | None = None
 
@@ -67,7 +70,7 @@ class _GroupTables:
         self.state: str | None = None
         self.members: int | None = None
         self.generation: int | None = None
-        self.coordinator = -1
+        self.coordinator, self.flown = -1, False
         self.started: tuple[int, e.RebalanceStarted] | None = None
         self.attempts = 0
         self.rows: list[ReadRebalanceRow] = []
@@ -100,6 +103,8 @@ class _GroupTables:
                 self.protocol = "consumer" if isinstance(event, e.ClassicGroupUpgraded) else "classic"
                 self.state, self.coordinator = None, event.broker
                 self._close(None)
+            case e.GroupDeclared():
+                self.flown = event.offset_reset != UNKNOWN
             case e.MemberIdAssigned():
                 self.coordinator = event.broker
             case e.GroupUnloaded():
@@ -144,9 +149,10 @@ class _GroupTables:
     def row(self) -> ReadGroupRow:
         """The group's row, at the end."""
         self._close(None)
+        told = self.flown or self.protocol != UNKNOWN
         return ReadGroupRow(
             group=self.name, protocol=self.protocol, state=self.state, members=self.members,
-            generation=self.generation, rebalances=len(self.rows),
+            generation=self.generation, rebalances=len(self.rows) if told else None,
             coordinator=self.coordinator if self.coordinator >= 0 else None,
         )  # fmt: skip
 

@@ -51,7 +51,8 @@ def of_logs_difference(found: "LogsDifference") -> str:
     lines = [f"a: {found.a}", f"b: {found.b}"]
     for one in found.groups:
         lines += _of_group(one)
-    same = "the rebalances are the same" if found.equal else "the rebalances differ"
+    told = any(one.rebalances != (None, None) for one in found.groups)
+    same = "the rebalances are the same" if found.equal else "the rebalances differ" if told else "neither tells of any"
     return "\n".join([*lines, "", f"{same}; what no log tells is not compared: lag, assignments, records"])
 
 
@@ -65,8 +66,10 @@ def of_twin(found: "TwinFlown") -> str:
 
 
 def _of_group(one: "GroupDifference") -> list[str]:
-    a, b = ("not in it" if number is None else f"{number:,}" for number in one.rebalances)
+    a, b = ("not told" if number is None else f"{number:,}" for number in one.rebalances)
     lines = ["", f"{one.group}, rebalances: {a} | {b}"]
+    if None in one.rebalances:
+        return lines
     lines += [f"  {cause}: {in_a:,} | {in_b:,}" for cause, (in_a, in_b) in one.causes.items()]
     lines.append(f"  together {one.total_s[0]:.3f} s | {one.total_s[1]:.3f} s")
     most = max(number or 0 for number in one.rebalances)

@@ -110,7 +110,7 @@ class LoggedGroupsListing(WorstFirstListing):
         """By what lines tell."""
         groups = self.logs.groups
         return {
-            "rebalances": lambda key: groups[key].counted,
+            "rebalances": lambda key: groups[key].counted if groups[key].protocol is not None else None,
             "members": lambda key: len(groups[key].members) if groups[key].complete else None,
             "gen/epoch": lambda key: groups[key].generation,
             "group": str,
@@ -132,14 +132,14 @@ class LoggedGroupsListing(WorstFirstListing):
             number_words(len(group.members) if group.complete else None),
             line(NOT_LOGGED),
             line(NOT_LOGGED) if group.coordinator is None else f"broker-{group.coordinator}",
-            f"{group.counted:,}",
+            number_words(group.counted if group.protocol is not None else None),
             self._last(group),
         ]
         return (self.layout.row(cells),)
 
     def _last(self, group: LoggedGroup) -> Line:
         if not group.rebalances:
-            return line(("none in the lines so far", FAINT))
+            return line(("none in the lines so far", FAINT)) if group.protocol is not None else line(NOT_LOGGED)
         one = group.rebalances[-1]
         tone = MOVING if not one.over else MUTED
         words = f"{cause_words(one)} · {took_words(one, self.now_us)}"

@@ -9,11 +9,15 @@ import zstandard
 
 from cluster.view import ClusterView, fold
 from cluster.view.logged.state import LogsView
+from console.presenters.logged.groups import LoggedGroupsListing
+from console.presenters.styled_text import plain
 from recordings.journal.reader import Recording
+from recordings.log_reading.difference import difference_of_logs
 from recordings.log_reading.make import read_logs, reading_of
 from recordings.log_reading.other_lines import OTHER_FACTS
 from recordings.log_reading.reader import FACTS, NO_EVENT
 from recordings.log_reading.sentences import sentences
+from recordings.log_reading.summary import summary_of_logs
 from recordings.log_reading.writers import COORDINATOR
 from tests.fidelity.recorder.raw import raw_of
 from tests.support.repository import ROOT
@@ -73,6 +77,27 @@ def test_a_rebalance_has_its_moved_partitions_where_the_leader_logs_its_assignme
     moved = [one.moved for group in logs.groups.values() if group.group == "g02" for one in group.rebalances]
     assert moved[0] is None  # before the first assignment nothing is known
     assert all(moved[1:])
+
+
+def test_clients_alone_do_not_tell_how_often_a_group_rebalanced(tmp_path: Path) -> None:
+    lines, _ = read("s04-kill", tmp_path)
+    (tmp_path / "clients.log").write_text("\n".join(one for one in lines if "GroupCoordinator id=" not in one))
+    read_logs([tmp_path / "clients.log"], tmp_path / "clients")
+    summary = summary_of_logs(tmp_path / "clients", salvage=False)
+    assert summary is not None
+    assert [row.rebalances for row in summary.groups if row.group == "g04"] == [None]
+    view = ClusterView()
+    for event in Recording(tmp_path / "clients", logs=True).events():
+        fold(view, event)
+    assert view.logs is not None
+    row = " ".join(plain(LoggedGroupsListing(view.logs, 0, 160).rows("g04")[0]).split())
+    assert row == "g04" + " unknown" * 8
+    same = difference_of_logs(tmp_path / "clients", tmp_path / "clients")
+    assert same is not None
+    assert not same.equal
+    one = difference_of_logs(tmp_path / "read", tmp_path / "clients")
+    assert one is not None
+    assert [group.rebalances for group in one.groups if group.group == "g04"] == [(2, None)]
 
 
 def test_every_fact_of_the_table_is_read() -> None:
