@@ -50,9 +50,9 @@ def difference_of_logs(a: Path, b: Path, *, salvage: bool = False) -> LogsDiffer
         return None
     left, right = [_by_group(recording) for recording in both]
     groups = [compared_rows(name, left.get(name), right.get(name)) for name in dict.fromkeys([*left, *right])]
-    told = [one for one in groups if one.rebalances != (None, None)]
-    equal = bool(told) and all(
-        one.rebalances[0] == one.rebalances[1] == one.paired and one.timed == one.alike for one in told
+    known = [one for one in groups if one.rebalances != (None, None)]
+    equal = bool(known) and all(
+        one.rebalances[0] == one.rebalances[1] == one.paired and one.timed == one.alike for one in known
     )
     warnings = [words for recording in both for words in recording.warnings]
     return LogsDifference(a=str(a), b=str(b), equal=equal, groups=groups, warnings=warnings)

@@ -149,10 +149,10 @@ class _GroupTables:
     def row(self) -> ReadGroupRow:
         """The group's row, at the end."""
         self._close(None)
-        told = self.flown or self.protocol != UNKNOWN
+        known = self.flown or self.protocol != UNKNOWN
         return ReadGroupRow(
             group=self.name, protocol=self.protocol, state=self.state, members=self.members,
-            generation=self.generation, rebalances=len(self.rows) if told else None,
+            generation=self.generation, rebalances=len(self.rows) if known else None,
             coordinator=self.coordinator if self.coordinator >= 0 else None,
         )  # fmt: skip
 

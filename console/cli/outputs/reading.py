@@ -51,8 +51,8 @@ def of_logs_difference(found: "LogsDifference") -> str:
     lines = [f"a: {found.a}", f"b: {found.b}"]
     for one in found.groups:
         lines += _of_group(one)
-    told = any(one.rebalances != (None, None) for one in found.groups)
-    same = "the rebalances are the same" if found.equal else "the rebalances differ" if told else "neither tells of any"
+    known = any(one.rebalances != (None, None) for one in found.groups)
+    same = "the rebalances are the same" if found.equal else "the rebalances differ" if known else "neither log has any"
     return "\n".join([*lines, "", f"{same}; what no log tells is not compared: lag, assignments, records"])
 
 
@@ -66,7 +66,7 @@ def of_twin(found: "TwinFlown") -> str:
 
 
 def _of_group(one: "GroupDifference") -> list[str]:
-    a, b = ("not told" if number is None else f"{number:,}" for number in one.rebalances)
+    a, b = ("unknown" if number is None else f"{number:,}" for number in one.rebalances)
     lines = ["", f"{one.group}, rebalances: {a} | {b}"]
     if None in one.rebalances:
         return lines

@@ -77,7 +77,7 @@ def test_two_readings_are_compared_by_their_rebalances(read: Path, tmp_path: Pat
     [
         (incident(900), "0 of 1 took as long"),
         (incident(cause="session"), "0 of 1 follow one another with the same causes"),
-        (incident().replace("group orders", "group bills"), "bills, rebalances: not told | 1"),
+        (incident().replace("group orders", "group bills"), "bills, rebalances: unknown | 1"),
     ],
 )
 def test_readings_that_differ_are_found(
