@@ -40,6 +40,7 @@ def test_what_is_typed_prints_what_the_page_shows(flightdeck: Flightdeck) -> Non
     follow(flightdeck, steps)
 
 
+@pytest.mark.timeout(600)  # two flights, and their comparison, on a machine that may be busy
 @pytest.mark.slow
 @pytest.mark.usefixtures("folder")
 def test_the_what_if_prints_what_the_page_shows(flightdeck: Flightdeck) -> None:
