@@ -26,7 +26,6 @@ from tests.support.spark.raw_queue_times import measured, raw_queue_times
 
 pytestmark = pytest.mark.timeout(1200)  # a Java virtual machine, and a machine that may be busy
 
-SLOW = pytest.mark.slow
 Queues = dict[str, dict[str, float]]
 
 
@@ -139,18 +138,12 @@ def always_one(_tables: Tables, spans: DataFrame) -> DataFrame:
     "broken",
     [
         pytest.param(lambda _, tables: Without(tables, "log_truncated"), id="truncations"),
-        pytest.param(lambda _, tables: Without(tables, "high_watermark_advanced"), id="high watermarks", marks=SLOW),
-        pytest.param(lambda _, tables: Without(tables, "group_declared"), id="groups", marks=SLOW),
+        pytest.param(lambda _, tables: Without(tables, "high_watermark_advanced"), id="high watermarks"),
+        pytest.param(lambda _, tables: Without(tables, "group_declared"), id="groups"),
         pytest.param(
-            lambda patch, tables: patch.setattr(facts, "_with_hold", since_its_first_record) or tables,
-            id="hold",
-            marks=SLOW,
+            lambda patch, tables: patch.setattr(facts, "_with_hold", since_its_first_record) or tables, id="hold"
         ),
-        pytest.param(
-            lambda patch, tables: patch.setattr(facts, "_with_waiting", always_one) or tables,
-            id="waiting",
-            marks=SLOW,
-        ),
+        pytest.param(lambda patch, tables: patch.setattr(facts, "_with_waiting", always_one) or tables, id="waiting"),
     ],
 )
 def test_a_broken_fact_of_what_held_an_offset_back_is_caught(

@@ -30,7 +30,7 @@ SIZED_S = {
     "scale-out": 200,
 }
 """Flights of very many records are cut where nothing new happens: the simulator's own count looks at each one."""
-FIRST_SEED, SWARM_SEEDS = 7_000, 50
+FIRST_SEED, SWARM_SEEDS = 7_000, 40
 MUTANT_SEED = 9_000  # and as many more as it has places in the table
 TEN = (
     "short-first-flight", "short-add-partitions", "short-subscription-change", "short-unclean-election",
