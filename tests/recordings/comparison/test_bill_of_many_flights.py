@@ -117,7 +117,7 @@ def test_a_group_that_was_deleted_reads_again_in_another_generation_of_the_same_
     assert meter.bill(found.until_us).groups["forgotten"].reread == 100
 
 
-@pytest.mark.parametrize("name", partly_campaign(LIBRARY, 45))
+@pytest.mark.parametrize("name", partly_campaign(LIBRARY, 30))
 def test_the_bill_of_every_lesson_is_what_its_journal_says(name: str) -> None:
     assert not differences(library_plan(name, LARGE.get(name)))
 
