@@ -76,8 +76,9 @@ def test_a_live_step_says_what_its_turn_did(tmp_path: Path) -> None:
         await seat.wait_for(lambda: flight.clock.phase == "paused")
         seen = set()
         for _ in range(12):
+            before = flight.source.stepped
             await seat.press("full_stop")
-            await seat.wait_for(lambda: flight.source.stepped is not None)
+            await seat.wait_for(lambda: flight.source.stepped is not before)  # noqa: B023 - waited for here
             stepped = flight.source.stepped
             assert stepped is not None
             raw = {stepped.event.seq: json.loads(msgspec.json.encode(stepped.event))} if stepped.event else {}
