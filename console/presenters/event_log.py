@@ -102,28 +102,26 @@ def _together(first: LogEntry, entry: LogEntry) -> bool:
     return entry.elected_for == first.elected_for if first.elected_for else _alike(first, entry)
 
 
-def _alike_elected(first: LogEntry, entry: LogEntry) -> bool:
-    return first.predicate == entry.predicate
-
-
 def _alike(first: LogEntry, entry: LogEntry) -> bool:
     return not entry.elected_for and _statement(first) == _statement(entry)
 
 
 def _elections(burst: Sequence[LogEntry]) -> list[MergedEntry]:
     """The rows of new leaders for one reason: internal topics first, so that they stand below the others."""
-    by_leader: dict[str, list[LogEntry]] = {}
-    internal: list[LogEntry] = []
-    for entry in burst:
-        (internal if entry.subject.startswith("__") else by_leader.setdefault(entry.predicate, [])).append(entry)
-    rows = [MergedEntry(_merged(same), same) for same in by_leader.values()]
-    if len(rows) > MOST_ROWS:
-        rows = [_counted([entry for same in by_leader.values() for entry in same])]
-    if len(internal) > NAMED:
-        rows.insert(0, _counted(internal))
-    else:
-        rows[:0] = [MergedEntry(_merged(same), same) for same in _runs(internal, _alike_elected)]
+    internal = [entry for entry in burst if entry.subject.startswith("__")]
+    users = [entry for entry in burst if not entry.subject.startswith("__")]
+    rows = [_counted(internal)] if len(internal) > NAMED else _by_leader(internal)
+    theirs = _by_leader(users)
+    rows += [_counted(users)] if len(theirs) > MOST_ROWS else theirs
     return sorted(rows, key=lambda row: row.entry.at_us)
+
+
+def _by_leader(elected: Sequence[LogEntry]) -> list[MergedEntry]:
+    """A row for each former and new leader."""
+    same: dict[str, list[LogEntry]] = {}
+    for entry in elected:
+        same.setdefault(entry.predicate, []).append(entry)
+    return [MergedEntry(_merged(entries), entries) for entries in same.values()]
 
 
 def _counted(elected: Sequence[LogEntry]) -> MergedEntry:

@@ -17,7 +17,7 @@ UNNAMED: Final = "group"
 FEWEST_SAMPLES: Final = 8
 _TIMES: Final = ("time", "timestamp", "ts", "at", "date", "seconds")
 _GROUPS: Final = ("group", "consumergroup", "consumer_group", "group_id")
-"""Labels that exporters give a group's name: kafka_exporter and kminion, JMX, Burrow."""
+"""Labels that exporters give a group's name, such as kafka_exporter's and kminion's."""
 _TOPICS: Final = ("topic", "topic_name")
 _PARTITIONS: Final = ("partition", "partition_id")
 _MILLISECONDS: Final = 1e11  # an instant of Unix time above this is in milliseconds: in seconds it were the year 5138

@@ -240,7 +240,9 @@ class _Maker:
 
     def _application(self, name: str, group: GroupDraft, readers: int) -> ApplicationSpec:
         """`readers`: the members that have partitions."""
-        per_record_us = group.per_record_us or self._stops.per_record_us(name, readers)
+        per_record_us = self._stops.per_record_us(name, readers)
+        if group.per_record_us is not None:
+            per_record_us = group.per_record_us * self._stops.records_each
         if per_record_us is None:
             per_record_us = GUESSED_PER_RECORD_US
             self.guessed.append(f"{name}: one record takes 1ms")
@@ -262,7 +264,7 @@ class _Maker:
         self, name: str, given: str, draft: ProducerDraft, wanted: tuple[str, ...], topics: Sequence[TopicSpec]
     ) -> ProducerSpec:
         written = tuple(self._topic_names[topic] for topic in draft.topics if topic in self._topic_names) or wanted
-        rate = draft.rate
+        rate = None if draft.rate is None else draft.rate / self._stops.records_each
         if rate is None and self._stops.rate is not None:
             rate = round(self._stops.rate / max(1, len(self._draft.producers)), 3)
         if rate is None:

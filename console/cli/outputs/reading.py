@@ -52,8 +52,10 @@ def of_logs_difference(found: "LogsDifference") -> str:
     for one in found.groups:
         lines += _of_group(one)
     known = any(one.rebalances != (None, None) for one in found.groups)
-    same = "the rebalances are the same" if found.equal else "the rebalances differ" if known else "neither log has any"
-    return "\n".join([*lines, "", f"{same}; what no log tells is not compared: lag, assignments, records"])
+    said = "are the same" if found.equal else "differ" if known else "are unknown in both"
+    return "\n".join(
+        [*lines, "", f"the rebalances {said}; what no log tells is not compared: lag, assignments, records"]
+    )
 
 
 def of_twin(found: "TwinFlown") -> str:

@@ -1,7 +1,8 @@
 """Judges lines of the event log: each line has an event of that instant with the same facts."""
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from itertools import pairwise
 
 from cluster import events as e
 from cluster.config.units import parse_duration
@@ -446,20 +447,33 @@ def _times_of_many(books: Books, at_us: int, many: re.Match[str]) -> set[int]:
     named = many[1].split(", ")
     subjects = len(named) + int(many[2] or 0)
     sayings = [said for said in SAYINGS if any(re.fullmatch(said[0], form) for form in _forms("x-1", many[3]))]
-    every: list[tuple[int, str]] = []
-    for ms in range(at_us // 1_000, at_us // 1_000 + TOGETHER_MS + 1):
-        for one in books.cluster.by_ms.get(ms, ()):
-            every += [(ms, name) for name in _names(one) if _bears_out(one, _forms(name, many[3]), sayings)]
-    numbers: set[int] = set()
-    for found in (every, [one for one in every if not one[1].startswith("__")]):
-        starts = [place for place, (ms, _) in enumerate(found) if ms == at_us // 1_000]
-        for start in starts:
-            seen: set[str] = set()
-            for number, (_, name) in enumerate(found[start:], start=1):
-                seen.add(name)
-                if len(seen) == subjects and seen.issuperset(named):
-                    numbers.add(number)
-    return numbers
+
+    def borne_out(one: e.Event) -> list[str]:
+        return [name for name in _names(one) if _bears_out(one, _forms(name, many[3]), sayings)]
+
+    def of_users(one: e.Event) -> list[str]:
+        return [name for name in borne_out(one) if not name.startswith("__")]
+
+    runs = [run for subjects_of in (borne_out, of_users) for run in _rows(books, at_us, subjects_of)]
+    return {len(run) for run in runs if len(set(run)) == subjects and set(run).issuperset(named)}
+
+
+def _rows(books: Books, at_us: int, subjects_of: Callable[[e.Event], list[str]]) -> Iterator[list[str]]:
+    """What a row that begins at this instant may stand for: subjects of events within a second, one after the other.
+
+    It begins with the first of them or behind another event, and ends before another event or where the second ends.
+    """
+    first_ms = at_us // 1_000
+    window = range(first_ms, first_ms + TOGETHER_MS + 1)
+    found = [(ms, subjects_of(one)) for ms in window for one in books.cluster.by_ms.get(ms, ())]
+    for start, (ms, subjects) in enumerate(found):
+        if ms != first_ms or not subjects or (start and found[start - 1][1]):
+            continue
+        run: list[str] = []
+        for (_, here), (next_ms, behind) in pairwise([*found[start:], (window[-1], [])]):
+            run += here
+            if here and (not behind or next_ms == window[-1]):
+                yield list(run)
 
 
 def _names(one: e.Event) -> set[str]:
@@ -476,13 +490,11 @@ def _bears_out(one: e.Event, forms: Sequence[str], sayings: Sequence[Saying]) ->
 
 
 def _times(books: Books, at_us: int, text: str) -> set[int]:
-    """How often a sentence is borne out within a second, up to each event: an entry of another subject ends a row."""
+    """How often a sentence is borne out within a second: of all events, or until another one ends the row."""
     found = [(match, true) for pattern, true in SAYINGS if (match := re.fullmatch(pattern, text)) is not None]
-    number = 0
-    for ms in range(at_us // 1_000, at_us // 1_000 + TOGETHER_MS + 1):
-        near = books.cluster.by_ms.get(ms, ())
-        number += sum(any(true(match, one) for match, true in found) for one in near)
-    return set(range(1, number + 1))
+    return {
+        len(run) for run in _rows(books, at_us, lambda one: [text] * any(true(match, one) for match, true in found))
+    }
 
 
 def _stated(books: Books, from_ms: int, to_ms: int, text: str) -> bool:

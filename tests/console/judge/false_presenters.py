@@ -218,6 +218,17 @@ def a_row_of_several_subjects_counts_one_more(patch: Patch) -> None:
     patch.setattr(event_log, "merged", merged)
 
 
+def a_row_leaves_its_last_entry_out(patch: Patch) -> None:
+    """What a row stands for is one entry too few."""
+    original = event_log.merged
+
+    def merged(entries: Sequence[LogEntry]) -> list[event_log.MergedEntry]:
+        rows = original(entries)
+        return [row._replace(parts=row.parts[:-1]) if not row.entry.elected_for else row for row in rows]
+
+    patch.setattr(event_log, "merged", merged)
+
+
 def a_lag_of_nothing_rises(patch: Patch) -> None:
     """A group that has just caught up keeps the arrow of its last half minute."""
     original = overview.lag_trend
@@ -387,6 +398,7 @@ FALSE_PRESENTERS: dict[FalsePresenter, tuple[str, int]] = {
     lag_arrows_are_noise: ("coordinator-failover", 125),
     new_leaders_are_counted_by_half: ("coordinator-failover", 125),
     a_row_of_several_subjects_counts_one_more: ("coordinator-failover", 125),
+    a_row_leaves_its_last_entry_out: ("coordinator-failover", 125),
     a_row_holds_entries_of_other_partitions: ("coordinator-failover", 125),
     a_lag_of_nothing_rises: ("offset-reset", 40),
     the_dead_are_counted_with_the_living: ("static-restart", 60),

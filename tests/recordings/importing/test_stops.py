@@ -9,7 +9,7 @@ from cluster.view.document import group_lag
 from cluster.view.fold import fold
 from cluster.view.state import ClusterView
 from recordings.flights.runner import fly, make_plan
-from recordings.importing.draft import ClusterDraft, LagSample
+from recordings.importing.draft import ClusterDraft, LagSample, ProducerDraft
 from recordings.importing.make import Imported, scenario_of
 from recordings.scenarios.loader import parse_scenario
 from tests.support.lag_samples import RESUMED_S, lag_at, samples
@@ -77,6 +77,16 @@ def test_a_high_rate_is_scaled_down() -> None:
     [producer] = made.spec.producers
     assert producer.rate_per_second == pytest.approx(1_000, rel=0.01)
     assert made.spec.groups[0].application.per_record_us == pytest.approx(3 * 5e6 / 12_500, rel=0.01)
+
+
+def test_the_time_of_a_record_that_a_file_has_is_scaled_with_the_records() -> None:
+    draft = ClusterDraft()
+    draft.group("billing").lag_series = samples(lambda second: 50 * lag_at(second))
+    draft.group("billing").per_record_us = 200
+    draft.producers["load"] = ProducerDraft(("orders",), rate=4_000.0)
+    made = scenario_of(draft, "Imported", "A test.")
+    assert made.spec.groups[0].application.per_record_us == 5 * 200
+    assert made.spec.producers[0].rate_per_second == pytest.approx(4_000 / 5)
 
 
 def test_lag_without_a_stop_leaves_the_guesses_as_they_are() -> None:
