@@ -14,7 +14,7 @@ from textual.notifications import SeverityLevel
 from textual.screen import Screen
 
 from console.actions import ACTIONS, bindings, default_keys, possible_shortcuts
-from console.bridge import Bridge
+from console.bridge import Bridge, Watch
 from console.flight import ONLY_RECORDED, Flight, Source
 from console.flight_clock import PLAYBACK_SPEEDS, SPEEDS, next_speed
 from console.forking.flights_beside import Forking
@@ -49,7 +49,7 @@ from console.terminal_output import (
 from console.themes.styles import Styles
 from console.themes.theming import Theming
 from console.time_input import Instant
-from console.travel.live_travel import with_past
+from console.travel.live_travel import watched, with_past
 from console.visible import visible
 from console.widgets.command_input import PromptLine
 from console.widgets.panel import Panel
@@ -89,6 +89,7 @@ class FlightdeckApp(App[None]):
     NOTIFICATION_TIMEOUT = 5
     COMMANDS: ClassVar[set["type[Provider] | Callable[[], type[Provider]]"]] = {_palette_provider}
 
+    flight_watch: Watch | None = None
     directory = Path()
 
     def __init__(
@@ -110,8 +111,8 @@ class FlightdeckApp(App[None]):
         self.theming = Theming(self, lambda: self.settings_file)
         self.keymap = Keymap({})
         request = FlightRequest(scenario, seed, until_us, settings, record, invariants)
-        self.flight = Flight(with_past(source or Bridge.of(request, speed)))
         self.invariants = invariants  # also of the flights that the library starts
+        self.flight = Flight(with_past(source or Bridge.of(request, speed)))
         self._ticks = self._frames = 0
         self._begun = self._failure_shown = False
         self.places = Places(self)
@@ -181,7 +182,7 @@ class FlightdeckApp(App[None]):
             if not loop.is_closed():
                 loop.call_soon_threadsafe(self.draw)
 
-        self.flight.source.start(wake)
+        watched(self.flight.source, self.flight_watch).start(wake)
 
     def on_unmount(self) -> None:
         """End the simulation's thread, and a fork, with the console."""

@@ -50,6 +50,9 @@ GIVE_WAY_SECONDS = 0.2  # how long the flight rests after a key: both threads wa
 
 SWITCH_SECONDS = 0.001  # the console waits so long for that lock; with Python's 0.005 a key waits for a frame or two
 
+Watch = Callable[[], Callable[[Event], object]]
+"""Called as a flight begins, on its thread; the result takes each event of it there."""
+
 YOUNG, MIDDLE, OLD = 20_000, 10, 5  # allocations; collections of the generation before
 
 
@@ -123,6 +126,7 @@ class Bridge:
         self._copying = False
         self._resume: Resumption | None = None
         self.past: KeptPast | None = None  # keeps the events, where the screens can go back to them
+        self.watch: Watch | None = None
         self._last: deque[Event] = deque(maxlen=LAST_EVENTS)
         self._gives_way_until = 0.0  # of the monotonic clock
         self._conversation = ConversationLog()
@@ -440,6 +444,8 @@ class Bridge:
     def _connect(self, plan: "Plan", sinks: list[Callable[[Event], object]], view: ClusterView) -> None:
         """Add the sinks of what the screens show: the queue, and the past. `view` is folded before they are called."""
         sinks.append(self._enqueue)
+        if self.watch is not None:
+            sinks.append(self.watch())
         if self.past is not None:
             self.past.begin(plan, view)
             sinks.append(self.past)

@@ -5,13 +5,12 @@
 import sys
 from typing import TYPE_CHECKING, Annotated
 
-import msgspec
 from cyclopts import Parameter
 
 from console.cli.arguments import Json
 from console.cli.errors import HELD, NOT_HELD, UsageError
 from console.cli.options import Until, duration_of, whole_number
-from console.cli.streams import print_text
+from console.cli.streams import json_of, print_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -60,7 +59,7 @@ def bench(
     finally:
         progress.clear()
     if json:
-        print_text(msgspec.json.encode(measured).decode())
+        print_text(json_of(measured))
     else:
         print_text("\n".join(_markdown(measured) if markdown else _table(measured)))
     return HELD if measured.repeatable else NOT_HELD

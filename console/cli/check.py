@@ -6,13 +6,12 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import msgspec
 from cyclopts import Parameter
 
 from console.cli.arguments import Json
 from console.cli.errors import HELD, NOT_HELD, UsageError, print_error
 from console.cli.options import duration_of, whole_number
-from console.cli.streams import print_text
+from console.cli.streams import json_of, print_text
 from recordings.flights import interruption
 
 if TYPE_CHECKING:
@@ -36,7 +35,7 @@ def check(
     from console.cli import output
 
     checked = fly_seeds(seeds, first, virtual, output.StageProgress(sys.stderr), jobs)
-    print_text(msgspec.json.encode(checked).decode() if json else output.of_check(checked))
+    print_text(json_of(checked) if json else output.of_check(checked))
     return HELD if checked.held else NOT_HELD
 
 

@@ -8,11 +8,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import msgspec
 from cyclopts import CycloptsError, UnusedCliTokensError
 
 from cluster.config import nearest
-from console.cli.streams import OutputError, write
+from console.cli.streams import OutputError, json_of, write
 from recordings.bounded_files import RecordingError
 
 if TYPE_CHECKING:
@@ -69,7 +68,7 @@ def _usage(error: CycloptsError, commands: Sequence[str]) -> str:
 def print_last_events(events: "Sequence[Event]") -> None:
     """Print the last events before a failure on stderr."""
     if events:
-        lines = [msgspec.json.encode(event).decode() for event in events]
+        lines = [json_of(event) for event in events]
         write("\n".join([f"the last {len(lines)} events:", *lines, ""]), to=sys.stderr)
 
 

@@ -4,12 +4,11 @@
 
 from typing import Annotated
 
-import msgspec
 from cyclopts import Parameter
 
 from console.cli.arguments import Json
 from console.cli.errors import HELD, NOT_HELD, note
-from console.cli.streams import print_text
+from console.cli.streams import json_of, print_text
 
 
 def scenarios(*, json: Json = False) -> int:
@@ -18,7 +17,7 @@ def scenarios(*, json: Json = False) -> int:
     from recordings.scenarios.loader import list_scenarios
 
     listed = list_scenarios()
-    print_text(msgspec.json.encode(listed).decode() if json else output.of_library(listed))
+    print_text(json_of(listed) if json else output.of_library(listed))
     return HELD
 
 
@@ -37,5 +36,5 @@ def doctor(*, json: Json = False) -> int:
     from recordings.doctor import diagnose, render
 
     diagnosis = diagnose()
-    print_text(msgspec.json.encode(diagnosis).decode() if json else render(diagnosis))
+    print_text(json_of(diagnosis) if json else render(diagnosis))
     return HELD if diagnosis.healthy else NOT_HELD

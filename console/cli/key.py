@@ -5,13 +5,12 @@
 from itertools import pairwise
 from typing import TYPE_CHECKING, Annotated
 
-import msgspec
 from cyclopts import Parameter
 
 from cluster.config import nearest
 from console.cli.arguments import Json
 from console.cli.errors import HELD, UsageError
-from console.cli.streams import print_text
+from console.cli.streams import json_of, print_text
 from console.operating.key_question import MOST_PARTITIONS
 from console.presenters.partitions.key_placement import key_lines, key_report, producers_of
 
@@ -45,7 +44,7 @@ def key(
         if not topic.strip():
             raise UsageError("the topic has no name")
         report = key_report(key, topic, None, [(0, count) for count in _numbers(partitions or "")], [])
-    print_text(msgspec.json.encode(report).decode() if json else "\n".join(key_lines(report)))
+    print_text(json_of(report) if json else "\n".join(key_lines(report)))
     return HELD
 
 

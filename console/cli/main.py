@@ -22,7 +22,6 @@ from io import StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NoReturn
 
-import msgspec
 from cyclopts import App, Parameter
 
 from console.cli.alerting.alerts import alerts
@@ -57,7 +56,7 @@ from console.cli.planning.plan import plan
 from console.cli.proving.prove import prove
 from console.cli.read import read
 from console.cli.recorded import diff, export, fork, summary
-from console.cli.scraping.metrics import Metrics, check_port, flight_served, play_served
+from console.cli.scraping.metrics import Metrics, check_port, flight_served, flights_served, play_served
 from console.cli.spark.compare import compare
 from console.cli.spark.report import report
 from console.cli.spark.standalone import standalone
@@ -68,6 +67,7 @@ from console.cli.streams import (
     discard_unwritten,
     has_screen,
     is_dumb_terminal,
+    json_of,
     open_closed_streams,
     print_text,
     write,
@@ -104,12 +104,14 @@ def console(  # noqa: PLR0913 - options
     web: Web = False,
     port: Port = None,
     plain: Annotated[bool, Parameter(help="Lines instead of screens.", negative="")] = False,
+    metrics: Metrics = None,
     theme: Theme = None,
     invariants: Invariants = True,
     allow_code: AllowCode = False,
 ) -> int:
     """Without a command: open the console on a live flight."""
     served = port_of(port, web=web, plain=plain)
+    check_port(metrics, web=web)
     if not plain and not web and not has_screen():
         raise UsageError(
             "the console needs a terminal; `flightdeck run SCENARIO` flies without one, `flightdeck --plain` in lines"
@@ -141,20 +143,21 @@ def console(  # noqa: PLR0913 - options
             allow_code=allow_code,
         )
         return serve(words, served, source, print_text)
-    return _fly_here(source, colours, plain=plain, invariants=invariants)
+    return _fly_here(source, colours, plain=plain, invariants=invariants, metrics=metrics)
 
 
-def _fly_here(source: "Bridge", theme: str | None, *, plain: bool, invariants: bool) -> int:
+def _fly_here(source: "Bridge", theme: str | None, *, plain: bool, invariants: bool, metrics: int | None) -> int:
     """Fly on this terminal, on screens or in lines."""
     if plain or is_dumb_terminal():
         from console.cli.plain import fly_in_lines
 
         if not plain:
             print_text(f"TERM={os.environ.get('TERM', '')}: this terminal shows no screens; the flight is in lines")
-        return fly_in_lines(source, print_text, sys.stdin.fileno())
+        with flights_served(metrics) as source.watch:
+            return fly_in_lines(source, print_text, sys.stdin.fileno())
     from console.cli.play import fly_on_screen
 
-    return fly_on_screen(source, theme, invariants=invariants)
+    return fly_on_screen(source, theme, invariants=invariants, metrics=metrics)
 
 
 @app.command
@@ -206,7 +209,7 @@ def run(  # noqa: PLR0913 - options
         if progress is not None:
             progress.clear()
     report_violation(plan, result, record)
-    print_text(_json(result.report() | notes) if json else comparison.of_run(result, record, meter, strict=strict))
+    print_text(json_of(result.report() | notes) if json else comparison.of_run(result, record, meter, strict=strict))
     return HELD if result.held and not (strict and result.accidental) else NOT_HELD
 
 
@@ -297,7 +300,7 @@ def rerun(
         if progress is not None:
             progress.clear()
     warn(result.warnings)
-    print_text(_json(result.report()) if json else comparison.of_rerun(result, record, strict=strict))
+    print_text(json_of(result.report()) if json else comparison.of_rerun(result, record, strict=strict))
     return HELD if result.held and not (strict and result.flight.accidental) else NOT_HELD
 
 
@@ -391,7 +394,3 @@ def _execute(words: Sequence[str]) -> object:
     code = app(words, console=help_console, exit_on_error=False, print_error=False)
     write_help(text.getvalue())
     return code
-
-
-def _json(value: object) -> str:
-    return msgspec.json.encode(value).decode()

@@ -10,13 +10,12 @@ import threading
 from collections import deque
 from collections.abc import Callable, Sequence
 
-import msgspec
-
 from cluster.commands import CommandError
 from cluster.view.document import group_lag
 from cluster.view.state import ClusterView
 from console.bridge import Bridge
 from console.cli.errors import HELD, NOT_HELD, UsageError
+from console.cli.streams import json_of
 from console.command_line import read
 from console.control_commands import execute
 from console.flight import INVARIANT_BROKEN, SIMULATION_FAILED, Flight
@@ -102,7 +101,7 @@ class Lines:
             )
             self.print_line("the last events:")
             for event in self.flight.source.last_events:
-                self.print_line(msgspec.json.encode(event).decode())
+                self.print_line(json_of(event))
             return NOT_HELD
         ended = self.flight.clock.phase == ENDED
         self.print_line(f"{clock(self.flight.now_us, 3)}  {'the flight has ended' if ended else 'quit'}")

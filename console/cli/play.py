@@ -55,12 +55,19 @@ def play_headless(path: Path, script: Path | None, reporter: Reporter, *, salvag
     return NOT_HELD if runner.failures else app.return_code or HELD
 
 
-def fly_on_screen(source: Source, theme: str | None, *, invariants: bool) -> int:
-    """Open the console on a live flight; returns the exit code. `theme`: a name of `THEME_NAMES`."""
-    app = FlightdeckApp(source=source, invariants=invariants)
-    app.remember_in(SettingsFile(config_directory()))
-    app.theming.start(theme)
-    app.run()
+def fly_on_screen(source: Source, theme: str | None, *, invariants: bool, metrics: int | None = None) -> int:
+    """Open the console on a live flight; returns the exit code.
+
+    `theme`: a name of `THEME_NAMES`. `metrics`: the port to serve metrics on. Raises UsageError.
+    """
+    from console.cli.scraping.metrics import flights_served
+
+    with flights_served(metrics) as watch:
+        app = FlightdeckApp(source=source, invariants=invariants)
+        app.flight_watch = watch
+        app.remember_in(SettingsFile(config_directory()))
+        app.theming.start(theme)
+        app.run()
     return app.return_code or HELD
 
 

@@ -13,7 +13,7 @@ from console.cli.arguments import Json, Record, Salvage, Strict
 from console.cli.errors import HELD, NOT_HELD, UsageError, warn
 from console.cli.options import AllowCodeFrom, Sets, Until, duration_of, leave_of, settings_of
 from console.cli.scraping.history import Openmetrics, Start, Step, export_metrics
-from console.cli.streams import print_text
+from console.cli.streams import json_of, print_text
 
 if TYPE_CHECKING:
     from recordings.tables.summary import Summary
@@ -54,14 +54,14 @@ def summary(
         if remedies is not None:
             raise UsageError("--remedies flies a flight again; this recording was read from logs")
         warn(read_summary.warnings)
-        print_text(msgspec.json.encode(read_summary).decode() if json else of_read_summary(read_summary))
+        print_text(json_of(read_summary) if json else of_read_summary(read_summary))
         return HELD
     found = summarize(recordings[0], salvage=salvage)
     warn(found.warnings)
     tables = [output.of_recording(found), *map(comparison.of_ranking, found.rankings)]
     if remedies is not None:
         return _with_remedies(found, tables, remedies, salvage=salvage, json=json)
-    print_text(msgspec.json.encode(found).decode() if json else "\n\n".join(tables))
+    print_text(json_of(found) if json else "\n\n".join(tables))
     return HELD
 
 
@@ -80,7 +80,7 @@ def _with_remedies(found: "Summary", tables: list[str], wanted: list[str], *, sa
         progress.clear()
     warn([warning for warning in sought.warnings if warning not in found.warnings])
     report = msgspec.to_builtins(found) | {"remedies": sought.found}
-    text = msgspec.json.encode(report).decode() if json else "\n\n".join([*tables, of_remedies(sought)])
+    text = json_of(report) if json else "\n\n".join([*tables, of_remedies(sought)])
     print_text(text)
     return NOT_HELD if sought.interrupted else HELD
 
@@ -100,7 +100,7 @@ def _ranked(paths: list[Path], *, salvage: bool, json: bool) -> int:
     ranking = rank_flights(dict(zip(names, courses, strict=True)))
     report = {"until_us": courses[0].until_us, "ranking": ranking, "bills": [course.bill for course in courses]}
     report["recordings"] = [str(path) for path in paths]
-    print_text(msgspec.json.encode(report).decode() if json else of_ranked_flights(ranking, courses))
+    print_text(json_of(report) if json else of_ranked_flights(ranking, courses))
     return HELD
 
 
@@ -131,12 +131,12 @@ def diff(
         from console.cli.outputs.reading import of_logs_difference
 
         warn(of_logs.warnings)
-        print_text(msgspec.json.encode(of_logs).decode() if json else of_logs_difference(of_logs))
+        print_text(json_of(of_logs) if json else of_logs_difference(of_logs))
         return HELD if of_logs.equal else NOT_HELD
     with interruption.seen_to():
         found = diff_recordings(a, b, salvage=salvage)
     warn([*found.a.course.warnings, *found.b.course.warnings])
-    print_text(msgspec.json.encode(found.report()).decode() if json else of_diff(found))
+    print_text(json_of(found.report()) if json else of_diff(found))
     return HELD if found.equal else NOT_HELD
 
 
@@ -178,7 +178,7 @@ def fork(  # noqa: PLR0913 - options
         if progress is not None:
             progress.clear()
     warn(result.warnings)
-    print_text(msgspec.json.encode(result.report()).decode() if json else of_fork(result, record, strict=strict))
+    print_text(json_of(result.report()) if json else of_fork(result, record, strict=strict))
     return HELD if result.held and not (strict and result.flight.accidental) else NOT_HELD
 
 
@@ -212,7 +212,7 @@ def export(
 
         traced = export_trace(recordings[0], trace, salvage=salvage)
         warn(traced.warnings)
-        print_text(msgspec.json.encode(traced).decode() if json else output.of_trace(traced))
+        print_text(json_of(traced) if json else output.of_trace(traced))
         return HELD
     if to is None or not to.strip():
         raise UsageError("--to is empty: give a directory or a URI")
@@ -221,5 +221,5 @@ def export(
     exported = export_recordings(recordings, to, salvage=salvage)
     for each in exported:
         warn(each.warnings)
-    print_text(msgspec.json.encode(exported).decode() if json else output.of_export(exported, to))
+    print_text(json_of(exported) if json else output.of_export(exported, to))
     return HELD

@@ -8,6 +8,8 @@ import os
 import sys
 from typing import TextIO
 
+import msgspec
+
 from console.visible import visible, visible_line
 
 DUMB = ("", "dumb", "unknown")
@@ -21,6 +23,11 @@ class OutputError(OSError):
 def print_text(text: str) -> None:
     """Print a text. Raises OutputError."""
     write(text + "\n")
+
+
+def json_of(value: object) -> str:
+    """A result as one line of JSON."""
+    return msgspec.json.encode(value).decode()
 
 
 def write(text: str, *, to: TextIO | None = None) -> None:

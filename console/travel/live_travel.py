@@ -13,7 +13,7 @@ from cluster.events import Event
 from cluster.spec import ScenarioSpec
 from cluster.view import ClusterView
 from cluster.view.state import LogEntry
-from console.bridge import Bridge
+from console.bridge import Bridge, Watch
 from console.flight import VIEWING_PAST, Source, Stepped
 from console.flight_clock import BUILDING, ENDED, PAUSED, FlightClock
 from console.presenters.conversations.messages import ConversationLog
@@ -37,6 +37,13 @@ LANDMARKS = ("rebalance", "fault")
 def with_past(source: Source) -> Source:
     """A live flight that keeps its past; any other source as it is."""
     return LiveTravel(source) if isinstance(source, Bridge) else source
+
+
+def watched(source: Source, watch: Watch | None) -> Source:
+    """A source that is not started yet; if it is a live flight, with its events watched."""
+    if isinstance(source, LiveTravel):
+        source.live.watch = watch
+    return source
 
 
 class LiveTravel:

@@ -6,13 +6,12 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import msgspec
 from cyclopts import Parameter
 
 from console.cli.arguments import Json, Master, Salvage
 from console.cli.errors import HELD, NOT_HELD, UsageError, warn
 from console.cli.options import whole_number
-from console.cli.streams import print_text
+from console.cli.streams import json_of, print_text
 from console.visible import visible_line
 
 if TYPE_CHECKING:
@@ -127,7 +126,7 @@ def _laboratory(
     for flight in result.failed:
         warn([f"{flight.order.name} is left out of every count: {flight.failure}"])
     if json:
-        print_text(msgspec.json.encode(result).decode())
+        print_text(json_of(result))
     else:
         print_text(of_board(result.leaderboard))
         print_text(visible_line(f"{out}/alerts.html, alerts.json and outcomes.parquet have the details"))
@@ -153,7 +152,7 @@ def _here(rules: "RuleSet", recordings: list[Path], *, salvage: bool, json: bool
                 for one in flights
             ],
         }
-        print_text(msgspec.json.encode(report).decode())
+        print_text(json_of(report))
     else:
         print_text(of_alerts(board, flights))
     return HELD

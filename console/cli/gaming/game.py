@@ -7,13 +7,12 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import msgspec
 from cyclopts import Parameter
 
 from console.cli.arguments import Invariants, Json, Record
 from console.cli.errors import HELD, NOT_HELD, UsageError
 from console.cli.options import whole_number
-from console.cli.streams import is_dumb_terminal, print_text
+from console.cli.streams import is_dumb_terminal, json_of, print_text
 
 if TYPE_CHECKING:
     from console.game.game_flight import GameFlight
@@ -40,13 +39,13 @@ def game(
     from recordings.game.levels import LEVELS
 
     if list_levels:
-        print_text(msgspec.json.encode(LEVELS).decode() if json else of_levels())
+        print_text(json_of(LEVELS) if json else of_levels())
         return HELD
     if score is not None:
         from recordings.game.score import played_game
 
         found = played_game(score)
-        print_text(msgspec.json.encode(found).decode() if json else of_game(found))
+        print_text(json_of(found) if json else of_game(found))
         return HELD
     if not 1 <= level <= len(LEVELS):
         raise UsageError(f"--level {level}: the levels are 1 to {len(LEVELS)}; `flightdeck game --list` names them")
@@ -88,7 +87,7 @@ def _print_score(flight: "GameFlight", record: Path | None, *, json: bool) -> in
     if flight.failure:
         return NOT_HELD
     played = flight.game().played or played_game(flight.path)
-    text = msgspec.json.encode(played).decode() if json else of_game(played)
+    text = json_of(played) if json else of_game(played)
     print_text(text if json or record is None else f"{text}\nrecorded in {record}")
     return HELD
 

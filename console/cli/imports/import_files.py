@@ -5,12 +5,11 @@
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import msgspec
 from cyclopts import Parameter
 
 from console.cli.arguments import Json
 from console.cli.errors import HELD
-from console.cli.streams import print_text
+from console.cli.streams import json_of, print_text
 
 if TYPE_CHECKING:
     from recordings.importing.make import Imported
@@ -61,4 +60,4 @@ def _count(number: int, noun: str) -> str:
 
 def _json(imported: "Imported", out: Path) -> str:
     shown = {"scenario": str(out), "guessed": imported.guessed, "not_in_the_scenario": imported.left_out}
-    return msgspec.json.encode(shown).decode()
+    return json_of(shown)

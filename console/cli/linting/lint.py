@@ -5,11 +5,10 @@
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
-import msgspec
 from cyclopts import Parameter
 
 from console.cli.errors import BAD_INPUT, HELD, NOT_HELD, UsageError, print_error
-from console.cli.streams import print_text
+from console.cli.streams import json_of, print_text
 from console.visible import visible_line
 
 if TYPE_CHECKING:
@@ -53,9 +52,9 @@ def lint(
     if format == "sarif":
         from recordings.lint.sarif import sarif_of
 
-        print_text(msgspec.json.encode(sarif_of(report)).decode())
+        print_text(json_of(sarif_of(report)))
     elif format == "json":
-        print_text(msgspec.json.encode(report).decode())
+        print_text(json_of(report))
     else:
         print_text(_text_of(report))
     for error in report.errors:

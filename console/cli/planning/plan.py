@@ -7,13 +7,12 @@ import sys
 from pathlib import Path
 from typing import Annotated
 
-import msgspec
 from cyclopts import Parameter
 
 from console.cli.arguments import Invariants, Json
 from console.cli.errors import HELD, NOT_HELD, UsageError, print_error
 from console.cli.options import AllowCode, Sets, Until, duration_of, leave_of, settings_of, whole_number
-from console.cli.streams import print_text, write_help
+from console.cli.streams import json_of, print_text, write_help
 
 Vary = Annotated[
     list[str],
@@ -74,7 +73,7 @@ def plan(  # noqa: PLR0913 - options
         progress.clear()
     again = _run_of(scenario, until, settings, allow_code=allow_code)
     if json:
-        print_text(msgspec.json.encode(plan_output.report_of(planned, again)).decode())
+        print_text(json_of(plan_output.report_of(planned, again)))
     else:
         write_help(plan_output.of_plan(planned, again, coloured=sys.stdout.isatty()))
     if planned.interrupted:

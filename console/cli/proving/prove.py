@@ -7,14 +7,13 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-import msgspec
 from cyclopts import Parameter
 
 from console.cli.arguments import Json
 from console.cli.errors import HELD, NOT_HELD, UsageError
 from console.cli.options import AllowCode, Seed, Sets, duration_of, leave_of, settings_of, whole_number
 from console.cli.proving.words import exceeded_bounds, output_of, report_of
-from console.cli.streams import print_text
+from console.cli.streams import json_of, print_text
 
 if TYPE_CHECKING:
     from recordings.flights.runner import Plan
@@ -70,7 +69,7 @@ def prove(  # noqa: PLR0913 - options
     written = write_worst(plan, proof, out) if out is not None else []
     exceeded = exceeded_bounds(proof, max_lost, max_duplicated)
     if json:
-        print_text(msgspec.json.encode(report_of(plan, proof, written, exceeded)).decode())
+        print_text(json_of(report_of(plan, proof, written, exceeded)))
     else:
         print_text(output_of(plan, proof, written, exceeded))
     return HELD if proof.complete and not exceeded else NOT_HELD

@@ -6,12 +6,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import msgspec
 from cyclopts import Parameter
 
 from console.cli.errors import HELD, UsageError, warn
 from console.cli.options import duration_of
-from console.cli.streams import print_text
+from console.cli.streams import json_of, print_text
 
 if TYPE_CHECKING:
     from recordings.metrics.history import ExportedHistory
@@ -47,7 +46,7 @@ def export_metrics(
         raise UsageError("--step: at least 1ms: Prometheus knows no shorter time")
     found = export_openmetrics(recordings[0], to, step_us=step_us, start=_instant_of(start), salvage=salvage)
     warn(found.warnings)
-    print_text(msgspec.json.encode(found).decode() if json else _words(found))
+    print_text(json_of(found) if json else _words(found))
     return HELD
 
 

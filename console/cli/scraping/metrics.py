@@ -1,4 +1,4 @@
-"""`--metrics PORT` of `run` and `play`: a page for Prometheus on the loopback interface."""
+"""`--metrics PORT` of the console, `run` and `play`: a page for Prometheus on the loopback interface."""
 
 # ruff: noqa: PLC0415 - heavy imports are made by the command that needs them
 
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from textual.app import App
 
     from cluster.events import Event
+    from console.bridge import Watch
     from console.player import Player
 
 FRAME_SECONDS = 0.02
@@ -37,8 +38,10 @@ Metrics = Annotated[
 ]
 
 
-def check_port(port: int | None) -> None:
-    """Raise UsageError if --metrics is not a port."""
+def check_port(port: int | None, *, web: bool = False) -> None:
+    """Raise UsageError if --metrics is not a port, or there are many consoles that it could serve."""
+    if port is not None and web:
+        raise UsageError("--metrics serves one console: leave out --web, whose pages fly one each")
     if port is not None and not 0 <= port <= LARGEST_PORT:
         raise UsageError(f"--metrics: {port} is not a port: 0 to {LARGEST_PORT}")
 
@@ -77,6 +80,34 @@ def flight_served(
 
     with served(port, metrics.collect):
         yield take
+
+
+@contextmanager
+def flights_served(port: int | None) -> "Iterator[Watch | None]":
+    """Serve the metrics of the newest flight that a console flies, if there is a port: the console is to call this.
+
+    The page stays that of the live flight while the screens show its past or, after it was left, a recording.
+    """
+    check_port(port)
+    if port is None:
+        yield None
+        return
+    from recordings.metrics.live import FlownMetrics
+    from recordings.metrics.server import NoMetricsNow
+
+    flights: list[FlownMetrics] = []
+
+    def begin() -> "FlownMetrics":
+        flights[:] = [FlownMetrics()]
+        return flights[0]
+
+    def collect() -> "list[Metric]":
+        if not flights:
+            raise NoMetricsNow("the cluster is still being built")
+        return flights[0].collect()
+
+    with served(port, collect):
+        yield begin
 
 
 def screen_served(port: int | None, player: "Player", app: "App[None]") -> "AbstractContextManager[None]":

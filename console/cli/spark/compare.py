@@ -6,12 +6,11 @@ import sys
 from pathlib import Path
 from typing import Annotated
 
-import msgspec
 from cyclopts import Parameter
 
 from console.cli.arguments import Json, Master, Salvage
 from console.cli.errors import HELD, NOT_HELD, UsageError, warn
-from console.cli.streams import print_text, write_help
+from console.cli.streams import json_of, print_text, write_help
 
 
 def compare(
@@ -41,7 +40,7 @@ def compare(
         raise UsageError(f"interrupted: nothing was written to {out}") from None
     warn([warning for pair in compared.pairs for warning in pair.warnings])
     if json:
-        print_text(msgspec.json.encode(compared).decode())
+        print_text(json_of(compared))
     else:
         write_help(compare_output.of_compared(compared, out, coloured=sys.stdout.isatty()))
     return NOT_HELD if compared.failed else HELD

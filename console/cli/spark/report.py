@@ -7,12 +7,11 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import msgspec
 from cyclopts import Parameter
 
 from console.cli.arguments import Json, Master, Salvage
 from console.cli.errors import HELD, UsageError, warn
-from console.cli.streams import print_text
+from console.cli.streams import json_of, print_text
 from console.visible import visible_line
 
 if TYPE_CHECKING:
@@ -56,7 +55,7 @@ def _of_logs(recordings: list[str], out: Path, *, alone: bool, salvage: bool, js
     assert found is not None  # as its header says
     written = write_report(found, out)
     warn(found.warnings)
-    print_text(msgspec.json.encode(found).decode() if json else "\n".join(str(path) for path in written))
+    print_text(json_of(found) if json else "\n".join(str(path) for path in written))
     return HELD
 
 
@@ -101,7 +100,7 @@ def report(  # noqa: PLR0913 - options
     except KeyboardInterrupt:  # the report installs its own handlers later
         raise UsageError(f"the report was interrupted; nothing was written to {out}") from None
     warn(made.warnings)
-    print_text(msgspec.json.encode(made.report).decode() if json else output.of_report(made, sentences(made.report)))
+    print_text(json_of(made.report) if json else output.of_report(made, sentences(made.report)))
     return HELD
 
 

@@ -6,13 +6,12 @@ import sys
 from pathlib import Path
 from typing import Annotated
 
-import msgspec
 from cyclopts import Parameter
 
 from console.cli.arguments import Json, Master
 from console.cli.errors import HELD, NOT_HELD, UsageError
 from console.cli.options import AllowCode, leave_of
-from console.cli.streams import print_text, write_help
+from console.cli.streams import json_of, print_text, write_help
 
 
 def sweep(
@@ -57,7 +56,7 @@ def sweep(
     except KeyboardInterrupt:
         raise UsageError(f"interrupted: the same command continues; {out} keeps what has ended") from None
     if json:
-        print_text(msgspec.json.encode(swept).decode())
+        print_text(json_of(swept))
     else:
         write_help(sweep_output.of_sweep(swept, out, coloured=sys.stdout.isatty()))
     complete = not swept.frontier.missing and all(each.measures for each in swept.frontier.points)

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from console.app import FlightdeckApp
-from console.cli.scraping.metrics import screen_served
+from console.cli.scraping.metrics import flights_served, screen_served
 from console.player import Player
 from recordings.flights.runner import fly, make_plan
 from recordings.journal.reader import Recording
@@ -90,6 +90,30 @@ def test_the_console_serves_the_cursor_s_instant(recording: Path) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("console.cli.scraping.metrics.write_line", lambda line, to: addresses.append(line[9:]))
         with screen_served(0, player, app):
+            sit(script, app=app)
+    assert offsets(pages[0]) > offsets(pages[1]) > 0
+
+
+def test_a_live_console_serves_the_flight_that_it_flies_now() -> None:
+    addresses, pages = list[str](), list[str]()
+
+    async def scrape(seat: Seat) -> str:
+        scraper = threading.Thread(target=lambda: pages.append(get(addresses[0])))
+        scraper.start()
+        await seat.wait_for(lambda: not scraper.is_alive())
+        return pages[-1]
+
+    async def script(seat: Seat) -> None:
+        for at_us in (15_000_000, 2_000_000):  # the second time in a flight that the console itself began
+            await seat.wait_for(lambda: seat.app.flight.source.clock.now_us >= at_us)  # noqa: B023 - awaited here
+            seat.app.flight.source.pause(paused=True)
+            await scrape(seat)
+            seat.app.start_scenario("first-flight")
+
+    app = FlightdeckApp("first-flight", speed=20)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("console.cli.scraping.metrics.write_line", lambda line, to: addresses.append(line[9:]))
+        with flights_served(0) as app.flight_watch:
             sit(script, app=app)
     assert offsets(pages[0]) > offsets(pages[1]) > 0
 
