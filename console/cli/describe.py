@@ -20,7 +20,7 @@ def describe(
     subject: Annotated[
         str,
         Parameter(
-            help="groups, group-list, topics, configs, transactions, transaction, producers, hanging;"
+            help="groups, group-list, topics, configs, transactions, transaction, producers, hanging, records;"
             " or a whole line of a tool: 'kafka-topics.sh --describe'."
         ),
     ],

@@ -13,9 +13,9 @@ from recordings.kafka_tools.look import (
     LookedAtFlight,
     configs_of,
     line_of,
+    logs_needed,
     look,
-    needs_states,
-    no_states,
+    no_log,
     only_looks,
 )
 from recordings.kafka_tools.orders import orders_of
@@ -71,16 +71,16 @@ def read_tool(text: str, names: Names) -> "ToolQuestion | ToolOrder":
 def answer(flight: Flight, question: ToolQuestion) -> Printed:
     """What the tool prints of the shown instant. Raises CommandError for what it cannot be asked."""
     asked = question.line
-    if needs_states(asked):
-        raise asked.wrong("producer states are read from a recording: `flightdeck describe producers RECORDING`")
     view = flight.view
+    if only_looks(asked) and logs_needed(view, asked):
+        raise asked.wrong("logs are read from a recording: `flightdeck describe records RECORDING`, or `producers`")
     if not only_looks(asked):
         refusal = refusal_of(view, asked)
         if refusal is None:
             orders_of(asked)  # raises why the cluster cannot do it
         return refusal or Printed()
     configs = configs_of(flight.source.spec, view)
-    return look(LookedAtFlight(view, flight.now_us, configs, no_states), asked)
+    return look(LookedAtFlight(view, flight.now_us, configs, no_log), asked)
 
 
 def why_refused(view: ClusterView, order: ToolOrder) -> str:

@@ -15,28 +15,29 @@ from recordings.kafka_tools.group_descriptions import (
     state_row,
 )
 from recordings.kafka_tools.group_tables import list_table, members_table, offsets_table, state_table
+from recordings.kafka_tools.leader_logs import LeaderLog, LogOf
+from recordings.kafka_tools.log_dump import DUMP_LOG, dump_log, dumped_partition
 from recordings.kafka_tools.printed import Printed, failed
-from recordings.kafka_tools.producer_states import ProducerInPartition
 from recordings.kafka_tools.tool_lines import ToolLine
 from recordings.kafka_tools.topic_tables import Configs, describe_topics, topics_of
 from recordings.kafka_tools.transaction_tables import (
-    StatesOf,
     describe_producers,
     describe_transaction,
     find_hanging,
     list_transactions,
+    searched,
 )
 
-_NEED_STATES: Final = frozenset({"describe-producers", "find-hanging"})
+_OF_PRODUCERS: Final = frozenset({"describe-producers", "find-hanging"})
 
 
 class LookedAtFlight(NamedTuple):
-    """A flight at an instant; `configs`: what its scenario and `set` have set."""
+    """A flight at an instant; `configs`: what its scenario and `set` have set. `log_of` tells logs that were read."""
 
     view: ClusterView
     now_us: int
     configs: Configs
-    states_of: StatesOf
+    log_of: LogOf
 
 
 def configs_of(spec: ScenarioSpec | None, view: ClusterView) -> dict[str, dict[str, str]]:
@@ -55,9 +56,11 @@ def only_looks(line: ToolLine) -> bool:
     return (line.tool, line.action) in _LOOKS
 
 
-def needs_states(line: ToolLine) -> bool:
-    """Whether a line asks for producer states, which the view has not."""
-    return line.action in _NEED_STATES
+def logs_needed(view: ClusterView, line: ToolLine) -> list[str]:
+    """The partitions whose logs a line asks for, which no view has. Raises CommandError."""
+    if line.tool == DUMP_LOG:
+        return [dumped_partition(view, line)]
+    return searched(view, line) if line.action in _OF_PRODUCERS else []
 
 
 def look(flight: LookedAtFlight, line: ToolLine) -> Printed:
@@ -124,11 +127,12 @@ _LOOKS: Final[dict[tuple[str, str], Callable[[LookedAtFlight, ToolLine], Printed
     ("kafka-transactions", "list"): lambda flight, line: list_transactions(flight.view, flight.now_us, line),
     ("kafka-transactions", "describe"): lambda flight, line: describe_transaction(flight.view, flight.now_us, line),
     ("kafka-transactions", "describe-producers"): lambda flight, line: describe_producers(
-        flight.view, flight.states_of, line
+        flight.view, flight.log_of, line
     ),
     ("kafka-transactions", "find-hanging"): lambda flight, line: find_hanging(
-        flight.view, flight.states_of, flight.now_us, line
+        flight.view, flight.log_of, flight.now_us, line
     ),
+    (DUMP_LOG, ""): lambda flight, line: dump_log(flight.view, flight.log_of, line),
 }
 
 
@@ -141,6 +145,7 @@ SUBJECTS: Final = {
     "transaction": "kafka-transactions.sh describe",
     "producers": "kafka-transactions.sh describe-producers",
     "hanging": "kafka-transactions.sh find-hanging",
+    "records": "kafka-dump-log.sh --print-data-log",
 }
 """What can be described, and the line of Kafka's tool that it stands for; further options follow."""
 
@@ -153,6 +158,6 @@ def line_of(subject: str, options: str) -> str:
     return f"{line} {options}".rstrip()
 
 
-def no_states(_: str) -> list[ProducerInPartition]:
-    """Producer states where no events can be read again."""
-    return []
+def no_log(_: str) -> LeaderLog:
+    """A log where no events can be read again."""
+    return LeaderLog()

@@ -86,6 +86,12 @@ TOOLS: Final = {
         ),
         Tool("kafka-delete-records", (), (), ("offset-json-file",)),
         Tool(
+            "kafka-dump-log",
+            (),
+            ("print-data-log", "deep-iteration", "not-appended"),
+            ("files", "topic", "partition", "from", "max"),
+        ),
+        Tool(
             "kafka-reassign-partitions",
             ("verify", "generate", "execute", "cancel", "list"),
             ("disable-rack-aware", "additional", "preserve-throttles", "disallow-replication-factor-change"),

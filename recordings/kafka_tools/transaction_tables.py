@@ -1,14 +1,14 @@
 """`kafka-transactions.sh` of a flight: its looks, and not what it aborts. Source: `TransactionsCommand`."""
 
 import re
-from collections.abc import Callable
 from typing import Final
 
 from cluster.protocol.names import coordinator_partition
 from cluster.view.state import NEVER, ClusterView
 from cluster.view.transactions import TransactionView, is_hanging
+from recordings.kafka_tools.leader_logs import LogOf
 from recordings.kafka_tools.printed import Printed, pretty_table
-from recordings.kafka_tools.producer_states import ProducerInPartition
+from recordings.kafka_tools.producer_states import producers_in
 from recordings.kafka_tools.tool_lines import ToolLine
 
 MS: Final = 1_000
@@ -24,9 +24,6 @@ _HANGING = ("Topic", "Partition", "ProducerId", "ProducerEpoch", "CoordinatorEpo
             "Duration(min)")  # fmt: skip
 
 _NO_SCOPE = "The `find-hanging` command requires either --topic or --broker-id to limit the scope of the search"
-
-StatesOf = Callable[[str], list[ProducerInPartition]]
-"""The producer states of a partition."""
 
 
 def error(message: str) -> Printed:
@@ -84,7 +81,7 @@ def describe_transaction(view: ClusterView, now_us: int, line: ToolLine) -> Prin
     return pretty_table(_DESCRIBE, [row])
 
 
-def describe_producers(view: ClusterView, states_of: StatesOf, line: ToolLine) -> Printed:
+def describe_producers(view: ClusterView, log_of: LogOf, line: ToolLine) -> Printed:
     """`describe-producers --topic --partition`, as the leader has them. Raises CommandError for a wrong partition."""
     name = partition_of(view, line, required=True)
     rows = [
@@ -92,7 +89,7 @@ def describe_producers(view: ClusterView, states_of: StatesOf, line: ToolLine) -
             *(str(one.producer_id), str(one.epoch), one.coordinator_epoch, str(one.last_sequence)),
             *(str(one.last_timestamp_ms), "None" if one.start_offset < 0 else str(one.start_offset)),
         )
-        for one in states_of(name)
+        for one in producers_in(view.partitions[name], log_of(name))
     ]
     return pretty_table(_PRODUCERS, rows)
 
@@ -128,7 +125,7 @@ def searched(view: ClusterView, line: ToolLine) -> list[str]:
     ]
 
 
-def find_hanging(view: ClusterView, states_of: StatesOf, now_us: int, line: ToolLine) -> Printed:
+def find_hanging(view: ClusterView, log_of: LogOf, now_us: int, line: ToolLine) -> Printed:
     """`find-hanging`: open transactions older than --max-transaction-timeout that no coordinator will end."""
     if not line.has("topic") and not line.has("broker-id"):
         if line.has("partition"):
@@ -139,7 +136,7 @@ def find_hanging(view: ClusterView, states_of: StatesOf, now_us: int, line: Tool
     rows = []
     for name in searched(view, line):
         place = view.partitions[name]
-        for one in states_of(name):
+        for one in producers_in(place, log_of(name)):
             age_ms = now_us // MS - one.last_timestamp_ms
             if one.start_offset >= 0 and age_ms > most_ms and is_hanging(owners.get(one.producer_id), name):
                 rows.append((

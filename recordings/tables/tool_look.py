@@ -1,4 +1,4 @@
-"""A tool's look at a recording: the view at an instant by its keyframes, and producer states by its events."""
+"""A tool's look at a recording: the view at an instant by its keyframes, and logs by its events."""
 
 from pathlib import Path
 
@@ -7,11 +7,10 @@ from recordings.flights.declared import declared_spec
 from recordings.journal.format import clock
 from recordings.journal.playback import Playback
 from recordings.journal.reader import Recording
-from recordings.kafka_tools.look import LookedAtFlight, configs_of, look, needs_states, no_states
+from recordings.kafka_tools.leader_logs import LeaderLogs
+from recordings.kafka_tools.look import LookedAtFlight, configs_of, logs_needed, look
 from recordings.kafka_tools.printed import Printed
-from recordings.kafka_tools.producer_states import PartitionProducers
 from recordings.kafka_tools.tool_lines import ToolLine
-from recordings.kafka_tools.transaction_tables import StatesOf, searched
 
 
 def look_at(path: Path, line: ToolLine, at_us: int | None, *, salvage: bool = False) -> tuple[Printed, list[str]]:
@@ -25,19 +24,17 @@ def look_at(path: Path, line: ToolLine, at_us: int | None, *, salvage: bool = Fa
         raise RecordingError(f"{path}: this flight ends at {clock(playback.end_us)}, before the instant asked for")
     playback.seek_us(playback.end_us if at_us is None else at_us)
     view = playback.view
-    states_of: StatesOf = no_states
-    if needs_states(line):
-        states_of = _states(path, playback, line, salvage=salvage)
+    logs = LeaderLogs(logs_needed(view, line))
+    if logs.logs:
+        _read(logs, path, playback.seq, salvage=salvage)
     spec, unreadable = declared_spec(recording.header)
-    printed = look(LookedAtFlight(view, playback.at_us, configs_of(spec, view), states_of), line)
+    printed = look(LookedAtFlight(view, playback.at_us, configs_of(spec, view), logs.logs.__getitem__), line)
     return printed, [*recording.warnings, *([unreadable] if unreadable else [])]
 
 
-def _states(path: Path, playback: Playback, line: ToolLine, *, salvage: bool) -> StatesOf:
-    """Read the events up to the cursor for the producer states that the line asks for."""
-    states = PartitionProducers(searched(playback.view, line))
+def _read(logs: LeaderLogs, path: Path, seq: int, *, salvage: bool) -> None:
+    """Read the events up to the cursor."""
     for event in Recording(path, salvage=salvage).events():
-        if event.seq > playback.seq:
+        if event.seq > seq:
             break
-        states(event)
-    return lambda partition: states.of(playback.view, partition)
+        logs(event)

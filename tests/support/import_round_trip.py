@@ -11,7 +11,7 @@ from recordings.importing.draft import ClusterDraft
 from recordings.importing.make import Imported, scenario_of
 from recordings.importing.tool_output import read_tool_output
 from recordings.kafka_tools.group_descriptions import coordinator_of, exists
-from recordings.kafka_tools.look import LookedAtFlight, configs_of, line_of, look, no_states
+from recordings.kafka_tools.look import LookedAtFlight, configs_of, line_of, look, no_log
 from recordings.kafka_tools.tool_lines import read_tool_line
 from recordings.scenarios.loader import Scenario
 
@@ -37,7 +37,7 @@ def flown(scenario: Scenario) -> ClusterView:
 
 def described(view: ClusterView, spec: ScenarioSpec) -> list[str]:
     """What the tools print of a view, a text for each subject."""
-    flight = LookedAtFlight(view, 0, configs_of(spec, view), no_states)
+    flight = LookedAtFlight(view, 0, configs_of(spec, view), no_log)
     lines = (read_tool_line(line_of(subject, options)) for subject, options in SUBJECTS)
     return [look(flight, line).streams.strip("\n") for line in lines]
 

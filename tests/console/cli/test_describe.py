@@ -41,9 +41,24 @@ def test_a_hanging_transaction_is_found(recording: Path, capsys: pytest.CaptureF
     assert [len(text.splitlines()) for text in found] == [1, 2, 1], found
 
 
+def test_records_go_on_where_they_were_cut_off(recording: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["records", str(recording), "--topic", "payments", "--partition", "0"]
+    whole = [line for line in run(capsys, *words)[1].splitlines() if line.startswith("| offset: ")]
+    code, out, err = run(capsys, *words, "--from", "3", "--max", "4")
+    assert code == 0
+    assert [line for line in out.splitlines() if line.startswith("| offset: ")] == whole[3:7]
+    assert "goes on: --from 7" in out + err
+    line = "kafka-dump-log.sh --files /data/payments-0/00000000000000000000.log --print-data-log"
+    assert run(capsys, line, str(recording), "--from", "3", "--max", "4")[1] == out
+
+
 @pytest.mark.parametrize(
     ("words", "code", "said"),
     [
+        (["records"], 2, "argument --topic is required"),
+        (["records", "--topic", "payments", "--partition", "99"], 2, "payments has no partition 99"),
+        (["records", "--topic", "payments", "--partition", "0", "--max", "0"], 2, "0 is less than 1"),
+        (["kafka-dump-log.sh --files 0.log"], 2, "is in no partition's folder"),
         (["groups", "--group", "nobody"], 1, "GroupIdNotFoundException: Group nobody not found."),
         (["topics", "--topic", "nowhere"], 1, "Topic 'nowhere' does not exist as expected"),
         (["groups", "--membres"], 2, "did you mean --members"),

@@ -9,8 +9,8 @@ import pytest
 
 from cluster.spec import ScenarioSpec
 from cluster.view import ClusterView, fold
+from recordings.kafka_tools.leader_logs import LeaderLogs
 from recordings.kafka_tools.look import LookedAtFlight, configs_of, look
-from recordings.kafka_tools.producer_states import PartitionProducers
 from recordings.kafka_tools.tool_lines import read_tool_line
 from recordings.scenarios.loader import load
 from tests.support.kafka_tools_recorded import flown
@@ -28,8 +28,8 @@ Row = tuple[str, ...]
 class Described:
     """A flight's text at an instant, cut into rows."""
 
-    def __init__(self, view: ClusterView, now_us: int, states: PartitionProducers, spec: ScenarioSpec) -> None:
-        self._flight = LookedAtFlight(view, now_us, configs_of(spec, view), lambda name: states.of(view, name))
+    def __init__(self, view: ClusterView, now_us: int, logs: LeaderLogs, spec: ScenarioSpec) -> None:
+        self._flight = LookedAtFlight(view, now_us, configs_of(spec, view), logs.logs.__getitem__)
 
     def text(self, line: str) -> str:
         return look(self._flight, read_tool_line(line)).out
@@ -47,7 +47,7 @@ def instants(spec: ScenarioSpec, looks: int = LOOKS) -> Iterator[tuple[RawDescri
     """Both readers after the same events, at instants that are spread over the flight."""
     emitted = flown(spec)
     raw, view = RawDescribed(), ClusterView()
-    states = PartitionProducers({f"{topic.name}-{number}" for topic in spec.topics for number in range(64)})
+    logs = LeaderLogs({f"{topic.name}-{number}" for topic in spec.topics for number in range(64)})
     step = max(1, len(emitted) // looks)
     ends = [number for number, (one, after) in enumerate(pairwise(emitted), 1) if one.at_us < after.at_us]
     ends = [*[end for end, after in pairwise(ends) if end // step < after // step], len(emitted)]
@@ -57,8 +57,8 @@ def instants(spec: ScenarioSpec, looks: int = LOOKS) -> Iterator[tuple[RawDescri
         raw.read(lines)
         for event in some:
             fold(view, event)
-            states(event)
-        yield raw, Described(view, some[-1].at_us, states, spec)
+            logs(event)
+        yield raw, Described(view, some[-1].at_us, logs, spec)
 
 
 def compare(spec: ScenarioSpec) -> int:
