@@ -4,7 +4,10 @@ from cluster.events.event import Event
 
 
 class ProducerStateChanged(Event, frozen=True, kw_only=True):
-    """A producer's application is now `Running`, `Paused`, `Fenced`, `Stopped` or `Dead`; `reason` says why."""
+    """A producer's application is now `Running`, `Paused`, `Fenced`, `Stopped` or `Dead`; `reason` says why.
+
+    A producer of logs may be in an `AbortableError`, so that its transaction can only be aborted, or a `FatalError`.
+    """
 
     producer: str
     state: str

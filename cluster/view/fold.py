@@ -15,7 +15,7 @@ from cluster.view import (
 from cluster.view.document import group_lag
 from cluster.view.fold_table import in_sequence, joined
 from cluster.view.lives import fold_lives
-from cluster.view.logged import fold_logs
+from cluster.view.logged import fold_logs, fold_producing
 from cluster.view.ownership import fold_history
 from cluster.view.rolling import fold_rollouts
 from cluster.view.state import ClusterView, PartitionView, Series, TopicView
@@ -39,13 +39,16 @@ HANDLERS: Final = joined(_TABLES)
 HISTORY: Final = in_sequence((fold_history.FOLD, fold_lives.FOLD))
 """Event class → the function that notes it in the histories of owners and processes, after it has been applied."""
 
+LOGGED: Final = in_sequence((fold_logs.FOLD, fold_producing.FOLD))
+"""Event class → the function that applies it in a recording of logs: of the kinds that lines can state."""
+
 
 def fold(view: ClusterView, event: Event) -> None:
     """Apply one event to the view (in place). Events must come in the order of `seq`."""
     at_us = event.at_us
     if view.logs is not None:  # of processes that no event declares
         view.seq, view.at_us = event.seq, at_us
-        fold_logs.FOLD.handlers[type(event)](view, event)
+        LOGGED[type(event)](view, event)
         return
     if at_us >= view.next_sample_us:
         _sample(view, at_us)

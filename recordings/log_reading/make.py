@@ -39,8 +39,8 @@ class LinesRead(msgspec.Struct, frozen=True, kw_only=True):
 class Reading(msgspec.Struct, frozen=True, kw_only=True):
     """What was read: a recording keeps it as reading.json.
 
-    `matched` and `unmatched` count lines of group coordinators, `others` those of consumers, controllers and leaders
-    that were read, `passed_over` (by their writer) those that were not. `sentences`: the unmatched ones, numbers as
+    `matched` and `unmatched` count lines of group coordinators, `others` those of all other writers that were read,
+    `passed_over` (by their writer) those that were not. `sentences`: the unmatched ones, numbers as
     `#`, the most frequent first. `backwards`: lines whose instant is before that of an earlier line; their events are
     at the earlier instant. `repeated`: lines that were there before at their instant, which count once. `began`: the
     first instant, "" if the logs have no date; `lasted_us` until the last one.
@@ -155,7 +155,8 @@ def _nothing(files: Sequence[LogFile], reader: GroupLogReader) -> str:
         return f"{_lines(without)} of brokers or clients without a known instant; known is [2026-11-27 05:10:11,123]"
     if reader.unmatched:
         return f"no sentence in {_lines(reader.unmatched.total())} of group coordinators is known (Kafka 4.1 to 4.3 is)"
-    return f"{_lines(lines)}, none of them of a group coordinator, e.g. `[GroupCoordinator id=1 topic=…] Stabilized …`"
+    example = "[GroupCoordinator id=1 topic=…] Stabilized …"
+    return f"{_lines(lines)}, none of them with a sentence that is read, e.g. `{example}`"
 
 
 def _lines(number: int) -> str:

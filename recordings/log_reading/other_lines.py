@@ -1,4 +1,4 @@
-"""From lines of consumers, controllers and leaders to events of the kinds that a flight has.
+"""From lines of consumers, controllers and in-sync replicas to events of the kinds that a flight has.
 
 A consumer is called by its `client.id`. Its generation stands in no line that says what it owns.
 """
@@ -9,6 +9,8 @@ from typing import Final
 
 from cluster import events as e
 from cluster.events import Event
+from recordings.log_reading.producer_lines import PRODUCER_FACTS
+from recordings.log_reading.replica_lines import REPLICA_FACTS
 from recordings.log_reading.sentences import Said
 from recordings.log_reading.writers import LogLine
 
@@ -116,5 +118,7 @@ OTHER_FACTS: Final[dict[str, Callable[[LogLine, Said], Made]]] = {
     "broker_shut_down": _broker_fenced,
     "broker_unfenced": _broker_unfenced,
     "isr_changed": _isr_changed,
+    **PRODUCER_FACTS,
+    **REPLICA_FACTS,
 }
 """The facts of `sentences.tsv` that are not a group coordinator's → what makes their events."""

@@ -18,8 +18,9 @@ from cluster.protocol.rebalance_causes import BarrierExtension, RebalanceCause
 from cluster.view.logged.state import UNKNOWN
 from recordings.log_reading.groups import ReadGroup, cause_of_leaving, client_of
 from recordings.log_reading.other_lines import OTHER_FACTS
+from recordings.log_reading.replica_lines import FetchersTruncations
 from recordings.log_reading.sentences import Said, said_by
-from recordings.log_reading.writers import CONSUMER, COORDINATOR, LIBRDKAFKA, LogLine
+from recordings.log_reading.writers import CONSUMER, COORDINATOR, FETCHER, LIBRDKAFKA, LOG, PRODUCER, LogLine
 
 ADJACENT_US: Final = 100_000
 """How long after the line of a member's change a group epoch may rise because of it (µs)."""
@@ -44,6 +45,8 @@ class GroupLogReader:
         self._replaced: dict[str, e.StaticMemberReplaced] = {}
         self._replacements = 0
         self._groups_of_clients: dict[str, str] = {}
+        self._producers: set[tuple[str, str]] = set()
+        self._truncations = FetchersTruncations()
 
     def read(self, lines: Iterable[LogLine]) -> Iterator[tuple[int, Event]]:
         """The events of the lines with their instants (µs, as in the lines), not yet numbered."""
@@ -79,7 +82,7 @@ class GroupLogReader:
             yield from FACTS[said.fact](group, said, line.at_us)
 
     def _of_others(self, line: LogLine, said: Said | None) -> Made:
-        """The events of a line of a consumer, a controller or a leader."""
+        """The events of a line of any other writer."""
         if said is None:
             self.passed_over[line.writer] += 1
             return
@@ -93,6 +96,12 @@ class GroupLogReader:
         self.others += 1
         if line.writer in {CONSUMER, LIBRDKAFKA}:
             yield from self._declared(line.names[1], -1, "")
+        elif line.writer == PRODUCER:
+            yield from self._declared_producer(*line.names)
+        elif line.writer == FETCHER:
+            self._truncations.announce(line, said)
+        elif line.writer == LOG:
+            line = self._truncations.of_broker(line, said)
         yield from OTHER_FACTS[said.fact](line, said)
 
     def _declared(self, group: str, broker: int, partition: str) -> Made:
@@ -102,6 +111,13 @@ class GroupLogReader:
                 group=group, topics=(), assignors=(), offset_reset=UNKNOWN, read_committed=False,
                 coordinator_partition=partition,
             )  # fmt: skip
+
+    def _declared_producer(self, producer: str, transactional_id: str) -> Made:
+        if (producer, transactional_id) not in self._producers:
+            self._producers.add((producer, transactional_id))
+            yield e.ProducerDeclared(
+                producer=producer, topics=(), rate_per_second=-1.0, transactional_id=transactional_id
+            )
 
     def _hold(self, group: ReadGroup, said: Said) -> None:
         """Keep a replacement until the coordinator's next line, which tells whether the group goes on."""

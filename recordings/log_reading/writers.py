@@ -4,23 +4,35 @@ import re
 from typing import Final, NamedTuple
 
 COORDINATOR, CONSUMER, CONTROLLER, PARTITION = "coordinator", "consumer", "controller", "partition"
-LIBRDKAFKA = "librdkafka"
+LIBRDKAFKA, PRODUCER, TRANSACTIONS = "librdkafka", "producer", "transaction coordinator"
+BROKER, LOG, FETCHER = "broker", "partition log", "replica fetcher"
 WRITERS: Final = {
     COORDINATOR: r"\[GroupCoordinator id=(\d{1,9}) topic=([\w.-]+) partition=(\d{1,9})\] (.*)",
     CONSUMER: r"\[Consumer (?:instanceId=[^\]]{1,300}?, )?clientId=([^\]]{1,300}?), groupId=([^\]]{1,300}?)\] (.*)",
     CONTROLLER: r"\[QuorumController id=(\d{1,9})\] (.*)",
     LIBRDKAFKA: r"%[0-7]\|\d{10}\.\d{3}\|\w+\|([^|]{1,300}?)#consumer-\d{1,9}\| (?:\[thrd:[^\]]*\]: )?(.*)",
     PARTITION: r"\[Partition ([\w.-]{1,255}-\d{1,9}) broker=(\d{1,9})\] (.*)",
+    PRODUCER: r"\[Producer clientId=([^\]]{1,300}?)(?:, transactionalId=([^\]]{1,300}?))?\] (.*)",
+    TRANSACTIONS: r"\[Transaction(?:Coordinator id=| State Manager | Marker Channel Manager "
+    r"| Marker Request Completion Handler )(\d{1,9})\]:? (.*)",
+    BROKER: r"\[Broker id=(\d{1,9})\] (.*)",
+    LOG: r"\[(?:UnifiedLog partition=|LeaderEpochCache )([\w.-]{1,255}-\d{1,9})(?:, dir=[^\]]*)?\] (.*)",
+    FETCHER: r"\[ReplicaFetcher replicaId=(\d{1,9}), leaderId=\d{1,9}, fetcherId=\d{1,9}\] (.*)",
 }
 """A writer → its context, with the names in it, and the sentence behind."""
 
-BEGINNINGS: Final = re.compile(rb"\[(?:GroupCoordinator id=|Consumer |QuorumController id=|Partition )|#consumer-\d+\|")
+BEGINNINGS: Final = re.compile(
+    rb"\[(?:GroupCoordinator id=|Consumer |QuorumController id=|Partition |Producer clientId="
+    rb"|Transaction(?:Coordinator id=| State Manager | Marker )|Broker id=|UnifiedLog partition=|LeaderEpochCache "
+    rb"|ReplicaFetcher replicaId=)|#consumer-\d+\|"
+)
 """What a line has in it that may be one of theirs."""
 
 _CONTEXTS = {writer: re.compile(context, re.DOTALL) for writer, context in WRITERS.items()}
 _BY_BEGINNING = (
     ("[GroupCoordinator", COORDINATOR), ("[Consumer", CONSUMER), ("[Quorum", CONTROLLER), ("[Partition", PARTITION),
-    ("%", LIBRDKAFKA),
+    ("[Producer", PRODUCER), ("[Transaction", TRANSACTIONS), ("[Broker", BROKER), ("[UnifiedLog", LOG),
+    ("[LeaderEpochCache", LOG), ("[ReplicaFetcher ", FETCHER), ("%", LIBRDKAFKA),
 )  # fmt: skip
 
 
@@ -49,5 +61,5 @@ def line_of(at_us: int, message: str) -> LogLine | None:
         place = message.find(beginning)
         if place >= 0 and (found := _CONTEXTS[writer].match(message, place)) is not None:
             *names, sentence = found.groups()
-            return LogLine(at_us, writer, tuple(names), sentence)
+            return LogLine(at_us, writer, tuple(name or "" for name in names), sentence)
     return None

@@ -1,4 +1,4 @@
-"""The read model of a recording of logs: what their lines say of groups. What none says is None, or not in it."""
+"""The read model of a recording of logs: what their lines say. What none says is None, or not in it."""
 
 from typing import Final
 
@@ -76,9 +76,51 @@ class LoggedGroup(msgspec.Struct, gc=False):
         return self.rebalances[-1] if self.rebalances and not self.rebalances[-1].over else None
 
 
+class LoggedProducer(msgspec.Struct, gc=False):
+    """A producer as its lines tell of it; producers with one `client.id` are one.
+
+    `state`: the last that a line says: Running, AbortableError, FatalError, Fenced or Stopped. `retried`, `split`:
+    how many batches lines say so of; `last_error`: of the last such line, and its partition. What was sent, and what
+    was acknowledged, is in no line. `said_us`: the instant of its last line.
+    """
+
+    producer: str
+    transactional_id: str = ""
+    state: str | None = None
+    reason: str = ""
+    producer_id: int | None = None
+    epoch: int | None = None
+    coordinator: int | None = None
+    retried: int = 0
+    split: int = 0
+    last_error: str = ""
+    last_partition: str = ""
+    said_us: int = 0
+
+
+class LoggedTransactionalId(msgspec.Struct, gc=False):
+    """A transactional id as its coordinator's lines tell of it.
+
+    Lines tell when a producer is initialized, fenced, or its transaction aborted after its timeout; when transactions
+    begin and end, and so the state, is in none. `said`, `said_us`: what the last line says, and its instant.
+    """
+
+    transactional_id: str
+    said: str = ""
+    said_us: int = 0
+    producer_id: int | None = None
+    epoch: int | None = None
+    coordinator: int | None = None
+    initialized: int = 0
+    timed_out: int = 0
+    fenced: int = 0
+
+
 class LogsView(msgspec.Struct, gc=False):
     """The logs that the events were read from; `began_us` is instant 0 in µs since 1970, -1 without dates."""
 
     logs: tuple[str, ...]
     began_us: int
     groups: dict[str, LoggedGroup] = {}
+    producers: dict[str, LoggedProducer] = {}
+    transactional_ids: dict[str, LoggedTransactionalId] = {}

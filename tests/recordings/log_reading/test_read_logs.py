@@ -11,9 +11,17 @@ from recordings.bounded_files import RecordingError
 from recordings.journal.reader import Recording
 from recordings.log_reading.make import read_logs, reading_of
 from recordings.log_reading.summary import summary_of_logs
-from recordings.scenarios.loader import library, load
+from recordings.scenarios.loader import library
 from tests.fidelity.recorder.raw import raw_of
-from tests.support.log_round_trip import causes, differing_causes, fly_and_read, removals, rounds
+from tests.support.log_round_trip import (
+    causes,
+    differing_causes,
+    fly_and_read,
+    of_producers,
+    of_replicas,
+    removals,
+    rounds,
+)
 from tests.support.slow_cases import mostly_slow, partly_campaign
 
 RAW_LOGS = sorted(raw_of("", "4.3.1").parent.glob("*.log.zst"))
@@ -49,6 +57,8 @@ def check_round_trip(scenario: str, place: Path) -> None:
     assert rounds(told) == rounds(flown)
     assert removals(told) == removals(flown)
     assert differing_causes(causes(flown), causes(told)) == []
+    assert of_producers(told) == of_producers(flown)
+    assert of_replicas(told) == of_replicas(flown)
     assert reading_of(place / "read").sentences == {}
 
 
@@ -139,7 +149,7 @@ def test_logs_of_two_brokers_are_merged_and_instants_never_run_backwards(tmp_pat
     ("text", "reason"),
     [
         ("", "the log is empty"),
-        ("nothing\n", "1 line, none of them of a group coordinator"),
+        ("nothing\n", "1 line, none of them with a sentence that is read"),
         (LINE.format(1, "Nothing known."), "no sentence in 1 line"),
         ("Friday [GroupCoordinator id=1 topic=t partition=1] Stabilized\n", "without a known instant"),
         (LINE.format(1, EMPTY).replace("2026-", "9999-"), "without a known instant"),
@@ -173,8 +183,4 @@ OTHERS = [name for name in library() if name not in QUICK and not name.startswit
 
 @pytest.mark.parametrize("scenario", partly_campaign(OTHERS, 5))
 def test_the_log_of_every_library_flight_gives_its_rebalances_back(scenario: str, tmp_path: Path) -> None:
-    if load(scenario).spec.groups:
-        check_round_trip(scenario, tmp_path)
-    else:
-        with pytest.raises(RecordingError, match=r"\d+ lines, none of them of a group coordinator"):
-            fly_and_read(scenario, tmp_path)
+    check_round_trip(scenario, tmp_path)
