@@ -267,11 +267,16 @@ SAYINGS: tuple[Saying, ...] = (
     ),
     (
         r"(\d+) of (\S+)'s records to (\S+) are in no log, .+",
-        lambda m, one: isinstance(one, e.RecordsLost) and (one.records, one.producer) == (int(m[1]), m[2]),
+        lambda m, one: (
+            isinstance(one, e.RecordsLost) and (one.records, one.producer, one.partition) == (int(m[1]), m[2], m[3])
+        ),
     ),
     (
         r"(\d+) of (\S+)'s records to (\S+) were on their way to a follower: .+",
-        lambda m, one: isinstance(one, e.RecordsRecovered) and (one.records, one.producer) == (int(m[1]), m[2]),
+        lambda m, one: (
+            isinstance(one, e.RecordsRecovered)
+            and (one.records, one.producer, one.partition) == (int(m[1]), m[2], m[3])
+        ),
     ),
     (
         r"(\S+) fails on (\S+) (\d+)",
