@@ -41,7 +41,7 @@ class Layout:
             if columns[worst].rank == 0:
                 break
             shown.remove(worst)
-        while shown and columns[worst := max(shown, key=lambda index: columns[index].rank)].rank >= BEFORE_NAMES:
+        while shown and columns[worst := max(shown, key=lambda at: (columns[at].rank, at))].rank >= BEFORE_NAMES:
             if self._needed(shown) + self._lacking(shown) <= width:
                 break
             shown.remove(worst)

@@ -23,7 +23,7 @@ from console.presenters.formatting import (
 from console.presenters.list_view import BUILDING, RowValue, WorstFirstListing, counted_states
 from console.presenters.producers.limits import ProducerConfigs, ProducerLimits, limits_of
 from console.presenters.styled_text import ACCENT, ERROR, FAINT, MUTED, PLAIN, STRONG, WARN, Line, Span, line, middle
-from console.presenters.table import TableColumn, for_names, layout
+from console.presenters.table import BEFORE_NAMES, TableColumn, for_names, layout
 from console.presenters.transactions import is_long, shown_state
 
 TREND_SECONDS = 60
@@ -48,9 +48,9 @@ PRODUCER_COLUMNS = (
 TRANSACTIONAL_COLUMNS = (
     *PRODUCER_COLUMNS[:-1],
     PRODUCER_COLUMNS[-1]._replace(width=15),
-    TableColumn("transaction", 16, rank=4, grow=2, most=22),
+    TableColumn("transaction", 15, rank=4, grow=2, most=22),
 )
-TREND, ERRORS = 9, 11
+OLDEST_REQUEST, TREND, ERRORS = 4, 9, 11
 CLOCKED = ("Running", "Paused")
 
 
@@ -71,12 +71,19 @@ class ProducersListing(WorstFirstListing):
         for producer in view.producers.values() if self.transactions else ():
             self.newest[producer.producer_id] = max(producer.epoch, self.newest.get(producer.producer_id, -1))
         self.now_us = now_us
-        columns: tuple[TableColumn, ...] = TRANSACTIONAL_COLUMNS if self.transactions else PRODUCER_COLUMNS
-        if not any(one.last_error or self._still_us(one) for one in view.producers.values()):
-            blank = columns[ERRORS]._replace(width=len(columns[ERRORS].title))  # names need its cells more
-            columns = (*columns[:ERRORS], blank, *columns[ERRORS + 1 :])
-        self.layout = layout(for_names(columns, view.producers), width)
+        self.layout = layout(for_names(self._columns(), view.producers), width)
         self.order(list(view.producers))
+
+    def _columns(self) -> tuple[TableColumn, ...]:
+        """With room for the longest error's name; without an error, its column leaves its cells to names."""
+        columns = list[TableColumn](TRANSACTIONAL_COLUMNS if self.transactions else PRODUCER_COLUMNS)
+        errors = [one.last_error or self._waited(one) for one in self.view.producers.values()]
+        if not any(errors):
+            columns[ERRORS] = columns[ERRORS]._replace(width=len(columns[ERRORS].title))
+            return tuple(columns)
+        # the oldest batch is at least as old: its clock tells more than the oldest request's
+        columns[OLDEST_REQUEST] = columns[OLDEST_REQUEST]._replace(rank=BEFORE_NAMES)
+        return for_names(tuple(columns), errors, ERRORS)
 
     def header(self) -> Line:
         """The columns' titles."""
@@ -135,16 +142,20 @@ class ProducersListing(WorstFirstListing):
             line((count(producer.retries), WARN if producer.retries else FAINT)),
             line((spark(resampled(second, rates, room), room), ACCENT)),
             count(producer.acked),
-            line((self._error(producer, still), WARN)),
+            line((self._error(producer), WARN)),
             self._transaction(producer),
         ]
         return (self.layout.row(cells[: len(self.layout.columns)]),)
 
-    def _error(self, producer: ProducerView, still_us: int) -> str:
+    def _error(self, producer: ProducerView) -> str:
         """How long nothing was acknowledged, and the last error; the error alone in a narrow column."""
-        waited = f"no ack for {duration(still_us)}" if still_us else ""
-        both = ", ".join(part for part in (waited, producer.last_error) if part)
+        both = ", ".join(part for part in (self._waited(producer), producer.last_error) if part)
         return both if len(both) <= self.layout.width_of(ERRORS) else producer.last_error
+
+    def _waited(self, producer: ProducerView) -> str:
+        """`no ack for 12 s` of a producer that stands still."""
+        still = self._still_us(producer)
+        return f"no ack for {duration(still)}" if still else ""
 
     def _still_us(self, producer: ProducerView) -> int:
         limits = limits_of(self.view, self.configs, producer) if producer.waits_since_us != NEVER else None

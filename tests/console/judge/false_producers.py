@@ -47,7 +47,14 @@ def a_zombie_has_its_successor_s_transaction(patch: Patch) -> None:
     patch.setattr(table.ProducersListing, "_superseded", lambda self, producer: False)
 
 
+def an_error_loses_its_end(patch: Patch) -> None:
+    """A long error is cut where the column of an error had its end."""
+    original = table.ProducersListing._error
+    patch.setattr(table.ProducersListing, "_error", lambda self, producer: original(self, producer)[:14])
+
+
 FALSE_PRODUCERS = {
+    an_error_loses_its_end: ("below-min-isr", 60),
     a_zombie_has_its_successor_s_transaction: ("zombie-producer", 60),
     a_retried_batch_is_young_again: ("broker-down", 90),
     requests_are_counted_of_all_brokers: ("broker-down", 90),

@@ -265,8 +265,18 @@ class OverviewJudge:
         self.verdict.claim(
             ("▲" in row) == still, place, f"{'stands still' if still else 'does not stand still'}: {row!r}"
         )
-        if match := re.search(rf"no ack for {D}", row):
-            self.verdict.claim(still and says(match[1], waited_us), place, match[0])
+        if re.search(rf"no ack for {D}", row):
+            self.verdict.claim(still, place, row)
+        self.verdict.read(
+            f"{place}, last error",
+            (table.cell("last error") or "").strip(),
+            (
+                ("", lambda _: not book.error),
+                (r"(\w+)", lambda m: m[1] == book.error),
+                (rf"no ack for {D}", lambda m: not book.error and says(m[1], waited_us)),
+                (rf"no ack for {D}, (\w+)", lambda m: m[2] == book.error and says(m[1], waited_us)),
+            ),
+        )
         for title, truth in (("failed", book.failed), ("retries", book.retries)):
             text = table.cell(title)
             self.verdict.claim(text is None or counts(text, truth), place, f"{title} {text}, not {truth}")

@@ -19,7 +19,7 @@ from console.presenters.overview import BrokersListing, GroupsListing, lag_trend
 from console.presenters.partition_grids import TopicsListing
 from console.presenters.producers.table import ProducersListing, acked_rates
 from console.presenters.styled_text import MUTED, WARN, length, plain
-from tests.support.console import synthetic
+from tests.support.console import synthetic, synthetic_transactions
 from tests.support.console.stopped_clock import NAMES
 from tests.support.console.synthetic import us
 
@@ -97,6 +97,22 @@ def test_producers_show_rate_and_errors() -> None:
     said = text_of(ProducersListing(view, us(90.0), 120))
     assert "96/s" in said
     assert "NOT_ENOUGH_REPLICAS" in said
+
+
+@pytest.mark.parametrize("error", ["REQUEST_TIMED_OUT", "NOT_ENOUGH_REPLICAS", "NOT_ENOUGH_REPLICAS_AFTER_APPEND"])
+def test_an_error_has_its_whole_name_beside_a_transaction(error: str) -> None:
+    view = synthetic_transactions.view_at(20.0)
+    view.producers["pay-1"].last_error = error
+    said = text_of(ProducersListing(view, us(20.0), 120))
+    assert f"{error}  " in said
+    assert "transaction" in said
+    assert "oldest batch" in said, "how long a batch has waited stays"
+
+
+def test_how_long_nothing_was_acknowledged_is_said_without_an_error() -> None:
+    view = synthetic_transactions.view_at(20.0)
+    view.producers["pay-1"].state, view.producers["pay-1"].waits_since_us = "Running", us(2.0)
+    assert "no ack for 18 s" in text_of(ProducersListing(view, us(20.0), 120))
 
 
 SAW = [40, 90, 140, 190, 240]  # commits every five seconds, fifty records a second
