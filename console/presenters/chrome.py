@@ -34,6 +34,7 @@ from console.presenters.styled_text import (
     merged,
 )
 
+LEADS_ON = "┅"
 TICKER_ENTRIES = 60  # the newest log entries that the ticker merges into its lines
 GAP: Span = ("   ", PLAIN)
 RECORDED = "PLAYBACK"  # the word of every phase of a recording; the glyph shows the phase
@@ -214,7 +215,7 @@ def mark_under(x: int, view: ClusterView, at: FlightClock, width: int, ahead: Se
 def flight_strip(view: ClusterView, at: FlightClock, width: int, ahead: Sequence[LogEntry] = ()) -> Line:
     """The flight so far, one glyph for each cell of time: faults, elections, rebalances.
 
-    `┃` is now, `╌` leads on to the live instant.
+    `┃` is now, `┅` leads on to the live instant.
 
     `ahead`: log entries of the whole flight, for a recording; entries after now are drawn faintly.
     """
@@ -225,7 +226,7 @@ def flight_strip(view: ClusterView, at: FlightClock, width: int, ahead: Sequence
     for index in range(here):
         cells[index] = ("─", MUTED)
     for index in range(here, min(inner, (at.live_us or 0) * inner // total_us)):
-        cells[index] = ("╌", MUTED)
+        cells[index] = (LEADS_ON, MUTED)
     weights = [-1] * inner
     for entry in view.log_entries:
         index = min(inner - 1, entry.at_us * inner // total_us)

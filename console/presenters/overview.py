@@ -275,7 +275,7 @@ class BrokersListing(WorstFirstListing):
 
     def note(self) -> Line:
         """The legend: the sign beside a name, and the second number of the column `leads`."""
-        return line(("◆", ACCENT), (" controller  ", MUTED), "+n", (" internal partitions", MUTED))
+        return line((states.CONTROLLER, ACCENT), (" controller  ", MUTED), "+n", (" internal partitions", MUTED))
 
     def calm_words(self, keys: Sequence[str]) -> Line:
         """`3 ● up`."""
@@ -306,7 +306,7 @@ class BrokersListing(WorstFirstListing):
         out = self.out[broker.broker]
         label = fault_label(self.view, key) if self.view.faults and name == "up" else ""
         cells: list[Line | Span | str] = [
-            line((key, STRONG), (" ◆" if self.view.controller == broker.broker else "", ACCENT)),
+            line((key, STRONG), (f" {states.CONTROLLER}" if self.view.controller == broker.broker else "", ACCENT)),
             line((f"▲ {label}", WARN) if label else (f"{state.glyph} {name}", state.tone)),
             line(str(self.leads[broker.broker]), (f" +{self.internal[broker.broker]}", MUTED)),
             line((str(out), WARN if out else FAINT)),

@@ -93,6 +93,10 @@ BROKER: dict[str, State] = {
 }
 
 
+CONTROLLER = "◆"
+"""Beside the broker that is the active controller."""
+
+
 def group(name: str, *, consumer: bool = False) -> State:
     """The display of a group's state; `consumer`: of a group of the new protocol."""
     return (CONSUMER_GROUP if consumer else GROUP).get(name, UNKNOWN)

@@ -3,6 +3,7 @@
 from bisect import bisect_right
 from collections.abc import Sequence
 
+from console.presenters.comparing.verdict import PARTING
 from console.presenters.formatting import LEVELS, duration
 from console.presenters.list_view import CONTINUED
 from console.presenters.raster.axis import TimeAxis
@@ -13,7 +14,6 @@ from console.presenters.styled_text import MUTED, PLAIN, WARN, Line, Span, linke
 from recordings.comparison.samples import BillSample
 
 LAG = f"{CONTINUED}lag"
-PARTING = "◆"
 
 
 def most_lag_us(samples: Sequence[BillSample], group: str) -> int:

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from recordings.comparison.diff import FlightDiff, Side
 
 GIVEN_SHOWN = 3
+PARTING = "≠"  # where two flights part
 
 
 def verdict_words(found: "FlightDiff") -> str:
@@ -69,7 +70,8 @@ class VerdictListing(Listing):
     def note(self) -> Line:
         """Where the flights part, for a terminal that has no room for more than the verdict."""
         at_us = parting_us(self.found)
-        return line((f"first divergence {short_clock(at_us)}", MUTED)) if at_us is not None else ()
+        words = f" first divergence {short_clock(at_us)}" if at_us is not None else ""
+        return line((PARTING, WARN), (words, MUTED)) if words else ()
 
     def row_keys(self) -> list[str]:
         """Lines that cannot be selected."""

@@ -39,10 +39,11 @@ SCORE_COLUMNS = (
     TableColumn("points", 8, right=True),
 )
 NEVER = "–"
+FOUND = "✓"
 
 
 class DebriefListing(Listing):
-    """The score in one line, and the flight's strip with the truth: `✖` fault, `◆` found, `!` wrong accusation."""
+    """The score in one line, and the flight's strip with the truth: `✖` fault, `✓` found, `!` wrong accusation."""
 
     title = "debrief"
 
@@ -83,7 +84,7 @@ class DebriefListing(Listing):
             cells[self._cell(wrong.at_us, inner)] = ("!", WARN)
         for fault in played.faults:
             if fault.found_us is not None:
-                cells[self._cell(fault.found_us, inner)] = ("◆", OK)
+                cells[self._cell(fault.found_us, inner)] = (FOUND, OK)
             cells[self._cell(fault.at_us, inner)] = ("✖", ERROR)
         return line("  ", *merged(cells))
 
@@ -92,7 +93,7 @@ class DebriefListing(Listing):
 
     def _legend(self) -> Line:
         ends = f"0:00 to {duration(self.played.length_us)}"
-        return line(("  ✖", ERROR), (" fault given  ", MUTED), ("◆", OK), (" diagnosed  ", MUTED), ("!", WARN),
+        return line(("  ✖", ERROR), (" fault given  ", MUTED), (FOUND, OK), (" diagnosed  ", MUTED), ("!", WARN),
                     (f" wrong accusation  ─ played, {ends}", MUTED))  # fmt: skip
 
 

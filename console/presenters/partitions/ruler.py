@@ -9,7 +9,7 @@ from console.presenters.styled_text import ACCENT, FAINT, MUTED, WARN, Line, Spa
 NAME = 14  # the column before every ruler
 SHORTEST, BESIDE = 12, 71  # the columns around a ruler take at most so many cells
 STABLE, HELD, UNREPLICATED = "█", "▞", "┄"
-COMMITTED, POSITION = "◆", "▶"
+COMMITTED, POSITION, SPAN = "◇", "▷", "╍"
 
 
 class Ruler(NamedTuple):
@@ -48,7 +48,7 @@ def pointers(ruler: Ruler, marks: Sequence[tuple[int, str, str]], unread: tuple[
     low, high = ruler.place_of(unread[0]), ruler.place_of(unread[1])
     drawn = unread[1] > unread[0]
     cells: list[Span] = [
-        ("━", ACCENT) if drawn and low <= cell <= high else ("·", FAINT) for cell in range(ruler.cells)
+        (SPAN, ACCENT) if drawn and low <= cell <= high else ("·", FAINT) for cell in range(ruler.cells)
     ]
     for offset, sign, tone in reversed(marks):
         cells[ruler.place_of(offset)] = sign, tone

@@ -59,7 +59,7 @@ class BrokerListing(Listing):
         parts = [line((f"{state.glyph} {name}", state.tone), f" for {since}" if since != UNKNOWN else "")]
         parts.append(line((state.meaning, MUTED)))
         if self.view.controller == broker.broker:
-            parts.append(line(("◆", ACCENT), " active controller"))
+            parts.append(line((states.CONTROLLER, ACCENT), " active controller"))
         if broker.rack:
             parts.append(line(f"rack {broker.rack}"))
         return joined(parts, (" · ", FAINT))

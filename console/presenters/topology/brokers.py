@@ -131,7 +131,7 @@ class BrokersTable(WorstFirstListing):
 
     def note(self) -> Line:
         """The legend."""
-        parts = line(("◆", ACCENT), (" controller  ", MUTED), "+n", (" internal partitions", MUTED))
+        parts = line((states.CONTROLLER, ACCENT), (" controller  ", MUTED), "+n", (" internal partitions", MUTED))
         return (*parts, ("  in flight: Produce requests", MUTED)) if self.width >= 100 else parts
 
     def header(self) -> Line:
@@ -155,7 +155,7 @@ class BrokersTable(WorstFirstListing):
         name, has = broker_state(broker), self.hosted[broker.broker]
         state = states.BROKER[name]
         cells: list[Line | Span | str] = [
-            line((key, STRONG), (" ◆" if self.view.controller == broker.broker else "", ACCENT)),
+            line((key, STRONG), (f" {states.CONTROLLER}" if self.view.controller == broker.broker else "", ACCENT)),
             line((f"{state.glyph} {name}", state.tone)),
             *([line((self.faults[key], WARN))] if self.labelled else []),
             state_since(broker, self.now_us),

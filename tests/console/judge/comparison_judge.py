@@ -162,7 +162,7 @@ class ComparisonJudge:
     def mark(self, times: str, axis: tuple[int, int], verdict: Verdict) -> None:
         """The mark of the first divergence is in the cell of its instant, and there is none without one."""
         first_us, cell_us = axis
-        cells = [place for place, sign in enumerate(times) if sign == "◆"]
+        cells = [place for place, sign in enumerate(times) if sign == "≠"]
         ends = [((first_us + cell * cell_us) // 1_000, (first_us + (cell + 1) * cell_us) // 1_000) for cell in cells]
         right = not cells if self.parted_ms is None else len(ends) == 1 and ends[0][0] <= self.parted_ms <= ends[0][1]
         verdict.claim(right, "divergence", f"marked in {cells}, not at {self.parted_ms} ms: {times!r}")

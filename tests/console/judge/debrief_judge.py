@@ -137,7 +137,7 @@ class DebriefJudge:
     def _judge_strip(self, strip: str, verdict: Verdict) -> None:
         cells = len(strip)
         marks = {min(cells - 1, at_us * cells // self.length_us): "!" for at_us in self.wrong}
-        marks |= {self._cell(fault.found_us, cells): "◆" for fault in self.faults if fault.found_us is not None}
+        marks |= {self._cell(fault.found_us, cells): "✓" for fault in self.faults if fault.found_us is not None}
         marks |= {self._cell(fault.at_us, cells): "✖" for fault in self.faults}
         played = self._cell(self.over_us, cells)
         truth = "".join(marks.get(cell, "─" if cell <= played else "┈") for cell in range(cells))

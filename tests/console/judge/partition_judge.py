@@ -107,14 +107,14 @@ class PartitionJudge:
         if owner:
             right = owner in holders if holders else owner == "‖ no owner"
             self._claim(right, f"owner {owner!r}, held by {holders}")
-        self._mark(row, "◆", committed)
-        self._mark(row, "▶", int(position) if position != "–" else -1, hidden_by="◆")
+        self._mark(row, "◇", committed)
+        self._mark(row, "▷", int(position) if position != "–" else -1, hidden_by="◇")
 
     def _offset(self, title: str, text: str, truth: int) -> None:
         self._claim(text == (str(truth) if truth >= 0 else "–"), f"{title} {text}, not {truth}")
 
     def _mark(self, row: str, sign: str, offset: int, hidden_by: str = "") -> None:
-        ruler = max(re.findall(r"[·━◆▶]+", row), key=len, default="")
+        ruler = max(re.findall(r"[·╍◇▷]+", row), key=len, default="")
         if offset < 0:
             self._claim(sign not in ruler, f"{sign} in {ruler!r}, without an offset")
             return

@@ -1,9 +1,16 @@
-"""A sign that fills time or a log means one thing, in whatever picture it stands."""
+"""A sign that fills time or a log, or stands on one, means one thing in whatever picture it is.
+
+No such sign: the glyph before the name of a state, and the arrowhead that ends a line of a conversation.
+"""
 
 from collections.abc import Iterable
 
+from console.presenters import chrome, states
 from console.presenters.activity_lanes import PHASES
+from console.presenters.comparing import verdict
 from console.presenters.event_log import MARKS
+from console.presenters.game import debrief
+from console.presenters.library import SHOWN
 from console.presenters.partitions import ruler
 from console.presenters.raster import grid
 from console.presenters.raster.listing import SIGNS
@@ -22,6 +29,15 @@ def drawn() -> list[tuple[str, str]]:
         *((glyph, kind) for kind, (glyph, *_) in MARKS.items()),
         (ruler.HELD, "held back"),
         (ruler.UNREPLICATED, "not replicated"),
+        (ruler.COMMITTED, "committed offset"),
+        (ruler.POSITION, "position"),
+        (ruler.SPAN, "from one offset to another"),
+        (verdict.PARTING, "first divergence"),
+        (debrief.FOUND, "diagnosed"),
+        (SHOWN[0], "under way"),
+        (states.TRANSACTION["Ongoing"].glyph, "under way"),
+        (states.CONTROLLER, "controller"),
+        (chrome.LEADS_ON, "up to the live instant"),
     ]
 
 

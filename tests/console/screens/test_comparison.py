@@ -293,6 +293,6 @@ def test_two_recordings_stand_beside_each_other(path: Path, tmp_path: Path) -> N
 
 def test_the_mark_of_the_first_divergence_leads_to_it_and_leaves_the_cursor() -> None:
     drawn = _marked(line("0:00   ", "▼ 0:10"), 5)
-    assert plain(drawn) == "0:00 ◆ ▼ 0:10"
+    assert plain(drawn) == "0:00 ≠ ▼ 0:10"
     assert link_at(drawn, 5, {}) == PlaceLink("action", "comparison.divergence")
     assert plain(_marked(line("0:00   ", "▼ 0:10"), 7)) == "0:00   ▼ 0:10"

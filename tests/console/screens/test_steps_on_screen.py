@@ -117,7 +117,7 @@ def test_the_keys_of_time_show_the_past_of_a_live_flight(tmp_path: Path, size: t
         seat.app.execute_line("go 500ms")
         await drawn(seat)
         assert "00:00:00.500, live 00:00:01" in bar(seat, "header")
-        assert "┃╌" in bar(seat, "strip")
+        assert "┃┅" in bar(seat, "strip")
         seat.app.execute_line("kill billing-1")
         await seat.settle()
         assert seat.notices()[-1] == VIEWING_PAST
