@@ -110,6 +110,19 @@ def stable_offset_stuck(facts: WhyFacts, name: str) -> WhyAnswer | None:
     return WhyAnswer(verdict, WARN if stuck else MOVING, in_order(*found), ends, may)
 
 
+def held_back_by(facts: WhyFacts, producer_id: int) -> WhyAnswer | None:
+    """A stuck transaction of a producer id: the first partition whose readers it holds back."""
+    for partition in facts.view.partitions.values():
+        known = partition.transactions
+        if (
+            known is not None
+            and known.index.holds_back() == producer_id
+            and is_stuck(facts.view, partition, facts.now_us)
+        ):
+            return stable_offset_stuck(facts, partition.partition)
+    return None
+
+
 def readers_held_back(facts: WhyFacts, name: str) -> WhyAnswer | None:
     """A stuck transaction holds a group back: the partition where it holds back most."""
     worst = lag_parts(facts.view, facts.view.groups[name]).worst

@@ -9,7 +9,7 @@ from console.presenters.styled_text import ERROR, OK, WARN
 from console.presenters.transactions import transaction_of
 from console.presenters.why.answers import WhyAnswer, WhyFact, WhyFacts, fault_ends, in_order
 from console.presenters.why.brokers import broker_lines
-from console.presenters.why.partitions import LIFE, below_minimum, leader_away
+from console.presenters.why.partitions import LIFE, below_minimum, held_back_by, leader_away
 
 AWAY = {"Dead": "is Dead", "Stopped": "is Stopped", "Paused": "is frozen", "Fenced": "is fenced and sends nothing more"}
 
@@ -57,6 +57,15 @@ def partitions_refuse(facts: WhyFacts, name: str) -> WhyAnswer | None:
         if answer is not None:
             return answer._replace(verdict=f"batches of {name} wait: {answer.verdict}")
     return None
+
+
+def holds_readers_back(facts: WhyFacts, name: str) -> WhyAnswer | None:
+    """Its transaction is stuck, unless another process has the producer id at a higher epoch."""
+    producer = facts.view.producers[name]
+    one = transaction_of(facts.view, producer.producer_id)
+    if producer.producer_id < 0 or (one is not None and producer.epoch < one.epoch and not one.fencing):
+        return None
+    return held_back_by(facts, producer.producer_id)
 
 
 def records_failed(facts: WhyFacts, name: str) -> WhyAnswer | None:

@@ -52,11 +52,22 @@ QUESTIONS: dict[str, Questions] = {
         brokers.broker_serves,
     ),
     "producer": Questions(
-        (producers.process_away, producers.stands_still, producers.partitions_refuse, producers.records_failed),
+        (
+            producers.process_away,
+            producers.stands_still,
+            producers.partitions_refuse,
+            producers.holds_readers_back,
+            producers.records_failed,
+        ),
         producers.producer_goes_on,
     ),
     "transaction": Questions(
-        (transactions.coordinator_not_available, transactions.open_transaction, transactions.requests_refused),
+        (
+            transactions.coordinator_not_available,
+            transactions.open_transaction,
+            transactions.holds_readers_back,
+            transactions.requests_refused,
+        ),
         transactions.none_open,
     ),
 }

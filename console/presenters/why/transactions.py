@@ -4,6 +4,7 @@ from console.presenters.formatting import countdown, duration
 from console.presenters.styled_text import ERROR, MOVING, OK, WARN, plain
 from console.presenters.transactions import ONGOING, UNDER_WAY, coordinator, left_of_timeout_us
 from console.presenters.why.answers import WhyAnswer, WhyFact, WhyFacts, in_order
+from console.presenters.why.partitions import held_back_by
 
 SIGNS = {"✖": "is down", "‖": "is frozen", "↻": "has not loaded it"}
 LINES = ("transaction_fenced", "transaction_state_changed", "producer_epoch_refused", "transaction_marker_refused")
@@ -36,6 +37,11 @@ def open_transaction(facts: WhyFacts, name: str) -> WhyAnswer | None:
     tone = WARN if 2 * left_us <= 1_000 * one.timeout_ms else MOVING
     ends = f"its coordinator aborts it in {countdown(left_us)} (transaction.timeout.ms)"
     return WhyAnswer(verdict, tone, found, ends if left_us > 0 else "overdue: the coordinator's next scan aborts it")
+
+
+def holds_readers_back(facts: WhyFacts, name: str) -> WhyAnswer | None:
+    """Its transaction is stuck: readers of committed data wait."""
+    return held_back_by(facts, facts.view.transactions[name].producer_id)
 
 
 def requests_refused(facts: WhyFacts, name: str) -> WhyAnswer | None:

@@ -85,6 +85,12 @@ def failed_records_are_calm(patch: Patch) -> None:
     patch.setitem(questions.QUESTIONS, "producer", questions.QUESTIONS["producer"]._replace(asked=asked))
 
 
+def a_producer_that_holds_readers_back_is_calm(patch: Patch) -> None:
+    """A running producer whose abandoned transaction holds the last stable offset back is well."""
+    asked = tuple(one for one in questions.QUESTIONS["producer"].asked if one is not producers.holds_readers_back)
+    patch.setitem(questions.QUESTIONS, "producer", questions.QUESTIONS["producer"]._replace(asked=asked))
+
+
 def a_transaction_is_younger(patch: Patch) -> None:
     """A transaction is open for a second less."""
     original = formatting.duration
@@ -167,6 +173,7 @@ FALSE_ANSWERS = {
     groups_held_back_are_calm: ("stuck-last-stable-offset", 75),
     a_batch_expires_later: ("below-min-isr", 60),
     failed_records_are_calm: ("zombie-producer", 60),
+    a_producer_that_holds_readers_back_is_calm: ("stuck-last-stable-offset", 75),
     a_transaction_is_younger: ("stuck-last-stable-offset", 60),
     refused_epochs_are_calm: ("zombie-producer", 60),
     a_broker_is_fenced_later: ("coordinator-failover", 125),

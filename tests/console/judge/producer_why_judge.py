@@ -34,11 +34,32 @@ class ProducerWhyJudge:
             one = self.ids[name]
             out = not self._has_coordinator(name)
             found = ["has no coordinator"] * out + ["refused for an old epoch"] * bool(one.refused)
+            found += ["read_committed reads"] * bool(self._held_back("transaction", name))
             return found + ["is open for|markers"] * (one.started_us >= 0)
         book = self.producers[name]
         found = ["is Dead|is Stopped|is frozen|is fenced"] * (book.state in AWAY.values())
         found += ["makes no progress"] * (name in self.headline._still()) + ["batches of"] * bool(self._refusing(book))
+        found += ["read_committed reads"] * bool(self._held_back("producer", name))
         return found + ["failed"] * bool(book.failed)
+
+    def _held_back(self, kind: str, name: str) -> list[str]:
+        """Partitions where a transaction of the producer, or of the id, is stuck."""
+        if kind == "transaction":
+            last = self.ids[name].last
+            producer_id = last.producer_id if last is not None else -1
+        else:
+            given = self.books.lives.producers[name].identity
+            one = self.books.transactions.of_producer(given.producer_id) if given is not None else None
+            old = given is not None and one is not None and one.last is not None and given.epoch < one.last.epoch
+            producer_id = given.producer_id if given is not None and not (old and not one.raised) else -1
+        holders = {each: self.transactions._holder(each) for each in self.headline.stuck_partitions()}
+        return [each for each, held in holders.items() if held is not None and held[0] == producer_id]
+
+    def _readers(self, kind: str, name: str) -> Sentences:
+        """What is said of the readers that the subject's transaction holds back."""
+        held = self._held_back(kind, name)
+        part = "|".join(re.escape(each) for each in held)
+        return self.of_cluster.readers(f"(?P<part>{part})")[:1] if held else ()
 
     def _has_coordinator(self, name: str) -> bool:
         cells = ["–", *(f"broker-{number}" for number in self.books.cluster.brokers)]
@@ -78,6 +99,7 @@ class ProducerWhyJudge:
             (rf"{of} makes no progress: no acknowledgement for {D}(?:, last error (\w+))?",
              lambda m: name in still and says(m[1], still[name]) and (m[2] or "") == book.error),
             (rf"batches of {of} wait: (.+)", waits),
+            *self._readers("producer", name),
             (rf"(\d+) records? of {of} failed: (\w+)(?: and (\d+) more errors)?", failed),
             (rf"{of} is (\w+): (\d+) records acknowledged, none failed",
              lambda m: not self.wanted("producer", name) and (m[1], int(m[2])) == (book.state, book.acked)),
@@ -97,6 +119,7 @@ class ProducerWhyJudge:
              lambda m: state == m[1] and state in UNDER_WAY - {"Ongoing"}),
             (rf"{of}'s transaction is open for {D}(: its coordinator aborts it)?",
              lambda m: ongoing and says(m[1], age_us) and bool(m[2]) == one.raised),
+            *self._readers("transaction", name),
             (rf"(\d+) requests? (?:was|were) refused for an old epoch of {of}", lambda m: int(m[1]) == one.refused),
             (rf"{of} is (\w+): no transaction is open",
              lambda m: not self.wanted("transaction", name) and m[1] == state),
@@ -130,6 +153,7 @@ class ProducerWhyJudge:
                 (rf"its coordinator aborts it in {D} \(transaction.timeout.ms\)",
                  lambda m: left_us > 0 and says(m[1], left_us)),
                 ("overdue: the coordinator's next scan aborts it", lambda _: left_us <= 0),
+                *self.of_cluster.transaction_ends(),
             )  # fmt: skip
         book = self.producers[name]
         limit_us = 1_000 * book.limit(self.headline.declared[name], "delivery.timeout.ms")
@@ -138,6 +162,7 @@ class ProducerWhyJudge:
         return (
             (rf"its oldest batch expires in {D} \(delivery.timeout.ms, .+\)", lambda m: says(m[1], left_us)),
             *((pattern, lambda m, pattern=pattern: self._there(book, m, pattern)) for pattern, _ in there),
+            *self.of_cluster.transaction_ends(),
         )
 
     def _there(self, book: ProducerBook, match: Match, pattern: str) -> bool:
