@@ -156,6 +156,9 @@ def path_error(path: tuple[str, ...], known_names: KnownNames | None) -> tuple[s
 def _no_such_name(path: tuple[str, ...], place: int, kind: str, known_names: KnownNames) -> tuple[str, str | None]:
     key, here = path[place], path[:place]
     with_dash = next((name for name in known_names.known[kind] if name.startswith(f"{key}-")), None)
-    near = with_dash or nearest(key, known_names.known[kind])
-    hint = "; a name with a dash is written in brackets" if with_dash else ""
+    number = key.removeprefix("broker-")
+    numbered = number if kind == "broker" and number != key and number in known_names.known[kind] else None
+    near = numbered or with_dash or nearest(key, known_names.known[kind])
+    hint = "; a broker's name here is its number" if numbered else ""
+    hint = "; a name with a dash is written in brackets" if with_dash else hint
     return f"no {kind} is named {key} in this scenario{hint}", written((*here, near)) if near else None

@@ -363,6 +363,11 @@ def test_errors_of_groups(addition: str, line: int, reason: str) -> None:
         ('[[expect]]\nthat = "groups.billing.lag + 0.5 > 1.0"\nat = "1s"', 13, "incompatible types"),
         ('[[expect]]\nthat = "siez(groups) == 1"\nat = "1s"', 13, "there is no function siez (did you mean size?)"),
         ('[[expect]]\nthat = "members.billing-1.alive"\nat = "1s"', 13, '(did you mean members["billing-1"]?)'),
+        (
+            '[[expect]]\nthat = "brokers[\'broker-1\'].up"\nat = "1s"',
+            13,
+            'named broker-1 in this scenario; a broker\'s name here is its number (did you mean brokers["1"]?)',
+        ),
         ('[[expect]]\nthat = "brokers[\'4\'].up"\nat = "1s"', 13, "no broker is named 4 in this scenario"),
     ],
 )
