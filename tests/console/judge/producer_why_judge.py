@@ -49,9 +49,12 @@ class ProducerWhyJudge:
             producer_id = last.producer_id if last is not None else -1
         else:
             given = self.books.lives.producers[name].identity
-            one = self.books.transactions.of_producer(given.producer_id) if given is not None else None
-            old = given is not None and one is not None and one.last is not None and given.epoch < one.last.epoch
-            producer_id = given.producer_id if given is not None and not (old and not one.raised) else -1
+            if given is None:
+                return []
+            one = self.books.transactions.of_producer(given.producer_id)
+            if one is not None and one.last is not None and given.epoch < one.last.epoch and not one.raised:
+                return []
+            producer_id = given.producer_id
         holders = {each: self.transactions._holder(each) for each in self.headline.stuck_partitions()}
         return [each for each, held in holders.items() if held is not None and held[0] == producer_id]
 
