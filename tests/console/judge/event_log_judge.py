@@ -447,7 +447,8 @@ def _forms(name: str, rest: str) -> tuple[str, ...]:
 def _times_of_many(books: Books, at_us: int, many: re.Match[str]) -> set[int]:
     """How often the sentence is borne out of the named subjects and so many more, in a row from this instant on.
 
-    New leaders of internal topics have rows of their own; partitions of theirs without a leader do not.
+    New leaders of internal topics have rows of their own; partitions of theirs without a leader do not. The place of a
+    group or topic has a log of its own, in which nothing of others stands between its rows.
     """
     named = many[1].split(", ")
     subjects = len(named) + int(many[2] or 0)
@@ -459,7 +460,10 @@ def _times_of_many(books: Books, at_us: int, many: re.Match[str]) -> set[int]:
     def of_users(one: e.Event) -> list[str]:
         return [name for name in borne_out(one) if not name.startswith("__")]
 
-    runs = [run for subjects_of in (borne_out, of_users) for run in _rows(books, at_us, subjects_of)]
+    def of_one_place(one: e.Event) -> list[str]:
+        return [name for name in borne_out(one) if name.rpartition("-")[0] == named[0].rpartition("-")[0]]
+
+    runs = [run for subjects_of in (borne_out, of_users, of_one_place) for run in _rows(books, at_us, subjects_of)]
     return {len(run) for run in runs if len(set(run)) == subjects and set(run).issuperset(named)}
 
 
