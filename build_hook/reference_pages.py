@@ -1,13 +1,19 @@
 """Pages of the site that are made of the code's own tables: configuration keys, commands, the course."""
 
+import re
 from collections.abc import Callable, Iterable, Sequence
 from itertools import groupby
 
-from cluster.commands.forms import COMMANDS
+from page_parts import code, table
+from scenario_keys import scenario_keys_page
+from view_fields import view_fields_page
+
+from cluster.commands.forms import COMMANDS, Form
 from cluster.config.config import ELSEWHERE
 from cluster.config.keys import CONFIG_KEYS, ConfigKey, Scope
 from cluster.config.other_keys import NOT_BUILT, WITHOUT_EFFECT
 from cluster.config.units import spoken_duration
+from console.cli.main import app
 from recordings.kafka_tools.config_tables import value_text
 from recordings.scenarios.course import Lesson, lessons
 
@@ -20,7 +26,13 @@ unknown, and refused with the nearest right word."""
 COMMAND_TEXTS = """# Commands
 
 What the `:` line of the console, a scenario's `do`, `fork --do` and `impact` understand. Words in capitals are yours,
-what stands in brackets may be left out, and what stands in braces are the command's own targets."""
+what stands in brackets may be left out."""
+COMMAND_LINE = """# Command line
+
+What `flightdeck COMMAND --help` prints. Without a command it opens the console. `--no-…` turns an option off whose
+default is on. The exit code is 0 when all held, 1 when something did not (an expectation, a comparison, a rule), and 2
+for wrong input.
+"""
 COURSE = """# Course
 
 The scenarios of the library, from one group to a cluster in trouble. `flightdeck --scenario NAME` opens one in the
@@ -68,8 +80,22 @@ def _bound(word: str, value: float | None) -> str:
 
 def commands_page() -> str:
     """Every form of every command."""
-    rows = ((code(form.usage), form.hint, code(form.undo) if form.undo else "") for form in COMMANDS)
+    rows = ((code(form.usage), form.hint, code(_undo(form)) if form.undo else "") for form in COMMANDS)
     return f"{COMMAND_TEXTS}\n\n{table(('command', 'does', 'ended by'), rows)}"
+
+
+def _undo(form: Form) -> str:
+    """What ends a command, with the words that stand for its targets."""
+    targets = re.findall(r"[A-Z]+(?:-P)?(?:,…)?", form.usage.partition(" [")[0])
+    *others, last = targets or [""]
+    return " ".join(form.undo.format(*targets, others=" ".join(others), last=last).split())
+
+
+def command_line_page() -> str:
+    """Every command of the command line with its arguments and options."""
+    text = app.generate_docs(output_format="markdown")
+    contents = text[text.index("## Table of Contents") : text.index("**Commands**")]
+    return text.replace(contents, "", 1).replace("# flightdeck\n", COMMAND_LINE, 1)
 
 
 def course_page() -> str:
@@ -86,20 +112,12 @@ def _lesson(lesson: Lesson) -> str:
     return f"### {lesson.title}\n\n`{lesson.name}`, {spoken_duration(lesson.until_us)}\n\n{told}"
 
 
-def code(text: str) -> str:
-    """A text in a table as code; an empty one as words."""
-    return f"`{text}`".replace("|", r"\|") if text else "empty"
-
-
-def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """A table in Markdown."""
-    lines = [head, ["---"] * len(head), *rows]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
-
-
 PAGES: dict[str, Callable[[], str]] = {
     "settings.md": settings_page,
     "commands.md": commands_page,
     "course.md": course_page,
+    "command-line.md": command_line_page,
+    "scenario-keys.md": scenario_keys_page,
+    "view-fields.md": view_fields_page,
 }
 """The pages by name."""

@@ -43,13 +43,18 @@ from recordings.scenarios.toml_tables import (
 
 
 def read_scenario(
-    data: dict[str, Any], problems: list[Problem], lines: dict[tuple[str | int, ...], int], at: list[int]
+    data: dict[str, Any],
+    problems: list[Problem],
+    lines: dict[tuple[str | int, ...], int],
+    at: list[int],
+    reader: type[TomlTable] = TomlTable,
 ) -> ScenarioSpec:
     """The spec that the file's tables describe; adds every error in them to `problems`.
 
-    `at` gets, for each step, the number of its [[at]]: a line of Kafka's tools may stand for several steps.
+    `at` gets, for each step, the number of its [[at]]: a line of Kafka's tools may stand for several steps. `reader`
+    reads the tables.
     """
-    top = TomlTable(data, (), problems)
+    top = reader(data, (), problems)
     by_table = [tuple(_steps(table)) for table in top.tables("at")]
     at += [number for number, steps in enumerate(by_table) for _ in steps]
     cluster = top.table("cluster")

@@ -214,6 +214,7 @@ def whole(low: int, high: int = LONG_MAX) -> Callable[[object], int]:
             raise ReadError(f"{shown(value)} is above {high}")
         return value
 
+    read.__doc__ = f"a whole number from {low:,}" + (f" to {high:,}" if high < LONG_MAX else "")
     return read
 
 
@@ -229,6 +230,7 @@ def number(low: float, high: float) -> Callable[[object], float]:
             raise ReadError(f"{shown(value)} is above {high:g}")
         return float(value)
 
+    read.__doc__ = f"a number from {low:g} to {high:g}"
     return read
 
 
@@ -279,6 +281,7 @@ def one_of(*choices: str) -> Callable[[object], Any]:
             raise ReadError(f"{shown(value)} is none of {', '.join(choices)}", suggestion)
         return str(value)
 
+    read.__doc__ = ", ".join(f'`"{choice}"`' for choice in choices)
     return read
 
 

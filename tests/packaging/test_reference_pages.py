@@ -2,6 +2,7 @@
 
 import importlib
 import re
+import tomllib
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -11,6 +12,7 @@ from cluster.commands.forms import COMMANDS
 from cluster.config.config import ELSEWHERE
 from cluster.config.keys import CONFIG_KEYS
 from cluster.config.other_keys import NOT_BUILT, WITHOUT_EFFECT
+from console.cli.main import app
 from recordings.scenarios.loader import LIBRARY
 from tests.support.repository import ROOT
 
@@ -26,6 +28,11 @@ LISTED = {
     "commands.md": [form.usage for form in COMMANDS],
     "course.md": [path.stem for path in LIBRARY.glob("*.toml")],
 }
+NAMED: dict[str, tuple[str, Callable[[Any], list[tuple[str, str]]]]] = {
+    "scenario-keys.md": ("scenario_keys", lambda made: [(key.table, key.name) for key in made.scenario_keys()]),
+    "view-fields.md": ("view_fields", lambda made: [field[:2] for field in made.view_fields()]),
+}
+"""Pages with a sentence for each name: their module, and what the code has."""
 
 
 @pytest.fixture
@@ -53,7 +60,28 @@ def test_a_page_has_all_of_its_table(pages: dict[str, Callable[[], str]], name: 
     assert fewer(text.replace(f"`{lost}`".replace("|", r"\|"), "", 1), LISTED[name]) == [lost]
 
 
+@pytest.mark.parametrize("name", NAMED)
+def test_every_name_has_its_sentence(pages: dict[str, Callable[[], str]], name: str) -> None:
+    module, of_code = NAMED[name]
+    made: Any = importlib.import_module(module)
+    texts = tomllib.loads(made.TEXTS.read_text("utf-8"))
+    named = [(table, key) for table, sentences in texts.items() for key in sentences]
+    assert sorted(named) == sorted(of_code(made))
+    assert fewer(pages[name](), [key or table for table, key in named]) == []
+    assert [text for sentences in texts.values() for text in sentences.values() if not text.endswith(".")] == []
+
+
+def test_the_command_line_s_page_has_every_command_and_option(pages: dict[str, Callable[[], str]]) -> None:
+    text = pages["command-line.md"]()
+    help_texts = [app, *(app[name] for name in app if not name.startswith("-"))]
+    assert len(help_texts) > 25
+    for each in help_texts:
+        options = [name for one in each.assemble_argument_collection() for name in one.names if name.startswith("--")]
+        assert [name for name in options if f"`{name}" not in text and f", {name}" not in text] == [], each.name
+
+
 def test_rows_have_as_many_cells_as_their_table(pages: dict[str, Callable[[], str]]) -> None:
+    assert "{" not in pages["commands.md"]()
     for name, made in pages.items():
         for block in made().split("\n\n"):
             rows = ROW.findall(block)
