@@ -1,4 +1,4 @@
-"""docs/tutorial.md: a reader who types its commands sees what it shows."""
+"""docs/tutorial.md, docs/scaling.md: a reader who types their commands sees what they show."""
 
 from pathlib import Path
 
@@ -10,6 +10,7 @@ from tests.support.console.console_page import Shown, files, is_what_one_sees, s
 from tests.support.repository import ROOT
 
 PAGE = (ROOT / "docs" / "tutorial.md").read_text("utf-8")
+SCALING = (ROOT / "docs" / "scaling.md").read_text("utf-8")
 WHAT_IF = "rerun"
 """It takes as long as all other commands of the page."""
 DIFFERENT = {WHAT_IF, "diff"}
@@ -20,7 +21,7 @@ DIFFERENT = {WHAT_IF, "diff"}
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Where the reader stands: beside examples/, with the files that the page says to save."""
     (tmp_path / "examples").symlink_to(ROOT / "examples")
-    for name, text in files(PAGE).items():
+    for name, text in files(PAGE + SCALING).items():
         (tmp_path / name).write_text(text)
     monkeypatch.chdir(tmp_path)
     return tmp_path
@@ -48,6 +49,14 @@ def test_the_what_if_prints_what_the_page_shows(flightdeck: Flightdeck) -> None:
     (what_if,) = [step for step in shown(PAGE) if step.words[1] == WHAT_IF]
     assert what_if.words[2] == first.words[-1]
     follow(flightdeck, [first, what_if])
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("folder")
+def test_scaled_flights_print_what_the_page_shows(flightdeck: Flightdeck) -> None:
+    steps = shown(SCALING)
+    assert [step.words[1] for step in steps] == ["run", "run", "diff", "run"]
+    follow(flightdeck, steps)
 
 
 def test_every_command_of_the_page_is_one_and_nothing_else_is_typed() -> None:
