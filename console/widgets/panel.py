@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 MARK: Span = ("▸", ACCENT)
 SORT_SECONDS = 2.0  # rows in a chosen order change places so often
 ROWS_A_FRAME = 60  # a frame draws about so many rows anew, and the others of a larger panel in the next frames
+TOGETHER = 8  # neighbouring rows that a frame draws together: a short panel never shows two instants
 MOST_COPIED = 74_994  # bytes that terminals take for the clipboard (OSC 52), as k9s knows them
 
 
@@ -173,7 +174,7 @@ class Panel(Canvas, can_focus=True):
         self._columns, self._share = columns, (self._share + 1) % shares
         self._lines_of = {}
         for place, key in enumerate(keys):
-            rows = known.get(key) if place % shares != self._share else None
+            rows = known.get(key) if place // TOGETHER % shares != self._share else None
             self._lines_of[key] = listing.rows(key) if rows is None else rows
 
     def _title(self, listing: Listing, visible: int) -> Line:

@@ -6,7 +6,7 @@ import pytest
 
 from console.presenters.list_view import Listing
 from console.presenters.styled_text import PLAIN, Line, line
-from console.widgets.panel import ROWS_A_FRAME, Panel
+from console.widgets.panel import ROWS_A_FRAME, TOGETHER, Panel
 from tests.support.console.pilot import Seat, sit
 
 ROWS = 10
@@ -54,11 +54,24 @@ def with_panel(check: Callable[[Panel], None], size: tuple[int, int] = TALL) -> 
 @pytest.mark.parametrize("shares", [2, 3, 5])
 def test_every_row_is_drawn_anew_once_in_as_many_frames_as_there_are_shares(shares: int) -> None:
     def check(panel: Panel) -> None:
-        panel.show(Numbers(0))
+        rows = 5 * TOGETHER + 3
+        panel.show(Numbers(0, rows=rows))
         for frame in range(1, shares + 1):
-            panel.show(Numbers(frame), shares=shares)
-            assert shown(panel).count(frame) in {ROWS // shares, -(-ROWS // shares)}
-        assert sorted(set(shown(panel))) == list(range(1, shares + 1))
+            panel.show(Numbers(frame, rows=rows), shares=shares)
+            assert shown(panel).count(frame) <= TOGETHER * -(-rows // TOGETHER // shares) + TOGETHER
+        assert 0 not in shown(panel)
+        assert len(shown(panel)) == rows
+
+    with_panel(check, (80, 60))
+
+
+def test_a_short_panel_never_shows_rows_of_two_instants() -> None:
+    def check(panel: Panel) -> None:
+        panel.show(Numbers(0, rows=TOGETHER))
+        for frame in range(1, 7):
+            panel.show(Numbers(frame, rows=TOGETHER), shares=3)
+            assert len(set(shown(panel))) == 1
+        assert shown(panel)[0] >= 4, "each row is drawn in one of three frames"
 
     with_panel(check)
 
@@ -77,7 +90,7 @@ def test_without_shares_every_row_is_of_now() -> None:
 def test_a_row_that_comes_and_columns_that_move_do_not_wait_for_their_share() -> None:
     def check(panel: Panel) -> None:
         panel.show(Numbers(1, rows=4))
-        panel.show(Numbers(2), shares=ROWS)
+        panel.show(Numbers(2), shares=ROWS)  # its only block is not due
         assert shown(panel)[4:] == [2] * (ROWS - 4), "a row is empty until its share comes"
         panel.show(Numbers(3, column=10), shares=ROWS)
         assert shown(panel) == [3] * ROWS, "rows stand below the header's former columns"
