@@ -106,9 +106,13 @@ class Overlay(ModalScreen[ChosenCommand | None], StackedScreen[ChosenCommand | N
         self.panel.show(listing, self.list_factory)
 
     def paint(self) -> None:
-        """Show the list."""
+        """Show the list; the box grows with it, and does not shrink under the eyes of a reader."""
         if self.panel.size:  # the first frame may come before there is anything in the overlay
-            self.panel.show(self.list_factory(self.panel.size.width), self.list_factory)
+            listing = self.list_factory(self.panel.size.width)
+            if self.panel.size.height < min(self.app.size.height - 4, self.panel.wanted_height(listing)):
+                self._fit()
+            else:
+                self.panel.show(listing, self.list_factory)
             self._paint_notice()
 
     def _paint_notice(self) -> None:

@@ -1,6 +1,8 @@
 """`w`, `why SUBJECT`: the overlay, its links to instants, its commands; live and in a recording."""
 
 from console.app import FlightdeckApp
+from console.presenters.why.answers import Subject
+from console.presenters.why.listing import WhyListing
 from console.screens.why import WhyScreen
 from tests.support.console import recorded_flight
 from tests.support.console.pilot import Seat, sit
@@ -116,5 +118,28 @@ def test_what_is_not_in_the_cluster_is_refused_on_the_line() -> None:
         line = seat.app.input_line()
         assert line is not None
         assert line.is_open
+
+    sit(script, app=FlightdeckApp(source=StillFlight(20.0)))
+
+
+def test_the_box_grows_with_the_answer_and_does_not_shrink() -> None:
+    async def script(seat: Seat) -> None:
+        seat.app.execute_line("why checkout-1")
+        await seat.settle()
+        screen = seat.app.screen
+        assert isinstance(screen, WhyScreen)
+        short, calm = screen.panel.size.height, screen.list_factory
+        screen.list_factory = lambda width: WhyListing(
+            seat.app.flight.view, Subject("group", "billing"), seat.app.flight.now_us, 9_000_000, width
+        )
+        screen.paint()
+        await seat.settle()
+        rows = screen.list_factory(100).row_keys()
+        assert screen.panel.size.height == 1 + len(rows) > short
+        assert "the barrier closes" in shown(seat)
+        screen.list_factory = calm
+        screen.paint()
+        await seat.settle()
+        assert screen.panel.size.height == 1 + len(rows)
 
     sit(script, app=FlightdeckApp(source=StillFlight(20.0)))
