@@ -5,6 +5,7 @@ from contextvars import Context
 
 import pytest
 
+from cluster import events as e
 from cluster.view import fold
 from console.actions import possible_shortcuts
 from console.app import FlightdeckApp
@@ -15,7 +16,7 @@ from console.widgets.command_input import PromptLine
 from console.widgets.panel import Panel
 from recordings.scenarios.loader import load
 from tests.console.judge.bench import flown
-from tests.support.console import recorded_flight
+from tests.support.console import recorded_flight, synthetic
 from tests.support.console.pilot import Seat, sit
 from tests.support.console.places import PLACES, STATES, look, source_in
 from tests.support.console.stopped_clock import StillFlight
@@ -315,6 +316,47 @@ def test_enter_unfolds_what_an_event_row_stands_for() -> None:
         assert "__consumer_offsets-0 leader" not in panel.plain_text()
 
     sit(script, app=FlightdeckApp(source=StillFlight(125.0, events=tuple(events))))
+
+
+def transactions_aborted_at_once(number: int) -> tuple[e.Event, ...]:
+    """So many transactional ids whose transactions a coordinator aborts in one instant."""
+    flight = synthetic.Flight()
+    synthetic.declare(flight, {"orders": 3}, {})
+    for place in range(number):
+        for at_s, state in ((1.0, "Ongoing"), (2.0, "PrepareAbort"), (2.1, "CompleteAbort")):
+            flight.emit(
+                at_s,
+                e.TransactionStateChanged(
+                    transactional_id=f"pay-{place}",
+                    broker=2,
+                    state=state,
+                    producer_id=1_000 + place,
+                    epoch=1,
+                    timeout_ms=60_000,
+                    start_us=1_000_000,
+                    partitions=("orders-0",),
+                ),
+            )
+    return tuple(flight.in_order())
+
+
+def test_enter_unfolds_transactions_that_were_aborted_together() -> None:
+    async def script(seat: Seat) -> None:
+        seat.app.go("transactions")
+        await seat.settle()
+        panel = panel_of(seat, "events")
+        await seat.press("4")
+        folded = panel.plain_text()
+        assert "pay-0, pay-1 and 3 more: aborted" in folded
+        assert "pay-4 is aborted" not in folded
+        key = panel.selected
+        await seat.press("enter")
+        assert "pay-4 is aborted" in panel.plain_text()
+        assert panel.selected == key
+        await seat.press("enter")
+        assert panel.plain_text() == folded
+
+    sit(script, app=FlightdeckApp(source=StillFlight(3.0, events=transactions_aborted_at_once(5))))
 
 
 def test_a_number_without_a_panel_says_which_there_are() -> None:
