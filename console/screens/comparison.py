@@ -116,7 +116,8 @@ class ComparisonScreen(RasterScreen):
         """From the comparison alone; the flight goes on elsewhere."""
         beside = self.beside
         if beside is None:
-            return {"verdict": NoComparisonListing}
+            under_way = self.console_app.forking.under_way
+            return {"verdict": lambda width: NoComparisonListing(width, under_way=under_way)}
         factories = super().list_factories(flight)
         factories = {name: make for name, make in factories.items() if name in {"raster", "beside"}}
         key = self.console_app.keys_by_action()["comparison.divergence"]

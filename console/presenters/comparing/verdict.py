@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from recordings.comparison.diff import FlightDiff, Side
 
 GIVEN_SHOWN = 3
+UNDER_WAY = "the fork is under way: both flights are compared here when it ends"
 PARTING = "≠"  # where two flights part
 
 
@@ -83,10 +84,13 @@ class VerdictListing(Listing):
 
 
 class NoComparisonListing(Listing):
-    """The place before there is a comparison."""
+    """The place before there is a comparison; `under_way`: while the first one is flown."""
 
     title = "comparison"
-    vacant = line((NO_COMPARISON, MUTED))
+
+    def __init__(self, width: int, *, under_way: bool) -> None:
+        super().__init__(width)
+        self.vacant = line((UNDER_WAY if under_way else NO_COMPARISON, MUTED))
 
 
 def _paragraphs(found: "FlightDiff", notes: Sequence[str], key: str) -> Iterator[Line]:

@@ -170,6 +170,11 @@ def test_a_fork_is_cancelled_and_leaves_nothing(path: Path) -> None:
         seat.app.execute_line(KILL)
         await seat.settle()
         assert any("a fork is running" in notice for notice in seat.notices())
+        seat.app.go("comparison")
+        await seat.settle()
+        assert "the fork is under way: both flights are compared here when it ends" in seat.text()
+        seat.app.go("overview")
+        await seat.settle()
         await seat.press("F")
         assert line.input.value == "fork cancel"
         assert any("enter ends it, esc lets it run" in notice for notice in seat.notices())
