@@ -1,17 +1,17 @@
 """Logs, streamed: the lines of those who are read, with their instants, and how many lines were what."""
 
-import gzip
 import io
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import cast
+from typing import IO
 
 import zstandard
 
 from recordings.bounded_files import RecordingError
 from recordings.journal.reader import LATEST_US
+from recordings.log_reading.compressed import CompressedLog, decompressor_of
 from recordings.log_reading.layouts import Layouts
 from recordings.log_reading.own_pattern import OwnPattern
 from recordings.log_reading.writers import BEGINNINGS, COORDINATOR, LogLine, line_of
@@ -20,8 +20,7 @@ LONGEST_LINE = 65_536
 """In bytes; what a longer line has behind it is not read."""
 
 DAY_US = 86_400_000_000
-_GZIP, _ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
-
+_UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 
 Readline = Callable[[int], bytes]
 """The next line of a file, of a longer one as much as the limit; nothing at the end."""
@@ -31,11 +30,13 @@ class LogFile:
     """A log, streamed once; afterwards the numbers of its lines by what they were.
 
     `ahead_us` is added to its instants: how far its clock is behind the others'. `own`: the pattern of its lines. Known
-    instants are from 1970 to 2069. Files that gzip or zstd has compressed are read as they are.
+    instants are from 1970 to 2069. Files that gzip or zstd has compressed are read as they are; of one that is cut off,
+    `cut_short`, the whole lines. `number`: its place among the logs that are read together.
     """
 
-    def __init__(self, path: Path, *, own: OwnPattern | None = None, ahead_us: int = 0) -> None:
-        self.path, self.ahead_us, self.own = path, ahead_us, own
+    def __init__(self, path: Path, *, own: OwnPattern | None = None, ahead_us: int = 0, number: int = 0) -> None:
+        self.path, self.ahead_us, self.own, self.number = path, ahead_us, own, number
+        self.cut_short = False
         self.lines = self.without_instant = self.coordinator = 0
         self.dated: bool | None = None
         self._layouts = Layouts(own)
@@ -45,7 +46,9 @@ class LogFile:
         try:
             with opened(self.path) as readline:
                 yield from self.lines_in(readline)
-        except (OSError, EOFError, zlib.error, zstandard.ZstdError) as error:
+        except EOFError:
+            self.cut_short = True
+        except (OSError, zlib.error, zstandard.ZstdError) as error:
             reason = getattr(error, "strerror", None) or error
             raise RecordingError(f"cannot read the log {self.path}: {reason}") from error
 
@@ -69,7 +72,7 @@ class LogFile:
             self.without_instant += 1
             return None
         self._agree(dated=dated)
-        return found
+        return found._replace(source=(self.number, 0)) if self.number else found
 
     def _agree(self, *, dated: bool) -> None:
         if self.dated is not None and self.dated is not dated:
@@ -81,17 +84,26 @@ class LogFile:
 
 @contextmanager
 def opened(path: Path) -> Iterator[Readline]:
-    """A log as it was written, also if it has been compressed since. Raises OSError."""
+    """A log as it was written, also if it has been compressed since.
+
+    Raises OSError; RecordingError: in UTF-16; in reading: EOFError, of a compressed file that is cut off.
+    """
     with path.open("rb") as file:
         begin = file.peek(4)
-        if begin.startswith(_GZIP):
-            with gzip.GzipFile(fileobj=file) as inner, io.BufferedReader(cast("io.RawIOBase", inner), 1 << 20) as lines:
-                yield lines.readline
-        elif begin.startswith(_ZSTD):
-            with (
-                zstandard.ZstdDecompressor().stream_reader(file) as stream,
-                io.BufferedReader(stream, 1 << 20) as lines,
-            ):
+        if begin.startswith(_UTF_16):
+            raise RecordingError(f"{path} is in UTF-16; convert it, e.g. iconv -f UTF-16 -t UTF-8 {path.name}")
+        if (decompressor := decompressor_of(begin)) is not None:
+            with io.BufferedReader(CompressedLog(file, decompressor), 1 << 20) as lines:
                 yield lines.readline
         else:
             yield file.readline
+
+
+def refuse_growing(path: Path, file: IO[bytes]) -> None:
+    """Refuse a log that cannot be read as it grows. Raises RecordingError: compressed, or in UTF-16."""
+    begin = file.read(4)
+    file.seek(0)
+    if decompressor_of(begin) is not None:
+        raise RecordingError(f"{path} is compressed, and a compressed log does not grow; read it without --follow")
+    if begin.startswith(_UTF_16):
+        raise RecordingError(f"{path} is in UTF-16; --follow reads logs in UTF-8")

@@ -26,7 +26,7 @@ UNMATCHED_KEPT = 100
 class LinesRead(msgspec.Struct, frozen=True, kw_only=True):
     """The lines of one log: all, those of group coordinators, and those of all writers that have no known instant.
 
-    `clock_us` was added to its instants.
+    `clock_us` was added to its instants. `cut_short`: the compressed file is cut off, and its whole lines were read.
     """
 
     log: str
@@ -34,6 +34,7 @@ class LinesRead(msgspec.Struct, frozen=True, kw_only=True):
     coordinator: int
     without_instant: int
     clock_us: int = 0
+    cut_short: bool = False
 
 
 class Reading(msgspec.Struct, frozen=True, kw_only=True):
@@ -79,7 +80,7 @@ def read_logs(
     """
     refuse_existing(out)
     own, ahead = OwnPattern(pattern) if pattern is not None else None, clocks or {}
-    files = [LogFile(path, own=own, ahead_us=ahead.get(path, 0)) for path in logs]
+    files = [LogFile(path, own=own, ahead_us=ahead.get(path, 0), number=number) for number, path in enumerate(logs)]
     instants, reader = Instants(files), GroupLogReader()
     lines = merged(files) if goes_on is None else followed(files, goes_on)
     events = reader.read(instants.counted(lines))
@@ -95,7 +96,7 @@ def read_logs(
         files=[
             LinesRead(
                 log=str(one.path), lines=one.lines, coordinator=one.coordinator, without_instant=one.without_instant,
-                clock_us=one.ahead_us,
+                clock_us=one.ahead_us, cut_short=one.cut_short,
             )
             for one in files
         ],
@@ -145,6 +146,8 @@ def _record(
 def _nothing(files: Sequence[LogFile], reader: GroupLogReader) -> str:
     """Why no event came of the logs."""
     lines = sum(file.lines for file in files)
+    if any(file.cut_short for file in files):
+        return "the compressed log is cut off, and no whole line in it is one that is read"
     if not lines:
         return "the log is empty" if len(files) == 1 else "the logs are empty"
     if without := sum(file.without_instant for file in files):

@@ -3,6 +3,7 @@
 import heapq
 import os
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from datetime import UTC, datetime
@@ -12,7 +13,7 @@ from pathlib import Path
 from typing import IO
 
 from recordings.bounded_files import RecordingError
-from recordings.log_reading.lines import LogFile
+from recordings.log_reading.lines import LogFile, refuse_growing
 from recordings.log_reading.writers import LogLine
 
 LOOK_EVERY_S = 0.25
@@ -29,7 +30,7 @@ class Instants:
         self._files = files
         self.began_us: int | None = None
         self.at_us = self.backwards = self.repeated = 0
-        self._now: set[LogLine] = set()
+        self._now: dict[LogLine, Counter[tuple[int, int]]] = {}
         self._now_us: int | None = None
 
     def counted(self, lines: Iterator[LogLine]) -> Iterator[LogLine]:
@@ -47,13 +48,16 @@ class Instants:
             yield LogLine(self.at_us, line.writer, line.names, line.message)
 
     def _repeats(self, line: LogLine) -> bool:
-        """Whether the same line was there at this instant: logs overlap, or one is given twice."""
+        """Whether another log has this line of this instant: logs overlap, or one is given twice.
+
+        One log may have a line several times: it counts as often as in the log that has it most often.
+        """
         if line.at_us != self._now_us:
-            self._now_us, self._now = line.at_us, {line}
-            return False
-        repeats = line in self._now
-        self._now.add(line)
-        return repeats
+            self._now_us, self._now = line.at_us, {}
+        counts = self._now.setdefault(line._replace(source=(0, 0)), Counter())
+        most = max(counts.values(), default=0)
+        counts[line.source] += 1
+        return counts[line.source] <= most
 
     @property
     def dated(self) -> bool:
@@ -93,7 +97,7 @@ def _parts_merged(file: LogFile) -> Iterator[LogLine]:
     for line in held:
         if last_us is not None and line.at_us < last_us - NEXT_LOG_US:
             parts.append([])
-        parts[-1].append(line)
+        parts[-1].append(line._replace(source=(file.number, len(parts))) if len(parts) > 1 else line)
         last_us = line.at_us
     yield from heapq.merge(*parts, key=_AT_US)
     yield from lines
@@ -134,6 +138,7 @@ class _Growing:
         try:
             if self._file is None:
                 self._file = path.open("rb")
+                refuse_growing(path, self._file)
             yield from self._log.lines_in(_WholeLines(self._file).readline)
             if self._is_another(path):
                 self._file.close()

@@ -9,7 +9,7 @@ TABLE = "sentences.tsv"
 
 
 class KafkaSentence(NamedTuple):
-    """A sentence of Kafka's: writer, fact, the first and last release in which it was seen, its words as a pattern."""
+    """A sentence of Kafka's: writer, fact, the first and last release in which it was found, its words as a pattern."""
 
     writer: str
     fact: str

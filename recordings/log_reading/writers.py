@@ -37,12 +37,16 @@ _BY_BEGINNING = (
 
 
 class LogLine(NamedTuple):
-    """A line: its instant (µs since 1970, or virtual), its writer, the names in its context, its sentence."""
+    """A line: its instant (µs since 1970, or virtual), its writer, the names in its context, its sentence.
+
+    `source`: the number of its log, and of the part of it, if several logs stand one behind the other in a file.
+    """
 
     at_us: int
     writer: str
     names: tuple[str, ...]
     message: str
+    source: tuple[int, int] = (0, 0)
 
     @property
     def broker(self) -> int:

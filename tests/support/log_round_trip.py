@@ -85,18 +85,18 @@ FATAL = {"PRODUCER_FENCED", "INVALID_PRODUCER_ID_MAPPING"}
 
 
 def of_producers(events: Iterable[Event]) -> list[Fact]:
-    """What producers and transaction coordinators log of a flight: instant (ms), fact, names. A fact counts once a ms.
+    """What producers and transaction coordinators log of a flight: instant (ms), fact, names.
 
     A producer that has an epoch more of its producer id is not in it: `SINCE_EPOCH_BUMPS`.
     """
     known, timed_out = _KnownProducers(), set[str]()
-    facts: dict[Fact, None] = {}
+    facts: list[Fact] = []
     for event in events:
         fact = _of_identity(event, known) or _of_batch(event) or _of_error(event, known.transactional)
         fact = fact or _of_coordinator(event, timed_out)
         if fact:
-            facts[event.at_us // 1000, *fact] = None
-    return list(facts)
+            facts.append((event.at_us // 1000, *fact))
+    return facts
 
 
 class _KnownProducers:

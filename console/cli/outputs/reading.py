@@ -24,6 +24,7 @@ def of_read_summary(found: "ReadSummary") -> str:
     lines = [f"read from {len(reading.files)} log{'s' if len(reading.files) != 1 else ''}, {began}"]
     for each in reading.files:
         more = f", {each.without_instant:,} without a known instant" if each.without_instant else ""
+        more += "; the file is cut off: its whole lines were read" if each.cut_short else ""
         lines.append(f"  {each.log}: {each.lines:,} lines, {each.coordinator:,} of group coordinators{more}")
     others = f"; {reading.others:,} lines of clients, controllers and leaders" if reading.others else ""
     lines.append(f"{reading.matched:,} lines matched, {reading.unmatched:,} did not{others}; {reading.events:,} events")

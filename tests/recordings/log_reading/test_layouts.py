@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import random
 from collections.abc import Callable
 from pathlib import Path
 
@@ -151,9 +152,54 @@ def test_logs_that_were_compressed_are_read_as_they_are(tmp_path: Path) -> None:
     for name in ("plain", "server.log.1.gz", "server.log.2.zst"):
         read_logs([tmp_path / name], tmp_path / f"{name} read")
         assert groups(tmp_path / f"{name} read") == [(0, "a"), (1_000_000, "b")]
-    (tmp_path / "cut.gz").write_bytes(gzip.compress(words)[:-9])
-    with pytest.raises(RecordingError, match=r"cannot read the log .*cut\.gz"):
-        read_logs([tmp_path / "cut.gz"], tmp_path / "cut")
+    (tmp_path / "spoilt.gz").write_bytes(gzip.compress(words)[:-8] + b"CRC?" + gzip.compress(words)[-4:])
+    with pytest.raises(RecordingError, match=r"cannot read the log .*spoilt\.gz"):
+        read_logs([tmp_path / "spoilt.gz"], tmp_path / "spoilt")
+
+
+@pytest.mark.parametrize("compress", [gzip.compress, zstandard.compress])
+def test_of_a_compressed_log_that_is_cut_off_the_whole_lines_are_read(
+    compress: Callable[[bytes], bytes], tmp_path: Path
+) -> None:
+    draw = random.Random(7)
+    text = "".join(f"{draw.random()}\n" for _ in range(9_000)) + DEFAULT + "\n"
+    text = f"{DEFAULT}\n" * 3 + text
+    (tmp_path / "whole").write_bytes(compress(text.encode()) * 2)
+    (tmp_path / "cut").write_bytes(compress(text.encode())[:-900])
+    whole, cut = (read_logs([tmp_path / name], tmp_path / f"{name}.flight").files[0] for name in ("whole", "cut"))
+    assert (whole.lines, whole.cut_short, cut.cut_short) == (18_008, False, True)
+    assert 3 < cut.lines < 9_004
+    assert cut.coordinator == 3
+    (tmp_path / "nothing").write_bytes(compress(text.encode())[:12])
+    with pytest.raises(RecordingError, match="the compressed log is cut off, and no whole line"):
+        read_logs([tmp_path / "nothing"], tmp_path / "nothing.flight")
+
+
+@pytest.mark.parametrize(
+    ("begin", "reason"),
+    [
+        (gzip.compress(b"x"), "is compressed, and a compressed log does not grow; read it without --follow"),
+        (zstandard.compress(b"x"), "is compressed, and a compressed log does not grow; read it without --follow"),
+        ("x".encode("utf-16"), "is in UTF-16"),
+    ],
+)
+def test_a_log_that_cannot_be_followed_is_refused(begin: bytes, reason: str, tmp_path: Path) -> None:
+    (tmp_path / "server.log").write_bytes(begin)
+    with pytest.raises(RecordingError, match=reason):
+        read_logs([tmp_path / "server.log"], tmp_path / "read", goes_on=lambda: False)
+
+
+def test_a_log_in_utf_16_is_named_with_a_way_to_convert_it(tmp_path: Path) -> None:
+    (tmp_path / "server.log").write_bytes(DEFAULT.encode("utf-16"))
+    with pytest.raises(RecordingError, match=r"is in UTF-16; convert it, e\.g\. iconv -f UTF-16 -t UTF-8 server\.log"):
+        read_logs([tmp_path / "server.log"], tmp_path / "read")
+
+
+def test_a_line_that_one_log_has_twice_at_an_instant_counts_twice(tmp_path: Path) -> None:
+    for name, lines in (("one", 3), ("other", 2)):
+        (tmp_path / name).write_text(f"{DEFAULT}\n" * lines, encoding="utf-8")
+    reading = read_logs([tmp_path / "one", tmp_path / "other"], tmp_path / "read")
+    assert (reading.matched, reading.repeated) == (3, 2)
 
 
 def test_a_log_that_grows_is_followed_over_its_rotation(tmp_path: Path) -> None:
