@@ -30,6 +30,7 @@ from console.visible import in_cells
 RESET = "\x1b[0m"
 _CODES = {"bold": "1", "dim": "2", "italic": "3", "underline": "4", "blink": "5", "reverse": "7", "strike": "9"}
 _DEFAULT = Style()
+_divide_and_keep = Strip.divide
 HEARD = events.Key | events.MouseDown | events.MouseScrollDown | events.MouseScrollUp
 
 
@@ -50,6 +51,20 @@ def draw_changes_only(app: App[None]) -> None:
         display(screen, tight_update(renderable))
 
     app._display = display_tightly  # type: ignore[method-assign]
+
+
+def divide_without_cycles() -> None:
+    """Have Textual's lines that are drawn whole die when their last user does.
+
+    `Strip.divide` keeps its result, and that of an undivided line holds the line itself. Each drawn line then waited
+    for the garbage collector, whose pauses took longer than half a frame.
+    """
+    Strip.divide = _divide  # type: ignore[method-assign]
+
+
+def _divide(strip: Strip, cuts: Iterable[int]) -> Sequence[Strip]:
+    inside = [cut for cut in cuts if cut <= strip.cell_length]
+    return [strip] if inside == [strip.cell_length] else _divide_and_keep(strip, inside)
 
 
 def hear_input(app: App[None], heard: Callable[[], None]) -> None:

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 MARK: Span = ("▸", ACCENT)
 SORT_SECONDS = 2.0  # rows in a chosen order change places so often
-ROWS_A_FRAME = 60  # a frame draws about so many rows anew, and the others of a larger panel in the next frames
+LINES_A_FRAME = 40  # a frame draws about so many lines anew, and the others of a larger panel in the next frames
 TOGETHER = 8  # neighbouring rows that a frame draws together: a short panel never shows two instants
 MOST_COPIED = 74_994  # bytes that terminals take for the clipboard (OSC 52), as k9s knows them
 
@@ -168,7 +168,7 @@ class Panel(Canvas, can_focus=True):
 
     def _draw_rows(self, listing: Listing, keys: Sequence[str], header: Line, shares: int) -> None:
         """Draw this frame's share of the rows anew; all of them where the columns have moved."""
-        shares = max(shares, -(-len(keys) // ROWS_A_FRAME)) if shares else 1
+        shares = max(shares, -(-len(keys) * listing.row_height // LINES_A_FRAME)) if shares else 1
         columns = (self.size.width, header)
         known = self._lines_of if shares > 1 and columns == self._columns else {}
         self._columns, self._share = columns, (self._share + 1) % shares

@@ -1,15 +1,20 @@
-"""What the console's own frames leave behind goes soon, also while a flight asks for hardly any collection."""
+"""What the console's own frames make dies with its last use, and does not wait for the garbage collector."""
 
 import asyncio
 import gc
 
 import pytest
 
-from console import bridge
+from console import bridge, terminal_output
 from console.app import FlightdeckApp
 
 FRAMES = 150
-MOST = 2 * bridge.YOUNG
+MOST = 50 * FRAMES
+
+
+@pytest.fixture(autouse=True)
+def _never_collected(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bridge, "YOUNG", 1_000_000)
 
 
 def left_behind() -> int:
@@ -38,6 +43,6 @@ def test_frames_leave_little_behind() -> None:
     assert left_behind() < MOST
 
 
-def test_frames_that_are_never_collected_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bridge, "YOUNG", 1_000_000)
+def test_lines_that_hold_themselves_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(terminal_output, "_divide", terminal_output._divide_and_keep)
     assert left_behind() > MOST

@@ -6,7 +6,7 @@ import pytest
 
 from console.presenters.list_view import Listing
 from console.presenters.styled_text import PLAIN, Line, line
-from console.widgets.panel import ROWS_A_FRAME, TOGETHER, Panel
+from console.widgets.panel import LINES_A_FRAME, TOGETHER, Panel
 from tests.support.console.pilot import Seat, sit
 
 ROWS = 10
@@ -103,9 +103,9 @@ def test_a_panel_of_very_many_rows_is_drawn_in_several_frames() -> None:
         panel.show(Numbers(0, rows=500))
         panel.show(Numbers(1, rows=500), shares=1)
         rows = len(shown(panel))
-        assert rows > 2 * ROWS_A_FRAME
-        assert 0 < shown(panel).count(1) <= ROWS_A_FRAME
-        for _ in range(rows // ROWS_A_FRAME + 1):
+        assert rows > 2 * LINES_A_FRAME
+        assert 0 < shown(panel).count(1) <= LINES_A_FRAME
+        for _ in range(rows // LINES_A_FRAME + 1):
             panel.show(Numbers(1, rows=500), shares=1)
         assert shown(panel) == [1] * rows
 
