@@ -59,7 +59,7 @@ def divide_without_cycles() -> None:
     `Strip.divide` keeps its result, and that of an undivided line holds the line itself. Each drawn line then waited
     for the garbage collector, whose pauses took longer than half a frame.
     """
-    Strip.divide = _divide  # type: ignore[method-assign]
+    Strip.divide = _divide  # type: ignore[method-assign,assignment]
 
 
 def _divide(strip: Strip, cuts: Iterable[int]) -> Sequence[Strip]:

@@ -13,11 +13,20 @@ from syrupy.assertion import SnapshotAssertion
 from syrupy.extensions.single_file import SingleFileSnapshotExtension, WriteMode
 
 from console.app import FlightdeckApp
+from console.game.game import Game
 from console.operating.notices import Notices
+from console.screens.comparison import ComparisonScreen
+from console.screens.game import GameScreen
 from console.themes.names import MONO, TERMINAL, THEME_NAMES
+from recordings.flights.beside import FlightsBeside, fork_beside
+from recordings.flights.fork import ForkPoint
+from recordings.flights.runner import fly, make_plan
+from recordings.game.drawing import draw_game
+from recordings.scenarios.loader import parse_scenario
 from tests.support.console.legibility import contrast
 from tests.support.console.pilot import Seat, sit
 from tests.support.console.places import PLACES, STATES, look, source_in, standing_still
+from tests.support.minimal_scenario import TWO_MEMBERS
 
 STATE = "rebalancing"  # it has most tones
 SIZE = (120, 40)
@@ -44,9 +53,20 @@ class Themed(NamedTuple):
     segments: dict[str, list[Segment]]
 
 
+@pytest.fixture(scope="module")
+def beside(tmp_path_factory: pytest.TempPathFactory) -> FlightsBeside:
+    """A flight and its fork, for the comparison."""
+    folder = tmp_path_factory.mktemp("beside")
+    fly(make_plan(parse_scenario(TWO_MEMBERS, "small.toml")), record=folder / "a.flight")
+    point = ForkPoint(at_us=10_000_000, commands=("kill billing-1",))
+    return fork_beside(folder / "a.flight", point, None, folder / "b.flight", bool)
+
+
 @pytest.fixture(scope="module", params=THEME_NAMES)
-def themed(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Themed:
-    app = FlightdeckApp(source=source_in(STATE))
+def themed(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, beside: FlightsBeside) -> Themed:
+    source = source_in(STATE)
+    game = Game(draw_game(1, 7), lambda _: "")
+    app = FlightdeckApp(source=source)
     app.animation_level = "none"
     app.directory, app.notices = tmp_path_factory.mktemp("library"), Notices(lambda: 0.0)  # a notice stays
     app.theme = THEME_NAMES[request.param]
@@ -59,6 +79,8 @@ def themed(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
                 shown.faint.add(colour(faint))
         for place in PLACES:
             seat.app.notices.clear()
+            seat.app.forking.beside = beside if place.name == ComparisonScreen.place else None
+            source.game = lambda: game if place.name == GameScreen.place else None  # type: ignore[method-assign]  # noqa: B023
             await look(seat, STATES[STATE].objects, place)
             shown.pictures[place.name] = await standing_still(seat.app, seat.pilot)
             strips = seat.app.screen._compositor.render_strips(seat.app.screen.size)

@@ -38,7 +38,7 @@ OBJECTS = (
     Place("broker", "broker {broker}"),
     Place("partition of the group", "partition {partition}"),
     Place("conversation of a member", "conversation {member}"),
-    Place("rebalance details", "{group}", ("4", "enter")),
+    Place("rebalance details", "{group}", ("4", "down", "enter")),  # of one that is over, if there is one
     Place("why the group", "{group}", ("1", "w")),
     Place("why the member", "{member}", ("w",)),
     Place("fault menu", "{member}", ("f",)),
