@@ -24,7 +24,7 @@ OVERVIEW = SCREENS[0]
 MOST_VISITS = 200
 SHARES_COVERED = 3
 NO_EARLIER, NO_LATER = "no place before this one", "no place after this one"
-NOT_IN_LOGS = "this recording was read from logs: its lines tell groups and rebalances, and nothing of {}"
+NOT_IN_LOGS = "this recording was read from logs: its lines tell groups, rebalances and producers, and nothing of {}"
 LISTED = {
     "topic": (OVERVIEW.place, "topics"),
     "broker": (OVERVIEW.place, "brokers"),

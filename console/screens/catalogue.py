@@ -6,7 +6,7 @@ from console.screens.flight_screen import FlightScreen
 from console.screens.game import GameScreen
 from console.screens.group import GroupScreen
 from console.screens.library import LibraryScreen
-from console.screens.logged import LoggedGroupScreen, LoggedRebalanceScreen
+from console.screens.logged import LoggedGroupScreen, LoggedRebalanceScreen, LoggedTransactionsScreen
 from console.screens.member import MemberScreen
 from console.screens.overview import OverviewScreen
 from console.screens.partition import PartitionScreen
@@ -22,6 +22,7 @@ SCREENS: tuple[type[FlightScreen], ...] = (
     OverviewScreen,
     LoggedGroupScreen,
     LoggedRebalanceScreen,
+    LoggedTransactionsScreen,
     GroupScreen,
     LibraryScreen,
     TransactionsScreen,

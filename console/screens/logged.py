@@ -1,18 +1,21 @@
-"""The screens of a recording of logs: one group, and one of its rebalances."""
+"""The screens of a recording of logs: one group, one of its rebalances, and the transactional ids."""
 
 from typing import Self
 
-from cluster.view.logged.state import LoggedGroup
+from cluster.view.logged.state import LoggedGroup, LogsView
 from console.app_interface import AppInterface
 from console.flight import Flight
 from console.presenters.event_log import EventLogListing
 from console.presenters.list_view import Listing
 from console.presenters.logged.details import LoggedDetailsListing
 from console.presenters.logged.group import LoggedMembersListing, LoggedRebalancesListing, LoggedStateListing
+from console.presenters.logged.producers import LoggedProducersListing, LoggedTransactionalIdsListing
 from console.screens.flight_screen import WIDEST, FlightScreen, ListFactory
 from console.screens.rebalance_details import REBALANCE, rebalance_place
 from console.widgets.panel import Panel
 from console.widgets.panel_layout import ALL_THERE_IS, Arrangement, PanelSlot, SizeHint
+
+TRANSACTIONS = "transactions"
 
 
 def _logged(flight: Flight, group: str) -> LoggedGroup | None:
@@ -115,3 +118,45 @@ class LoggedRebalanceScreen(FlightScreen):
     def path(self) -> list[str]:
         """Below the group."""
         return ["overview", self.group, f"rebalance {self.key_of_rebalance}"]
+
+
+class LoggedTransactionsScreen(FlightScreen):
+    """What lines of transaction coordinators and transactional producers tell."""
+
+    AUTO_FOCUS = "#ids"
+    in_logs = True
+
+    def __init__(self) -> None:
+        self.place = TRANSACTIONS
+        super().__init__()
+
+    @classmethod
+    def for_place(cls, place: str, app: AppInterface) -> Self | None:
+        """The place of transactions, if a line so far names a transactional id."""
+        logs = app.flight.view.logs
+        return cls() if place == TRANSACTIONS and logs is not None and _of_transactions(logs) else None
+
+    def panels(self) -> list[Panel]:
+        """Three panels."""
+        return [Panel(number, name) for number, name in enumerate(("ids", "producers", "events"), 1)]
+
+    def list_factories(self, flight: Flight) -> dict[str, ListFactory]:
+        """From the view."""
+        view, logs = flight.view, flight.view.logs
+        if logs is None:
+            return {}
+        subjects = _of_transactions(logs)
+        return {
+            "ids": lambda width: LoggedTransactionalIdsListing(logs, width),
+            "producers": lambda width: LoggedProducersListing(logs, width, transactional=True),
+            "events": lambda width: EventLogListing(view, width, subjects, self.unfolded),
+        }
+
+    def size_hint(self, panel: Panel, listing: Listing) -> SizeHint:
+        """The events take the remaining lines."""
+        return SizeHint(ALL_THERE_IS, 3) if panel.id == "events" else super().size_hint(panel, listing)
+
+
+def _of_transactions(logs: LogsView) -> set[str]:
+    """The transactional ids, and the producers that have one."""
+    return {*logs.transactional_ids, *(name for name, one in logs.producers.items() if one.transactional_id)}

@@ -11,6 +11,7 @@ from console.presenters.exceptions.operations import operations
 from console.presenters.fault_menu import CommandTarget
 from console.presenters.list_view import Listing
 from console.presenters.logged.groups import LoggedGroupsListing
+from console.presenters.logged.producers import LoggedProducersListing
 from console.presenters.overview import BrokersListing, GroupsListing
 from console.presenters.partition_grids import TopicsListing
 from console.presenters.producers.table import ProducersListing
@@ -52,11 +53,13 @@ class OverviewScreen(FlightScreen):
         """From the view, for every frame."""
         view, now_us = flight.view, flight.now_us
         logs = view.logs
-        for name in ("topics", "brokers", "producers"):  # in logs there are none
+        for name in ("topics", "brokers"):  # in logs there are none
             self._show(name, logs is None)
+        self._show("producers", logs is None or bool(logs.producers))
         if logs is not None:
             return {
                 "groups": lambda width: LoggedGroupsListing(logs, now_us, width),
+                "producers": lambda width: LoggedProducersListing(logs, width),
                 "events": lambda width: EventLogListing(view, width),
             }
         self._show("faults", bool(view.faults or operations(view, now_us)))
@@ -95,7 +98,8 @@ class OverviewScreen(FlightScreen):
         """Brokers beside producers on the widest terminals; events beside faults while a fault is active."""
         last = [PanelSlot("events")]
         if not self.board.panels["topics"].display:
-            return [[PanelSlot("groups")], last]
+            producers = [[PanelSlot("producers")]] if self.board.panels["producers"].display else []
+            return [[PanelSlot("groups")], *producers, last]
         faults = [[PanelSlot("faults")]] if self.board.panels["faults"].display else []
         if self.board.panels["faults"].display:
             if width < WIDE:

@@ -1,12 +1,13 @@
 """The main tables of a recording that was read from logs: what the logs tell, and None for what they do not."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import msgspec
 
 from cluster import events as e
 from cluster.events import Event
+from cluster.view import ClusterView, fold
 from cluster.view.logged.state import UNKNOWN
 from recordings.journal.reader import Recording
 from recordings.log_reading.make import Reading, reading_of
@@ -51,6 +52,33 @@ class ReadRebalanceRow(msgspec.Struct, frozen=True, kw_only=True):
     stopped_partition_s: float | None = None
 
 
+class ReadProducerRow(msgspec.Struct, frozen=True, kw_only=True):
+    """A producer at the end of the logs. What it sent and what was acknowledged is in no line."""
+
+    producer: str
+    transactional_id: str | None
+    state: str | None
+    producer_id: int | None
+    epoch: int | None
+    retried: int
+    split: int
+    last_error: str | None
+    sent: int | None = None
+
+
+class ReadTransactionalIdRow(msgspec.Struct, frozen=True, kw_only=True):
+    """A transactional id at the end of the logs. Its state, and when transactions begin and commit, is in no line."""
+
+    transactional_id: str
+    coordinator: int | None
+    producer_id: int | None
+    epoch: int | None
+    initialized: int
+    timed_out: int
+    fenced: int
+    state: str | None = None
+
+
 class ReadSummary(msgspec.Struct, frozen=True, kw_only=True):
     """The object that `flightdeck summary --json` prints of such a recording."""
 
@@ -59,6 +87,8 @@ class ReadSummary(msgspec.Struct, frozen=True, kw_only=True):
     reading: Reading
     groups: list[ReadGroupRow]
     rebalances: list[ReadRebalanceRow]
+    producers: list[ReadProducerRow]
+    transactional_ids: list[ReadTransactionalIdRow]
     warnings: list[str]
 
 
@@ -172,15 +202,46 @@ def tables_of(events: Iterable[Event]) -> tuple[list[ReadGroupRow], list[ReadReb
     return rows, sorted((row for each in groups.values() for row in each.rows), key=lambda row: row.at_s)
 
 
+def _folded(view: ClusterView, events: Iterable[Event]) -> Iterator[Event]:
+    """The events, each applied to the view."""
+    for event in events:
+        fold(view, event)
+        yield event
+
+
+def _producers(view: ClusterView) -> list[ReadProducerRow]:
+    return [
+        ReadProducerRow(
+            producer=one.producer, transactional_id=one.transactional_id or None, state=one.state,
+            producer_id=one.producer_id, epoch=one.epoch, retried=one.retried, split=one.split,
+            last_error=one.last_error or None,
+        )
+        for one in (view.logs.producers.values() if view.logs is not None else ())
+    ]  # fmt: skip
+
+
+def _transactional_ids(view: ClusterView) -> list[ReadTransactionalIdRow]:
+    return [
+        ReadTransactionalIdRow(
+            transactional_id=one.transactional_id, coordinator=one.coordinator, producer_id=one.producer_id,
+            epoch=one.epoch, initialized=one.initialized, timed_out=one.timed_out, fenced=one.fenced,
+        )
+        for one in (view.logs.transactional_ids.values() if view.logs is not None else ())
+    ]  # fmt: skip
+
+
 def summarize_reading(recording: Recording) -> ReadSummary:
     """The main tables. Raises RecordingError: damaged."""
-    groups, rebalances = tables_of(recording.events())
+    view = ClusterView()
+    groups, rebalances = tables_of(_folded(view, recording.events()))
     return ReadSummary(
         recording=str(recording.path),
         read_from=list(recording.header.read_from),
         reading=reading_of(recording.path),
         groups=groups,
         rebalances=rebalances,
+        producers=_producers(view),
+        transactional_ids=_transactional_ids(view),
         warnings=recording.warnings,
     )
 

@@ -15,6 +15,7 @@ from console.presenters.list_view import Listing
 from console.presenters.logged.details import LoggedDetailsListing
 from console.presenters.logged.group import LoggedMembersListing, LoggedRebalancesListing, LoggedStateListing
 from console.presenters.logged.groups import LoggedGroupsListing, date_words
+from console.presenters.logged.producers import LoggedProducersListing, LoggedTransactionalIdsListing
 from console.presenters.styled_text import plain
 from console.visible import in_cells, visible
 from recordings.bounded_files import RecordingError
@@ -34,9 +35,17 @@ RUNS = (
     "s85-consumer-static",
     "s88-consumer-coordinator",
     "s96-consumer-migration",
+    "s45-unclean",
+    "s51-delivery-timeout",
+    "s53-split",
+    "s56-producer-fenced",
+    "s60-transaction-coordinator",
 )
 LINES = 50  # of one input: two thousand inputs are 10⁵ lines
-READ = (b"GroupCoordinator id=", b"[Consumer ", b"[QuorumController ", b"[Partition ")
+READ = (
+    b"GroupCoordinator id=", b"[Consumer ", b"[QuorumController ", b"[Partition ", b"[Producer ", b"[Transaction",
+    b"[Broker id=", b"[UnifiedLog ", b"[ReplicaFetcher ",
+)  # fmt: skip
 TOUCHED = 0.4  # of the lines
 POISON = (
     b"\x1b[2J",
@@ -127,6 +136,7 @@ def _listings(view: ClusterView) -> list[Listing]:
     shown: list[Listing] = []
     for width in WIDTHS:
         shown += [LoggedGroupsListing(logs, now_us, width), EventLogListing(view, width)]
+        shown += [LoggedProducersListing(logs, width), LoggedTransactionalIdsListing(logs, width)]
         for group in list(logs.groups.values())[:5]:
             rebalances = LoggedRebalancesListing(group, now_us, width)
             shown += [LoggedStateListing(group, now_us, width), LoggedMembersListing(group, width), rebalances]

@@ -56,6 +56,7 @@ def producer_state_changed(view: ClusterView, event: e.ProducerStateChanged) -> 
     if event.state == "Running":
         producer.producer_id = producer.epoch = None
     if event.state in _STATES:
+        producer.last_error, producer.last_partition = event.reason.partition(":")[0], ""
         note_of(view, event, "fault", event.producer, f"{_STATES[event.state]}: {event.reason}")
 
 
@@ -112,8 +113,10 @@ def transaction_state_changed(view: ClusterView, event: e.TransactionStateChange
         return
     one = _transactional_id(view, event.transactional_id, "initialized")
     words = f" begins with producer id {event.producer_id}, epoch {event.epoch}"
-    if one.epoch is not None:
-        words += f": {one.producer_id}, epoch {one.epoch} is fenced"
+    if one.producer_id == event.producer_id:
+        words = f" begins anew with epoch {event.epoch}: every earlier epoch is fenced"
+    elif one.producer_id is not None:
+        words = f" begins anew as producer id {event.producer_id}: {one.producer_id} is fenced"
     note_of(view, event, "transaction", event.transactional_id, words)
     one.initialized += 1
     one.coordinator, one.producer_id, one.epoch = event.broker, event.producer_id, event.epoch

@@ -80,8 +80,8 @@ class LoggedProducer(msgspec.Struct, gc=False):
     """A producer as its lines tell of it; producers with one `client.id` are one.
 
     `state`: the last that a line says: Running, AbortableError, FatalError, Fenced or Stopped. `retried`, `split`:
-    how many batches lines say so of; `last_error`: of the last such line, and its partition. What was sent, and what
-    was acknowledged, is in no line. `said_us`: the instant of its last line.
+    how many batches lines say so of. `last_error`: of the last line with one; its partition, if it names one. What was
+    sent, and what was acknowledged, is in no line. `said_us`: the instant of its last line.
     """
 
     producer: str

@@ -3,6 +3,7 @@
 Sentences that are not known come first, so that a reader sees what the tables below may lack.
 """
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -26,7 +27,7 @@ def of_read_summary(found: "ReadSummary") -> str:
         more = f", {each.without_instant:,} without a known instant" if each.without_instant else ""
         more += "; the file is cut off: its whole lines were read" if each.cut_short else ""
         lines.append(f"  {each.log}: {each.lines:,} lines, {each.coordinator:,} of group coordinators{more}")
-    others = f"; {reading.others:,} lines of clients, controllers and leaders" if reading.others else ""
+    others = f"; {reading.others:,} lines of clients, controllers and other parts of brokers" if reading.others else ""
     lines.append(f"{reading.matched:,} lines matched, {reading.unmatched:,} did not{others}; {reading.events:,} events")
     if reading.passed_over:
         passed = ", ".join(f"{number:,} of a {writer}" for writer, number in sorted(reading.passed_over.items()))
@@ -41,7 +42,11 @@ def of_read_summary(found: "ReadSummary") -> str:
     lines += [f"  {count:,} × {sentence}" for sentence, count in shown]
     if len(reading.sentences) > len(shown):
         lines.append(f"  … and {len(reading.sentences) - len(shown):,} more sentences (--json has them)")
-    for title, rows in (("groups", found.groups), ("rebalances", found.rebalances)):
+    tables: dict[str, Sequence[msgspec.Struct]] = {
+        "groups": found.groups, "rebalances": found.rebalances, "producers": found.producers,
+        "transactional ids": found.transactional_ids,
+    }  # fmt: skip
+    for title, rows in tables.items():
         if rows:
             lines += ["", title, *table([_shown(msgspec.structs.asdict(row)) for row in rows])]
     return "\n".join(lines)

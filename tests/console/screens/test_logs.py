@@ -19,6 +19,11 @@ ASSIGNED = (
     "Assignment received from leader {} for group orders for generation {}. The group has {} members, "
     "0 of which are static."
 )
+RETRIES = (
+    "Got error produce response with correlation id 4 on topic-partition orders-1, retrying (9 attempts left). Error: "
+    "NOT_ENOUGH_REPLICAS"
+)
+ENDS = "Completed rollback of ongoing transaction for transactionalId pay due to timeout"
 FIRST, SECOND = (f"{name}-1234abcd-0000-0000-0000-00000000000{name[-1]}" for name in ("app-1", "app-2"))
 
 
@@ -107,6 +112,37 @@ def test_a_place_that_logs_do_not_tell_of_is_refused(place: str, player: Player)
         assert any(f"nothing of {place}" in said for said in seat.notices())
 
     sit(script, app=FlightdeckApp(source=player))
+
+
+def test_transactions_and_producers_have_their_places_where_lines_name_them(tmp_path: Path) -> None:
+    pays = "[Producer clientId=pay-1, transactionalId=pay]"
+    fenced = "org.apache.kafka.common.errors.ProducerFencedException"
+    said = (
+        f"{pays} ProducerId set to 7 with epoch 3",
+        f"[TransactionCoordinator id=2] {ENDS}",
+        f"{pays} Transiting to fatal error state due to {fenced}: \x1b[31mThere is",
+        f"[Producer clientId=feed-1] {RETRIES}",
+    )
+    lines = [f"[2026-11-27 05:10:{second:02},000] INFO {words} (o.a.k.C)\n" for second, words in enumerate(said)]
+    (tmp_path / "server.log").write_text("".join(lines), encoding="utf-8")
+    read_logs([tmp_path / "server.log"], tmp_path / "read")
+    player = Player(tmp_path / "read", playing=False)
+    player.verify()
+
+    async def script(seat: Seat) -> None:
+        player.seek(player.playback.end_us)
+        await seat.wait_for(lambda: "feed-1" in board(seat).panels["producers"].plain_text())
+        assert "NOT_ENOUGH_REPLICAS (orders-1)" in board(seat).panels["producers"].plain_text()
+        seat.app.go("transactions")
+        await seat.settle()
+        ids, producers = (board(seat).panels[name].plain_text() for name in ("ids", "producers"))
+        assert "timed out, aborted" in ids
+        assert "broker-2" in ids
+        assert "✖ Fenced" in producers
+        assert "feed-1" not in producers
+        assert "pay-1 is Fenced: PRODUCER_FENCED" in board(seat).panels["events"].plain_text()
+
+    sit(script, app=FlightdeckApp(source=player), size=(160, 40))
 
 
 def test_why_and_forks_of_logs_are_refused_with_a_reason(player: Player) -> None:
