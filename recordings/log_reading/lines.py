@@ -31,12 +31,13 @@ class LogFile:
 
     `ahead_us` is added to its instants: how far its clock is behind the others'. `own`: the pattern of its lines. Known
     instants are from 1970 to 2069. Files that gzip or zstd has compressed are read as they are; of one that is cut off,
-    `cut_short`, the whole lines. `number`: its place among the logs that are read together.
+    `cut_short`, the whole lines. `number`: its place among the logs that are read together. `parts`: how many logs it
+    is, one behind the other.
     """
 
     def __init__(self, path: Path, *, own: OwnPattern | None = None, ahead_us: int = 0, number: int = 0) -> None:
         self.path, self.ahead_us, self.own, self.number = path, ahead_us, own, number
-        self.cut_short = False
+        self.cut_short, self.parts = False, 1
         self.lines = self.without_instant = self.coordinator = 0
         self.dated: bool | None = None
         self._layouts = Layouts(own)
@@ -65,14 +66,14 @@ class LogFile:
 
     def _parsed(self, line: bytes) -> LogLine | None:
         at_us, dated, message = self._layouts.parse(line)
-        found = line_of((at_us or 0) + self.ahead_us, message)
+        found = line_of((at_us or 0) + self.ahead_us, message, (self.number, 0))
         if found is None:
             return None
         if at_us is None or not 0 <= found.at_us < LATEST_US:  # a date before 1970 or after 2069 is a broken one
             self.without_instant += 1
             return None
         self._agree(dated=dated)
-        return found._replace(source=(self.number, 0)) if self.number else found
+        return found
 
     def _agree(self, *, dated: bool) -> None:
         if self.dated is not None and self.dated is not dated:

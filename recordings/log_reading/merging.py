@@ -3,7 +3,6 @@
 import heapq
 import os
 import time
-from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from datetime import UTC, datetime
@@ -30,7 +29,7 @@ class Instants:
         self._files = files
         self.began_us: int | None = None
         self.at_us = self.backwards = self.repeated = 0
-        self._now: dict[LogLine, Counter[tuple[int, int]]] = {}
+        self._now: dict[tuple[str, tuple[str, ...], str], dict[tuple[int, int], int]] = {}
         self._now_us: int | None = None
 
     def counted(self, lines: Iterator[LogLine]) -> Iterator[LogLine]:
@@ -52,11 +51,13 @@ class Instants:
 
         One log may have a line several times: it counts as often as in the log that has it most often.
         """
+        if len(self._files) == self._files[0].parts == 1:
+            return False
         if line.at_us != self._now_us:
             self._now_us, self._now = line.at_us, {}
-        counts = self._now.setdefault(line._replace(source=(0, 0)), Counter())
+        counts = self._now.setdefault(line[1:4], {})
         most = max(counts.values(), default=0)
-        counts[line.source] += 1
+        counts[line.source] = counts.get(line.source, 0) + 1
         return counts[line.source] <= most
 
     @property
@@ -99,6 +100,7 @@ def _parts_merged(file: LogFile) -> Iterator[LogLine]:
             parts.append([])
         parts[-1].append(line._replace(source=(file.number, len(parts))) if len(parts) > 1 else line)
         last_us = line.at_us
+    file.parts = len(parts)
     yield from heapq.merge(*parts, key=_AT_US)
     yield from lines
 

@@ -16,23 +16,23 @@ WRITERS: Final = {
     TRANSACTIONS: r"\[Transaction(?:Coordinator id=| State Manager | Marker Channel Manager "
     r"| Marker Request Completion Handler )(\d{1,9})\]:? (.*)",
     BROKER: r"\[Broker id=(\d{1,9})\] (.*)",
-    LOG: r"\[(?:UnifiedLog partition=|LeaderEpochCache )([\w.-]{1,255}-\d{1,9})(?:, dir=[^\]]*)?\] (.*)",
+    LOG: r"\[UnifiedLog partition=([\w.-]{1,255}-\d{1,9}), dir=[^\]]*\] (.*)",
     FETCHER: r"\[ReplicaFetcher replicaId=(\d{1,9}), leaderId=\d{1,9}, fetcherId=\d{1,9}\] (.*)",
 }
 """A writer → its context, with the names in it, and the sentence behind."""
 
 BEGINNINGS: Final = re.compile(
     rb"\[(?:GroupCoordinator id=|Consumer |QuorumController id=|Partition |Producer clientId="
-    rb"|Transaction(?:Coordinator id=| State Manager | Marker )|Broker id=|UnifiedLog partition=|LeaderEpochCache "
-    rb"|ReplicaFetcher replicaId=)|#consumer-\d+\|"
+    rb"|Transaction(?:Coordinator id=| State Manager | Marker )|Broker id=\d+\] Leader "
+    rb"|UnifiedLog partition=[^\]]*\] (?:Trunc|Incr)|ReplicaFetcher replicaId=[^\]]*\] Trunc)|#consumer-\d+\|"
 )
-"""What a line has in it that may be one of theirs."""
+"""What a line has in it that may be one of theirs; of what brokers log of each partition, only what may be read."""
 
 _CONTEXTS = {writer: re.compile(context, re.DOTALL) for writer, context in WRITERS.items()}
 _BY_BEGINNING = (
     ("[GroupCoordinator", COORDINATOR), ("[Consumer", CONSUMER), ("[Quorum", CONTROLLER), ("[Partition", PARTITION),
     ("[Producer", PRODUCER), ("[Transaction", TRANSACTIONS), ("[Broker", BROKER), ("[UnifiedLog", LOG),
-    ("[LeaderEpochCache", LOG), ("[ReplicaFetcher ", FETCHER), ("%", LIBRDKAFKA),
+    ("[ReplicaFetcher ", FETCHER), ("%", LIBRDKAFKA),
 )  # fmt: skip
 
 
@@ -59,11 +59,11 @@ class LogLine(NamedTuple):
         return f"{self.names[1]}-{self.names[2]}"
 
 
-def line_of(at_us: int, message: str) -> LogLine | None:
+def line_of(at_us: int, message: str, source: tuple[int, int] = (0, 0)) -> LogLine | None:
     """The line that a message is; None if none of the writers wrote it."""
     for beginning, writer in _BY_BEGINNING:
         place = message.find(beginning)
         if place >= 0 and (found := _CONTEXTS[writer].match(message, place)) is not None:
             *names, sentence = found.groups()
-            return LogLine(at_us, writer, tuple(name or "" for name in names), sentence)
+            return LogLine(at_us, writer, tuple(name or "" for name in names), sentence, source)
     return None
