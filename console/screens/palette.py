@@ -15,7 +15,7 @@ from textual.worker import Worker, WorkType
 from cluster.commands import COMMANDS, Form, Slot, is_built
 from console.actions import ACTIONS
 from console.app_interface import AppInterface
-from console.command_line import known_places
+from console.command_line import known_places, producer_place
 from console.presenters.fault_menu import fault_menu_entries
 from console.presenters.styled_text import PlaceLink
 from console.screens.catalogue import PLACES
@@ -110,9 +110,12 @@ class ConsoleProvider(Provider):
             yield Entry(action.label, words, partial(app.run_action, action.does))
 
     def _places(self) -> Iterator[Entry]:
-        names = self.console.flight.names()
+        names, producers = self.console.flight.names(), self.console.flight.view.producers
         kinds = {**dict.fromkeys(names.members(), "member"), **dict.fromkeys(names.groups, "group")}
+        without = {producer_place(member) for member in names.members() if member not in producers}
         for place in known_places(names, PLACES):
+            if place in without:  # only the application of some members has a producer
+                continue
             kind = kinds.get(place, "")
             yield Entry(f"go {place}", f"{kind}: show it" if kind else "show it", partial(self.console.go, place))
 

@@ -92,6 +92,8 @@ def test_the_palette_finds_objects_scenarios_and_recordings() -> None:
         for name in ("checkout-1", "broker-2", "orders", "ledger-1"):
             assert any(entry.endswith(f" {name}") for entry in found(seat, name)), name
         assert "go billing" in found(seat, "billing")
+        assert "go producer checkout-1" in found(seat, "checkout-1")
+        assert "go producer billing-2" not in found(seat, "billing-2"), "its application has no producer"
         assert "go partition orders-1" in found(seat, "ordrs1") or "go partition orders-1" in found(seat, "orders-1")
         assert "run deploy-storm" in found(seat, "deploystorm")
         assert any(name.startswith("play ") for name in found(seat, "play "))
