@@ -61,6 +61,10 @@ class LineCommands:
         self._app.warn(self._execute(command))
         return True
 
+    def is_typed(self) -> bool:
+        """Whether a line is open: another screen would read what is typed as keys."""
+        return any(line.is_open for line in cast("App[None]", self._app).screen.query(PromptLine))
+
     def open(self, prompt: str, text: str = "") -> PromptLine | None:
         """Open the input line with `text` in it; None where it cannot be opened."""
         command_line = self._app.input_line()

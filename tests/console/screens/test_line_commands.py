@@ -15,7 +15,7 @@ from console.widgets.command_input import PromptLine
 from console.widgets.panel import Panel
 from tests.support.console.pilot import Seat, sit
 from tests.support.console.recorded_flight import recording
-from tests.support.console.stopped_clock import NAMES
+from tests.support.console.stopped_clock import NAMES, StillFlight
 from tests.support.minimal_scenario import TWO_MEMBERS
 
 
@@ -242,3 +242,21 @@ def test_keys_typed_ahead_belong_to_the_line_that_is_being_opened(key: str, type
         assert seat.app.screen.query_one("#groups", Panel).order == ""
 
     sit(script, app=FlightdeckApp(source=Player(recording())))
+
+
+def test_what_is_typed_when_a_game_ends_stays_on_the_line_until_it_is_closed() -> None:
+    live, debrief = StillFlight(20.0), StillFlight(20.0)
+
+    async def script(seat: Seat) -> None:
+        await seat.press("colon")
+        await seat.type("diagnose kill b")
+        live.successor = lambda: debrief  # type: ignore[method-assign]
+        seat.app.paint()
+        await seat.type("q")
+        assert the_line(seat).input.value == "diagnose kill bq"
+        assert seat.app.flight.source is not debrief
+        await seat.press("escape")
+        await seat.settle()
+        assert debrief in {seat.app.flight.source, getattr(seat.app.flight.source, "live", None)}
+
+    sit(script, app=FlightdeckApp(source=live))
