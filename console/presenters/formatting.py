@@ -23,6 +23,11 @@ def count(number: float) -> str:
     return f"{number:.0f}"
 
 
+def whole_offset(number: int) -> str:
+    """An offset in at most seven cells: whole as long as it fits, because offsets are compared with one another."""
+    return f"{number}" if number < 10_000_000 else count(number)
+
+
 def duration(us: float) -> str:
     """A duration with its unit, cut and never rounded up, as clocks are: `34 ms`, `0.4 s`, `12 s`, `4:19`, `1:02:03`.
 

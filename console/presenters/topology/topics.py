@@ -7,7 +7,7 @@ from cluster.view.state import ClusterView, GroupView, PartitionView, TopicView
 from console.presenters import states
 from console.presenters.awaited_members import members_of
 from console.presenters.exceptions.group_lag import LAG_IS
-from console.presenters.formatting import UNKNOWN, count, memory, number_ranges, rate
+from console.presenters.formatting import UNKNOWN, count, memory, number_ranges, rate, whole_offset
 from console.presenters.list_view import CONTINUED, Listing, WorstFirstListing
 from console.presenters.overview import broker_state
 from console.presenters.partition_grids import appended_rate, lag_of, topic_health, up_brokers
@@ -176,10 +176,10 @@ class TopicPartitionsListing(WorstFirstListing):
             leader_words(self.view.brokers, one, self.layout.width_of(1)),
             str(one.leader_epoch),
             isr_words(one, self.topic.min_insync_replicas),
-            count(one.log_start),
-            line((count(stable), WARN if stable < high else PLAIN)),
-            count(high),
-            count(one.log_end),
+            whole_offset(one.log_start),
+            line((whole_offset(stable), WARN if stable < high else PLAIN)),
+            whole_offset(high),
+            whole_offset(one.log_end),
             appended_per_second(self.topic, one),
             share(one.appended, self.appended),
             memory(one.bytes),

@@ -5,7 +5,7 @@ import pytest
 from cluster.spec import ScenarioSpec
 from cluster.view.brokers import BrokerView
 from cluster.view.state import ClusterView, FaultView, GroupView, PartitionView
-from console.presenters import active_faults, impact, overview
+from console.presenters import active_faults, formatting, impact, overview
 from console.presenters.impact import Impact
 from console.presenters.styled_text import Line, line
 from console.presenters.topology import broker, brokers, links, topic_configuration, topics
@@ -34,6 +34,11 @@ def replicas_are_all_in_sync(patch: Patch) -> None:
 
     for module in (topics, broker):
         patch.setattr(module, "isr_words", isr_words)
+
+
+def offsets_are_rounded(patch: Patch) -> None:
+    """The last stable offset and the high watermark differ by less than a hundred, and look the same."""
+    patch.setattr(topics, "whole_offset", formatting.count)
 
 
 def load_is_counted_by_offsets(patch: Patch) -> None:
@@ -186,6 +191,7 @@ def links_of_clients_are_always_whole(patch: Patch) -> None:
 FALSE_TOPOLOGY = {
     every_leader_is_up: ("coordinator-failover", 125),
     replicas_are_all_in_sync: ("coordinator-failover", 125),
+    offsets_are_rounded: ("stuck-last-stable-offset", 110),
     load_is_counted_by_offsets: ("stuck-last-stable-offset", 75),
     a_rate_is_the_whole_flights: ("first-flight", 40),
     partitions_keep_their_former_owner: ("eager-vs-cooperative", 45),
