@@ -78,7 +78,7 @@ def merged(entries: Sequence[LogEntry]) -> list[MergedEntry]:
     would need more than `MOST_ROWS`. A process that a command ended and the command are one entry, too.
     """
     result: list[MergedEntry] = []
-    for run in _runs(_with_commands(entries), _together):
+    for run in _runs(with_commands(entries), _together):
         if run[0].elected_for:
             result += _elections(run)
         else:
@@ -138,7 +138,7 @@ def _counted(elected: Sequence[LogEntry]) -> MergedEntry:
     return MergedEntry(LogEntry(first.at_us, first.kind, first.subject, text, first.event), elected)
 
 
-def _with_commands(entries: Sequence[LogEntry]) -> Iterator[LogEntry]:
+def with_commands(entries: Sequence[LogEntry]) -> Iterator[LogEntry]:
     """The entries; the end of a process and the command that ended it in the same instant become one."""
     ended: LogEntry | None = None
     for entry in entries:

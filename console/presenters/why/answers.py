@@ -5,6 +5,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 from cluster.view.state import NEVER, LogEntry, ProducerView
+from console.presenters.event_log import ENDS, with_commands
 from console.presenters.exceptions.facts import ClusterFacts
 from console.presenters.formatting import countdown
 from console.presenters.producers.limits import ProducerLimits, limits_of
@@ -47,9 +48,9 @@ class WhyFacts(ClusterFacts):
 
     @cached_property
     def _entries(self) -> dict[str, list[LogEntry]]:
-        """Subject or target → its lines, newest first."""
+        """Subject or target → its lines, newest first; a process's end and the command that ended it are one line."""
         found: dict[str, list[LogEntry]] = {}
-        for entry in reversed(self.view.log_entries):
+        for entry in reversed(list(with_commands(self.view.log_entries))):
             for name in {entry.subject, *entry.targets}:
                 found.setdefault(name, []).append(entry)
         return found
@@ -57,7 +58,8 @@ class WhyFacts(ClusterFacts):
     def last(self, subject: str, *events: str) -> tuple[WhyFact, ...]:
         """The newest line of a subject, of these kinds of events; empty without one."""
         for entry in self._entries.get(subject, ()):
-            if entry.event in events:
+            kinds = {entry.event, "fault_started"} if entry.event in ENDS and entry.targets else {entry.event}
+            if not kinds.isdisjoint(events):
                 return (WhyFact(entry.at_us, entry.text),)
         return ()
 

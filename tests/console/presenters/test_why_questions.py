@@ -80,6 +80,14 @@ def test_a_question_is_answered(scenario: str, seconds: int, subject: str, sente
     assert any(re.search(words, each) for each in said), "\n".join(said)
 
 
+def test_the_end_of_a_process_and_the_command_that_ended_it_are_one_fact() -> None:
+    view, spec = _view("below-min-isr", 62)
+    listing = WhyListing(view, Subject("broker", "broker-2"), 62_000_000, spec.broker_session_us, 120)
+    said = [plain(listing.rows(key)[0]).strip() for key in listing.row_keys()]
+    told = [words for words in said if "00:00:40.000" in words]
+    assert set(told) == {"00:00:40.000  broker-2 was killed (kill broker-2)"}, said
+
+
 def test_of_a_frozen_broker_the_fault_that_froze_it_is_told_and_no_later_one() -> None:
     view, spec = ClusterView(), load("first-flight").spec
     for event in flown(spec, spec.seed, 10 * SECOND_US):
