@@ -62,7 +62,7 @@ _FALLBACK = {
     ACCENT: "accent",
 }
 BLACK, WHITE = Color(0, 0, 0), Color(255, 255, 255)
-TEXT_CONTRAST, LEAST_CONTRAST = 4.6, {FAINT: 3.1}
+TEXT_CONTRAST, FAINT_CONTRAST = 4.6, 3.1
 """WCAG asks 4.5 of text (SC 1.4.3), 3 of what is none (1.4.11): rules, dots. A little more, for colours are rounded."""
 _HUE_FALLBACK = ("primary", "warning", "success", "secondary", "error", "accent", "foreground", "primary-lighten-2")
 
@@ -118,7 +118,7 @@ def styles_of(
         chosen = {tone: _in_reverse(tone, style) for tone, style in paper.items()}
     else:
         marked = variables.get("row-chosen") or variables.get("surface-lighten-1") or variables["surface"]
-        chosen = _on(Color.parse(marked), variables, attributes)
+        chosen = _on(Color.parse(marked), variables, attributes, faint=TEXT_CONTRAST)  # what is chosen is read
     background = Color.parse(variables["background"])
     return Styles(
         *({tone: _filtered(style, background, filters) for tone, style in one.items()} for one in (paper, chosen))
@@ -138,11 +138,18 @@ def _filtered(style: Style, background: Color, filters: Sequence[LineFilter]) ->
     return style if filtered is None else filtered  # a style without colours and attributes is false, too
 
 
-def _on(background: Color, variables: dict[str, str], attributes: Mapping[str, Style]) -> dict[str, Style]:
-    return {tone: _style(tone, background, variables) + attributes.get(tone, Style()) for tone in TONES}
+def _on(
+    background: Color, variables: dict[str, str], attributes: Mapping[str, Style], faint: float = FAINT_CONTRAST
+) -> dict[str, Style]:
+    """`faint`: the least contrast of faint words, rules and dots."""
+    least = {FAINT: faint}
+    return {
+        tone: _style(tone, background, variables, least.get(tone, TEXT_CONTRAST)) + attributes.get(tone, Style())
+        for tone in TONES
+    }
 
 
-def _style(tone: str, background: Color, variables: dict[str, str]) -> Style:
+def _style(tone: str, background: Color, variables: dict[str, str], least: float) -> Style:
     if tone == BANNER:
         ink = Color.parse(variables["background"])
         filled = Color.parse(variables.get(f"tone-{ACCENT}", variables["accent"]))
@@ -153,7 +160,7 @@ def _style(tone: str, background: Color, variables: dict[str, str]) -> Style:
     fallback = _FALLBACK.get(tone) or _HUE_FALLBACK[int(tone.rpartition("-")[2])]
     ink = Color.parse(variables.get(f"tone-{tone}") or variables.get(fallback) or variables["foreground"])
     if ink.ansi is None and background.ansi is None:  # what the terminal makes of its sixteen is not known
-        ink = _legible(ink, background, Color.parse(variables["foreground"]), LEAST_CONTRAST.get(tone, TEXT_CONTRAST))
+        ink = _legible(ink, background, Color.parse(variables["foreground"]), least)
     return Style(color=ink.rich_color, bgcolor=background.rich_color)
 
 

@@ -14,7 +14,7 @@ OTHERS = ("textual-dark", "textual-light", "nord", "solarized-light")
 
 
 def dim_tones(theme: str) -> list[str]:
-    """Tones with less contrast than text (4.5; 7 with high contrast) or a rule (3) needs."""
+    """Tones with less contrast than text (4.5; 7 with high contrast) needs, or a rule (3) beside the selected row."""
     dim: list[str] = []
 
     async def script(seat: Seat) -> None:
@@ -22,7 +22,8 @@ def dim_tones(theme: str) -> list[str]:
         await seat.settle()
         least, rule = (7.0, 4.5) if theme == CONTRAST else (4.5, 3.0)
         for where, looks in seat.app.tone_styles._asdict().items():
-            floors = {tone: rule if tone == FAINT else least for tone in TONES}
+            words = where == "chosen" and theme != CONTRAST
+            floors = {tone: rule if tone == FAINT and not words else least for tone in TONES}
             dim.extend(f"{tone} on {where}" for tone in TONES if contrast(*hexadecimal(looks[tone])) < floors[tone])
 
     sit(script)
