@@ -211,12 +211,11 @@ def _remedies(found: "Remedies", width: int) -> list[tuple[Line, str]]:
 class RebalanceDetailsListing(Listing):
     """The details of one rebalance in a panel, line by line."""
 
-    title = "rebalance"
-
     def __init__(
         self, view: ClusterView, group: GroupView, key: str, width: int, remedies: Sequence[tuple[Line, str]] = ()
     ) -> None:
         super().__init__(width)
+        self.title = f"rebalance of {group.group}"
         rows = details_lines(view, group, key, width - 4)
         one = next((one for one in group.rebalances if one.key == key), None)
         above = len(verdict_lines(view, group, one, min(width - 4, 100))) if one is not None else len(rows)

@@ -90,7 +90,7 @@ class OverviewScreen(FlightScreen):
     def _ownership(self, flight: Flight, width: int) -> RasterListing:
         axis = axis_for(flight.now_us, axis_width(width), ZOOMS[0])
         group, room = flight.view.groups[self._worst], max(1, self.board.panels["ownership"].size.height - LINES_AROUND)
-        listing = RasterListing(flight.view, group, axis, width, room=room, named=True, grid=self._grid)
+        listing = RasterListing(flight.view, group, axis, width, room=room, grid=self._grid)
         self._grid = listing.grid
         return listing
 

@@ -125,7 +125,6 @@ class RasterScreen(FlightScreen):
             self._axis,
             width,
             room=self._room(subject.view, subject.group),
-            named=len(shown) > 1,
             grid=self._grids.get(name),
             most_us=most_unowned_us(shown, self.now_us()),
         )

@@ -67,10 +67,9 @@ def _members(one: LoggedRebalance, width: int) -> list[Line]:
 class LoggedDetailsListing(Listing):
     """The details of one rebalance in a panel, line by line."""
 
-    title = "rebalance"
-
     def __init__(self, logs: LogsView, group: LoggedGroup, key: str, now_us: int, width: int) -> None:
         super().__init__(width)
+        self.title = f"rebalance of {group.group}"
         rows = details_lines(logs, group, key, now_us, min(width - 4, 100))
         self._lines = {f"{CONTINUED}{place}": row for place, row in enumerate(rows)}
 

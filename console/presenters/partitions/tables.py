@@ -60,7 +60,9 @@ class PartitionListing(Listing):
 class LogListing(PartitionListing):
     """Leadership, the log as a bar, and its four offsets."""
 
-    title = "log"
+    def __init__(self, view: ClusterView, partition: PartitionView, now_us: int, width: int) -> None:
+        super().__init__(view, partition, now_us, width)
+        self.title = f"log of {partition.partition}"
 
     def note(self) -> Line:
         """The legend of the bar."""

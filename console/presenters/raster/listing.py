@@ -99,7 +99,6 @@ class RasterListing(Listing):
     that is not this group's own.
     """
 
-    title = "ownership over time"
     vacant = line(("the group reads no topic", MUTED))
 
     def __init__(
@@ -110,14 +109,13 @@ class RasterListing(Listing):
         width: int,
         *,
         room: int,
-        named: bool = False,
         grid: RasterGrid | None = None,
         most_us: int = 0,
     ) -> None:
         super().__init__(width)
         self.view, self.group, self.axis, self.most_us = view, group, axis, most_us
         self.cursor: CellCursor | None = None
-        self.title = f"{group.group}: ownership over time" if named else self.title
+        self.title = f"{group.group}: ownership over time"
         self.label = label_width(width)
         self.grid = grid if grid and grid.holds(view, group, axis, room) else RasterGrid(view, group, axis, room)
         self.signs = owner_signs(view, group)

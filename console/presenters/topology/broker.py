@@ -36,11 +36,10 @@ from console.presenters.transactions import shown_state
 class BrokerListing(Listing):
     """One broker in a few lines: its process, its registration, its share of the cluster."""
 
-    title = "broker"
-
     def __init__(self, view: ClusterView, broker: BrokerView, now_us: int, width: int) -> None:
         super().__init__(width)
         self.view, self.broker, self.now_us = view, broker, now_us
+        self.title = f"broker-{broker.broker}"
         faults = joined(fault_words(view, [f"broker-{broker.broker}"], now_us), (" · ", FAINT))
         said = [self._process(), *([faults] if faults else []), self._share()]
         self.lines = [row for words in said for row in wrapped(words, width - 3)]

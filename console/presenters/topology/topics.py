@@ -63,11 +63,10 @@ def appended_per_second(topic: TopicView, partition: PartitionView) -> str:
 class TopicListing(Listing):
     """The topic in sum, and how the load is spread over its partitions."""
 
-    title = "topic"
-
     def __init__(self, view: ClusterView, topic: TopicView, now_us: int, width: int) -> None:
         super().__init__(width)
         self.view, self.topic, self.now_us = view, topic, now_us
+        self.title = f"topic {topic.topic}"
         names = view.partitions_by_topic.get(topic.topic, [])
         self.partitions = [view.partitions[name] for name in names]
         sentences = (self._sum(), self._load())

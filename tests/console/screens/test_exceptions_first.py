@@ -148,3 +148,27 @@ def test_a_wide_overview_shows_the_partitions_of_the_worst_group_over_time(size:
         assert seat.app.place() == "billing"
 
     sit(script, app=FlightdeckApp(source=source_in("rebalancing")), size=size)
+
+
+@pytest.mark.parametrize(
+    ("place", "panel"),
+    [
+        ("topic orders", "1 topic orders ─"),
+        ("partition orders-0", "1 log of orders-0 ─"),
+        ("broker broker-2", "1 broker-2 ─"),
+        ("billing", "1 billing ─"),
+        ("member billing-3", "1 member billing-3 ─"),
+        ("producer checkout-1", "1 producer checkout-1 ─"),
+        ("rebalance 1 billing", "1 rebalance of billing ─"),
+        ("raster", "1 billing: ownership over time ─"),
+    ],
+)
+def test_a_place_names_its_object_where_the_headline_takes_the_breadcrumb(place: str, panel: str) -> None:
+    async def script(seat: Seat) -> None:
+        seat.app.go(place)
+        await seat.settle()
+        _, crumbs, *below = seat.text().splitlines()
+        assert "billing waits for billing-3" in crumbs
+        assert panel in "\n".join(below)
+
+    sit(script, app=FlightdeckApp(source=StillFlight(20.0)), size=(80, 24))
