@@ -17,6 +17,7 @@ _KNOTS: Final = 40
 _BEYOND: Final = (1.25, 1.5, 2.0, 3.0, 5.0)
 """Ends of catching up that lie behind the series, in lengths of the series."""
 _ROUNDS: Final = 12
+_MOVES: Final = 4 * _KNOTS  # of one length: the end of a lag that hardly falls would move out for ever
 _EXPLAINED: Final = 0.5
 """A tent that leaves more than this of the variance is no explanation."""
 _Samples = np.ndarray[tuple[int], np.dtype[np.float64]]
@@ -87,7 +88,8 @@ def _corners(at: _Samples) -> Iterator[tuple[float, float, float]]:
 def _on(at: _Samples, lag: _Samples, corners: tuple[float, float, float]) -> _Tent:
     """The level and the height with the least squares for these corners; neither is below zero."""
     start, top, end = corners
-    shape = np.minimum((at - start) / (top - start), (end - at) / (end - top)).clip(0.0, 1.0)
+    with np.errstate(over="ignore"):  # of samples that lie next to each other: infinitely steep
+        shape = np.minimum((at - start) / (top - start), (end - at) / (end - top)).clip(0.0, 1.0)
     shape_mean, lag_mean = float(shape.mean()), float(lag.mean())
     spread = float(((shape - shape_mean) ** 2).sum())
     height = float(((shape - shape_mean) * lag).sum()) / spread if spread else 0.0
@@ -103,12 +105,12 @@ def _refined(at: _Samples, lag: _Samples, tent: _Tent) -> _Tent:
     """The tent with its corners moved, by ever smaller steps, while that leaves less."""
     step = float(at[-1] - at[0]) / _KNOTS
     for _ in range(_ROUNDS):
-        moved = True
-        while moved:
+        for _ in range(_MOVES):
             near = [_on(at, lag, corners) for corners in _moved(tent, step, float(at[0]), float(at[-1]))]
             better = min(near, key=lambda one: one.left, default=tent)
-            moved = better.left < tent.left * (1 - 1e-9)
-            tent = better if moved else tent
+            if better.left >= tent.left * (1 - 1e-9):
+                break
+            tent = better
         step /= 2
     return tent
 

@@ -2,15 +2,16 @@
 
 import csv
 import io
-import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, Final
 
 import msgspec
 
 from recordings.importing.draft import ClusterDraft, ImportFileError, LagSample
+from recordings.scenarios.toml_tables import cut
 
+MOST_RECORDS: Final = 10**15
 TABLE: Final = (".csv",)
 PROMETHEUS: Final = (".json",)
 UNNAMED: Final = "group"
@@ -20,6 +21,7 @@ _GROUPS: Final = ("group", "consumergroup", "consumer_group", "group_id")
 """Labels that exporters give a group's name, such as kafka_exporter's and kminion's."""
 _TOPICS: Final = ("topic", "topic_name")
 _PARTITIONS: Final = ("partition", "partition_id")
+_LAST: Final = 1e15
 _MILLISECONDS: Final = 1e11  # an instant of Unix time above this is in milliseconds: in seconds it were the year 5138
 
 
@@ -55,10 +57,31 @@ class _Sums:
             raise ImportFileError(file, 0, "it has no sample of a lag")
         for name, sums in self._by_group.items():
             if len(sums) < FEWEST_SAMPLES:
-                reason = f"the lag of {name} has {len(sums)} samples; {FEWEST_SAMPLES} are needed at least"
+                reason = f"the lag of {cut(name)} has {len(sums)} samples; {FEWEST_SAMPLES} are needed at least"
                 raise ImportFileError(file, 0, reason)
             first = min(sums)
             draft.group(name).lag_series = [LagSample(at - first, sums[at]) for at in sorted(sums)]
+
+
+class _Rows:
+    """The rows of a CSV file. Raises ImportFileError for one that is none."""
+
+    def __init__(self, text: str, between: str, file: str) -> None:
+        self._rows, self._file = csv.reader(io.StringIO(text, newline=""), delimiter=between), file
+
+    @property
+    def line(self) -> int:
+        """The line of the last row."""
+        return self._rows.line_num
+
+    def __iter__(self) -> Iterator[list[str]]:
+        return self
+
+    def __next__(self) -> list[str]:
+        try:
+            return next(self._rows)
+        except csv.Error as error:
+            raise ImportFileError(self._file, self.line, f"it is not CSV: {error}") from None
 
 
 def read_lag_table(text: str, file: str, draft: ClusterDraft) -> None:
@@ -67,7 +90,7 @@ def read_lag_table(text: str, file: str, draft: ClusterDraft) -> None:
     Raises ImportFileError.
     """
     between = _separator(text.partition("\n")[0])
-    rows = csv.reader(io.StringIO(text if between == "," else text.replace(",", ".")), delimiter=between)
+    rows = _Rows(text if between == "," else text.replace(",", "."), between, file)
     titles = [title.strip() for title in next(rows, [])]
     names = [title.lower() for title in titles]
     time = _column(names, _TIMES)
@@ -81,13 +104,13 @@ def read_lag_table(text: str, file: str, draft: ClusterDraft) -> None:
         if not any(cell.strip() for cell in row):
             continue
         if len(row) != len(titles):
-            raise ImportFileError(file, rows.line_num, f"it has {len(row)} cells; the first line has {len(titles)}")
-        seconds = _seconds(row[time], file, rows.line_num)
+            raise ImportFileError(file, rows.line, f"it has {len(row)} cells; the first line has {len(titles)}")
+        seconds = _seconds(row[time], file, rows.line)
         if lag is not None:
-            _note(sums, row[group] if group is not None else "", seconds, row[lag], (file, rows.line_num))
+            _note(sums, row[group] if group is not None else "", seconds, row[lag], (file, rows.line))
             continue
         for place, title in whose:
-            _note(sums, title, seconds, row[place], (file, rows.line_num))
+            _note(sums, title, seconds, row[place], (file, rows.line))
     sums.keep(file, draft)
 
 
@@ -101,6 +124,8 @@ def read_prometheus(text: str, file: str, draft: ClusterDraft) -> None:
         series = msgspec.convert(answer.data.result, list[_Series])
     except msgspec.DecodeError as error:
         raise ImportFileError(file, 0, f"it is not what Prometheus answers to a range query: {error}") from None
+    except RecursionError:
+        raise ImportFileError(file, 0, "it is nested too deeply for an answer of Prometheus") from None
     sums = _Sums()
     for number, one in enumerate(series):
         group = _label(one.metric, _GROUPS)
@@ -135,9 +160,9 @@ def _note(sums: _Sums, group: str, seconds: float, value: str, place: tuple[str,
     try:
         records = float(shown)
     except ValueError:
-        raise ImportFileError(*place, f"{value.strip()} is not a number of records") from None
-    if not (math.isfinite(records) and records >= 0):
-        raise ImportFileError(*place, f"{value.strip()} is no lag: it is finite and at least 0")
+        raise ImportFileError(*place, f"{cut(value.strip())} is not a number of records") from None
+    if not 0 <= records <= MOST_RECORDS:
+        raise ImportFileError(*place, f"{cut(value.strip())} is no lag: it is from 0 to {MOST_RECORDS:,}")
     sums.add(group.strip(), seconds, records)
 
 
@@ -151,9 +176,9 @@ def _seconds(text: str, file: str, line: int) -> float:
             moment = datetime.fromisoformat(shown)
         except ValueError:
             raise ImportFileError(
-                file, line, f"{shown} is neither a number of seconds nor a date with a time"
+                file, line, f"{cut(shown)} is neither a number of seconds nor a date with a time"
             ) from None
         return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
-    if not math.isfinite(number):
-        raise ImportFileError(file, line, f"{shown} is no instant")
+    if not abs(number) <= _LAST:
+        raise ImportFileError(file, line, f"{cut(shown)} is no instant")
     return number / 1000 if number > _MILLISECONDS else number

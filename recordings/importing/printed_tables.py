@@ -1,5 +1,6 @@
 """Rows of a table that one of Kafka's tools has printed: cells padded to their titles, one blank between them."""
 
+import re
 from typing import Final
 
 _TITLES: Final = frozenset({
@@ -18,9 +19,7 @@ class PrintedTable:
     def __init__(self, line: str) -> None:
         shown = line.replace(_COORDINATOR, "COORDINATOR".ljust(len(_COORDINATOR)))
         self.titles = shown.split()
-        starts = [0]
-        for title in self.titles[1:]:
-            starts.append(shown.index(f" {title}", starts[-1]) + 1)
+        starts = [0, *[word.start() for word in re.finditer(r"\S+", shown)][1:]]
         self._slices = [slice(*ends) for ends in zip(starts, [*starts[1:], None], strict=True)]
 
     @staticmethod

@@ -10,6 +10,7 @@ from typing import Final
 from cluster.spec import MOST_BROKERS, MOST_PARTITIONS
 from recordings.importing.draft import ClusterDraft, GroupDraft, ImportFileError, whole_number
 from recordings.importing.printed_tables import PrintedTable
+from recordings.scenarios.toml_tables import cut
 
 MISSING: Final = "-"
 ASSIGNORS: Final = ("range", "roundrobin", "sticky", "cooperative-sticky")
@@ -166,19 +167,27 @@ class ToolOutputReader:
     def _row(self, table: PrintedTable, line: str) -> None:
         cells = table.row(line)
         if cells is None:
-            titles = ", ".join(table.titles)
+            titles = cut(", ".join(table.titles))
             raise ImportFileError(self._file, self._line, f"this row has not the columns of its table: {titles}")
         group = self._draft.group(cells["GROUP"])
         if not cells["GROUP"]:
             raise ImportFileError(self._file, self._line, "this row names no group")
         if "PARTITION" in table.titles:
+            self._needs(table, "TOPIC")
             self._offsets(group, cells)
         elif "#PARTITIONS" in table.titles:
+            self._needs(table, "CONSUMER-ID", "CLIENT-ID")
             self._member(group, cells)
         elif "#MEMBERS" in table.titles:
             self._state(group, cells)
         elif cells.get("TYPE", "").lower() == "consumer":
             group.protocol = "consumer"
+
+    def _needs(self, table: PrintedTable, *titles: str) -> None:
+        """Raise ImportFileError for a table of which a column was cut away."""
+        missing = [title for title in titles if title not in table.titles]
+        if missing:
+            raise ImportFileError(self._file, self._line, f"the table of this row has no column {missing[0]}")
 
     def _offsets(self, group: GroupDraft, cells: dict[str, str]) -> None:
         """A partition of a group; of a member without one, old releases print a row of `-`."""

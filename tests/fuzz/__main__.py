@@ -20,13 +20,14 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from tests.fuzz.engine import Finding, Outcome, Target, draws_of, fuzz
 from tests.fuzz.files import FILES
+from tests.fuzz.imports import IMPORTS
 from tests.fuzz.logs import LOGS
 from tests.fuzz.texts import TEXTS
 
 if TYPE_CHECKING:
     from multiprocessing.sharedctypes import Synchronized
 
-TARGETS: dict[str, Target] = {target.name: target for target in (*TEXTS, *FILES, *LOGS)}
+TARGETS: dict[str, Target] = {target.name: target for target in (*TEXTS, *FILES, *LOGS, *IMPORTS)}
 ADDRESS_SPACE = 2 << 30
 STALLED_SECONDS = 60.0
 POLL_SECONDS = 0.2

@@ -26,6 +26,7 @@ from recordings.log_reading.own_pattern import OwnPattern
 from recordings.log_reading.summary import ReadSummary, summarize_reading
 from tests.fuzz.engine import Target
 from tests.fuzz.mutation import mutated_bytes, mutated_text
+from tests.fuzz.raw_text import harmless
 from tests.support.repository import ROOT
 
 RAW = ROOT / "tests" / "fidelity" / "raw" / "4.3.1"
@@ -110,14 +111,14 @@ def _feed_log(made: bytes) -> bool:
         (place / "server.log").write_bytes(made)
         read_logs([place / "server.log"], place / "read")
         recording = Recording(place / "read", logs=True)
-        _harmless(visible(of_read_summary(_summary(recording))), "\n\t")
+        harmless(visible(of_read_summary(_summary(recording))), "\n\t")
         view = ClusterView()
         for event in recording.events():
             fold(view, event)
         for listing in _listings(view):
             for key in listing.row_keys():
                 for row in listing.rows(key):
-                    _harmless(in_cells(plain(row)), "")
+                    harmless(in_cells(plain(row)), "")
     finally:
         shutil.rmtree(place, ignore_errors=True)
     return True
@@ -142,15 +143,6 @@ def _listings(view: ClusterView) -> list[Listing]:
             shown += [LoggedStateListing(group, now_us, width), LoggedMembersListing(group, width), rebalances]
             shown += [LoggedDetailsListing(logs, group, key, now_us, width) for key in rebalances.row_keys()[:3]]
     return shown
-
-
-def _harmless(text: str, allowed: str) -> None:
-    """No character that a terminal obeys, and none that turns the direction of text."""
-    raw = [one for one in text if not one.isprintable() and one not in allowed and (ord(one) < 0xA0 or one in _TURNS)]
-    assert not raw, ascii(text)
-
-
-_TURNS = "\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\u2028\u2029"
 
 
 def _feed_pattern(made: tuple[str, bytes]) -> bool:

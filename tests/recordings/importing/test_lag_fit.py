@@ -2,9 +2,12 @@
 
 import random
 from collections.abc import Callable
+from unittest.mock import Mock
 
 import pytest
 
+from recordings.importing import lag_fit
+from recordings.importing.draft import LagSample
 from recordings.importing.lag_fit import LagFit, fit
 from tests.support.lag_samples import ARRIVING, END_S, LEVEL, PROCESSED, RESUMED_S, STOPPED_S, lag_at, samples
 
@@ -47,3 +50,12 @@ def test_a_series_that_ends_while_lag_grows_has_no_processing_rate() -> None:
 @pytest.mark.parametrize("lag", [lambda _: 50.0, lambda second: 500.0 - second, lambda second: 50 + 5 * (second % 2)])
 def test_lag_that_is_level_or_falls_has_no_stop(lag: Callable[[float], float]) -> None:
     assert fit(samples(lag)) is None
+
+
+def test_a_lag_that_hardly_falls_is_fitted_in_a_bounded_number_of_steps(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its end would move out for ever by ever less: 370,000 fits of a tent for these fifteen samples."""
+    on = Mock(side_effect=lag_fit._on)
+    monkeypatch.setattr(lag_fit, "_on", on)
+    lags = (380, 85, 190, 295, 0, 105, 210, 315, 20, 125, 230, 335, 40, 145, 2)
+    fit([LagSample(15.0 * number, float(lag)) for number, lag in enumerate(lags)])
+    assert 1_000 < on.call_count < 15_000

@@ -64,10 +64,13 @@ def test_cells_may_be_separated_otherwise_and_then_have_decimal_commas(between: 
         ("time,lag\n1,2\n", "lag.csv: the lag of group has 1 samples; 8 are needed at least"),
         ("time,lag\nsoon,2\n", "lag.csv:2: soon is neither a number of seconds nor a date with a time"),
         ("time,lag\n1,many\n", "lag.csv:2: many is not a number of records"),
-        ("time,lag\n1,-4\n", "lag.csv:2: -4 is no lag: it is finite and at least 0"),
-        ("time,lag\n1,inf\n", "lag.csv:2: inf is no lag: it is finite and at least 0"),
+        ("time,lag\n1,-4\n", "lag.csv:2: -4 is no lag: it is from 0 to 1,000,000,000,000,000"),
+        ("time,lag\n1,inf\n", "lag.csv:2: inf is no lag: it is from 0 to 1,000,000,000,000,000"),
         ("time,lag\ninf,4\n", "lag.csv:2: inf is no instant"),
         ("time,lag\n1,2,3\n", "lag.csv:2: it has 3 cells; the first line has 2"),
+        (f"time,lag\n1,{'9' * 4_000}x\n", f"lag.csv:2: {'9' * 80}… is not a number of records"),
+        (f"time,group,lag\n1,{'g' * 4_000},2\n", f"lag.csv: the lag of {'g' * 80}… has 1 samples"),
+        ("time,lag\n1," + "2" * 200_000 + "\n", "lag.csv:2: it is not CSV: field larger than field limit"),
     ],
 )
 def test_what_is_wrong_in_a_table_is_said_with_its_line(text: str, said: str) -> None:
@@ -104,6 +107,7 @@ def test_prometheus_labels_name_group_topic_and_partition(label: str) -> None:
         (answer([]), "it has no sample of a lag"),
         (answer([{"metric": {}, "values": [["a", "b"]]}]), "it is not what Prometheus answers to a range query"),
         (answer([{"metric": {}, "values": [[1, "NaN"]]}]), "it has no sample of a lag"),
+        (answer([]).replace("[]", "[" * 100_000), "it is nested too deeply for an answer of Prometheus"),
     ],
 )
 def test_another_answer_of_prometheus_is_refused_with_the_reason(text: str, said: str) -> None:

@@ -116,6 +116,12 @@ def test_names_that_a_scenario_cannot_have_are_changed_and_said() -> None:
             "a.txt:2: this row has not the columns of its table: GROUP, TOPIC, PARTITION, LAG, CONSUMER-ID",
         ),
         ("GROUP TOPIC PARTITION LAG\ng t -1 0\n", "a.txt:2: PARTITION is '-1'"),
+        ("GROUP  PARTITION\nbilling  0\n", "a.txt:2: the table of this row has no column TOPIC"),
+        ("GROUP  #PARTITIONS\nbilling  4\n", "a.txt:2: the table of this row has no column CONSUMER-ID"),
+        (
+            "GROUP CONSUMER-ID\t\t\tCLIENT-ID  #PARTITIONS\nbilling 4\n",
+            "a.txt:2: this row has not the columns of its table",
+        ),
     ],
 )
 def test_a_mistake_has_its_file_line_and_reason(text: str, reason: str) -> None:
@@ -158,3 +164,10 @@ def test_no_text_makes_a_traceback_and_what_is_made_can_be_loaded(text: str) -> 
     except RecordingError:
         return
     assert parse_scenario(found.text, "a.toml").spec == found.spec
+
+
+def test_more_replicas_than_brokers_that_a_scenario_can_have_are_refused() -> None:
+    draft = ClusterDraft()
+    draft.topic("orders").replication = 2_147_483_648
+    with pytest.raises(RecordingError, match="the files want 2,147,483,648 brokers; a cluster has at most 1,000 here"):
+        scenario_of(draft, "Imported", "")
