@@ -98,6 +98,7 @@ from cluster.events.faults import CommandRefused as CommandRefused
 from cluster.events.faults import FaultEnded as FaultEnded
 from cluster.events.faults import FaultStarted as FaultStarted
 from cluster.events.faults import SettingChanged as SettingChanged
+from cluster.events.fleet import ClientDisconnected as ClientDisconnected
 from cluster.events.fleet import GroupDeclared as GroupDeclared
 from cluster.events.fleet import LogsRead as LogsRead
 from cluster.events.fleet import MemberAssignorsDeclared as MemberAssignorsDeclared

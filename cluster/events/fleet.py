@@ -67,6 +67,19 @@ class PartitionsAdded(Event, frozen=True, kw_only=True):
     partitions: int
 
 
+class ClientDisconnected(Event, frozen=True, kw_only=True):
+    """A client logged that its connection to a broker ended or was not made; no flight has this, only logs do.
+
+    `client`: its `client.id`. `broker` is -1 where the line has a bootstrap server. `cause`: `disconnected`,
+    `not established`, `request timeout`, `connection setup timeout` or `authentication`. A connection that is not
+    established has two lines: `disconnected` is the first.
+    """
+
+    client: str
+    broker: int
+    cause: str
+
+
 class LogsRead(Event, frozen=True, kw_only=True):
     """The events that follow were read from logs of real processes: what no line tells is unknown, and never 0.
 

@@ -9,6 +9,7 @@ CREATE OR REPLACE VIEW member_declared AS FROM read_parquet(getvariable('tables'
 CREATE OR REPLACE VIEW member_assignors_declared AS FROM read_parquet(getvariable('tables') || '/member_assignors_declared/*.parquet', union_by_name = true);
 CREATE OR REPLACE VIEW producer_declared AS FROM read_parquet(getvariable('tables') || '/producer_declared/*.parquet', union_by_name = true);
 CREATE OR REPLACE VIEW partitions_added AS FROM read_parquet(getvariable('tables') || '/partitions_added/*.parquet', union_by_name = true);
+CREATE OR REPLACE VIEW client_disconnected AS FROM read_parquet(getvariable('tables') || '/client_disconnected/*.parquet', union_by_name = true);
 CREATE OR REPLACE VIEW logs_read AS FROM read_parquet(getvariable('tables') || '/logs_read/*.parquet', union_by_name = true);
 CREATE OR REPLACE VIEW broker_started AS FROM read_parquet(getvariable('tables') || '/broker_started/*.parquet', union_by_name = true);
 CREATE OR REPLACE VIEW broker_stopped AS FROM read_parquet(getvariable('tables') || '/broker_stopped/*.parquet', union_by_name = true);

@@ -18,6 +18,13 @@ Made = Iterator[Event]
 HIGHEST_ID: Final = 2_147_483_647
 """A consumer's connection to its coordinator has the id of the broker, subtracted from this."""
 
+HIGHEST_BROKER: Final = 1_000_000_000
+_CAUSES: Final = {
+    "refused": "not established", "request": "request timeout", "setup": "connection setup timeout",
+    "authentication": "authentication",
+}  # fmt: skip
+"""A place in `client_disconnected`'s sentences → the cause that it stands for."""
+
 _PARTITION = re.compile(r"[\w.-]{1,255}-\d{1,9}")
 _ASSIGNED = re.compile(r"([^\s={}]{1,300})=Assignment\(partitions=\[([^\]]*)\][^)]*\)")
 
@@ -71,6 +78,13 @@ def _coordinator_lost(line: LogLine, said: Said) -> Made:
     )  # fmt: skip
 
 
+def _disconnected(line: LogLine, said: Said) -> Made:
+    node = int(said.words["node"])
+    coordinator = HIGHEST_ID - node if node > HIGHEST_BROKER else node
+    cause = next((cause for name, cause in _CAUSES.items() if said.words.get(name)), "disconnected")
+    yield e.ClientDisconnected(client=line.names[0], broker=max(coordinator, -1), cause=cause)
+
+
 def _client_is(state: str) -> Callable[[LogLine, Said], Made]:
     """The handler of a line after which a consumer has this state."""
 
@@ -106,6 +120,7 @@ OTHER_FACTS: Final[dict[str, Callable[[LogLine, Said], Made]]] = {
     "assignment_made": _assignment_made,
     "coordinator_found": _coordinator_found,
     "coordinator_lost": _coordinator_lost,
+    "client_disconnected": _disconnected,
     "client_stable": _client_is("Stable"),
     "client_fenced": _client_is("Fenced"),
     "client_left": _client_is("Left"),

@@ -62,6 +62,7 @@ class ReadProducerRow(msgspec.Struct, frozen=True, kw_only=True):
     epoch: int | None
     retried: int
     split: int
+    disconnected: int
     last_error: str | None
     sent: int | None = None
 
@@ -210,10 +211,12 @@ def _folded(view: ClusterView, events: Iterable[Event]) -> Iterator[Event]:
 
 
 def _producers(view: ClusterView) -> list[ReadProducerRow]:
+    lost = {one.client: one.lost for one in view.logs.connections.values()} if view.logs is not None else {}
     return [
         ReadProducerRow(
             producer=one.producer, transactional_id=one.transactional_id or None, state=one.state,
             producer_id=one.producer_id, epoch=one.epoch, retried=one.retried, split=one.split,
+            disconnected=lost.get(one.producer, 0),
             last_error=one.last_error or None,
         )
         for one in (view.logs.producers.values() if view.logs is not None else ())

@@ -23,6 +23,11 @@ def logs_read(view: ClusterView, event: e.LogsRead) -> None:
     view.logs = LogsView(event.logs, event.began_us)
 
 
+@SOURCE.handles(e.ClientDisconnected)
+def client_disconnected(view: ClusterView, event: e.ClientDisconnected) -> None:
+    """Change nothing: flights do not have it."""
+
+
 def _of(view: ClusterView, name: str) -> LoggedGroup:
     """The group, made at its first event."""
     assert view.logs is not None

@@ -5,12 +5,23 @@ from typing import Final
 from cluster import events as e
 from cluster.view.fold_cluster import note, note_of
 from cluster.view.fold_table import FoldTable
-from cluster.view.logged.state import UNKNOWN, LoggedProducer, LoggedTransactionalId
+from cluster.view.logged.state import UNKNOWN, LoggedConnections, LoggedProducer, LoggedTransactionalId
 from cluster.view.state import ClusterView
 
 FOLD = FoldTable()
 MOST_NAMES: Final = 10_000  # of producers, and of transactional ids
 
+SAID_AGAIN_US: Final = 10_000_000
+SENTENCES_KEPT: Final = 100  # of a client
+LOST: Final = frozenset({"disconnected", "request timeout", "connection setup timeout"})
+"""Causes that are the first, or only, line on a connection."""
+_CONNECTION: Final = {
+    "disconnected": " lost its connection to {}",
+    "not established": " cannot connect to {}",
+    "request timeout": " closed its connection to {}: a request timed out",
+    "connection setup timeout": " cannot connect to {}: connection setup timeout",
+    "authentication": " cannot connect to {}: authentication failed",
+}
 _STATES: Final = {
     "AbortableError": " can only abort its transaction",
     "FatalError": " cannot go on",
@@ -98,6 +109,24 @@ def batch_failed(view: ClusterView, event: e.BatchFailed) -> None:
     producer = _producer(view, event.producer)
     producer.last_error, producer.last_partition = event.error, event.partition
     note_of(view, event, "fault", event.producer, f" fails a batch of {event.partition}: {event.error}")
+
+
+@FOLD.handles(e.ClientDisconnected)
+def client_disconnected(view: ClusterView, event: e.ClientDisconnected) -> None:
+    """Note what changed, and what goes on for long: a client that cannot connect says so every second."""
+    assert view.logs is not None
+    client = view.logs.connections.get(event.client, LoggedConnections(event.client))
+    if len(view.logs.connections) < MOST_NAMES:
+        view.logs.connections[event.client] = client
+    client.lost += event.cause in LOST
+    broker = f"broker-{event.broker}" if event.broker >= 0 else "a bootstrap server"
+    words = _CONNECTION[event.cause].format(broker)
+    said_us = client.said_us.get(words)
+    if said_us is None or event.at_us - said_us > SAID_AGAIN_US:
+        note_of(view, event, "member", event.client, words)
+        if len(client.said_us) >= SENTENCES_KEPT:
+            client.said_us.clear()
+        client.said_us[words] = event.at_us
 
 
 # --- what transaction coordinators log ----------------------------------------------------------------------------

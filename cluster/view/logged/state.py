@@ -116,6 +116,14 @@ class LoggedTransactionalId(msgspec.Struct, gc=False):
     fenced: int = 0
 
 
+class LoggedConnections(msgspec.Struct, gc=False):
+    """What a client logged of its connections: how many it lost, and when the event log last had each sentence."""
+
+    client: str
+    lost: int = 0
+    said_us: dict[str, int] = {}
+
+
 class LogsView(msgspec.Struct, gc=False):
     """The logs that the events were read from; `began_us` is instant 0 in µs since 1970, -1 without dates."""
 
@@ -124,3 +132,4 @@ class LogsView(msgspec.Struct, gc=False):
     groups: dict[str, LoggedGroup] = {}
     producers: dict[str, LoggedProducer] = {}
     transactional_ids: dict[str, LoggedTransactionalId] = {}
+    connections: dict[str, LoggedConnections] = {}

@@ -18,6 +18,7 @@ PRODUCER_COLUMNS = (
     TableColumn("epoch", 7, right=True, rank=2),
     TableColumn("retried", 7, right=True),
     TableColumn("split", 5, right=True, rank=4),
+    TableColumn("disconnected", 12, right=True, rank=3),
     TableColumn("sent", 7, right=True, rank=5),
     TableColumn("last error", 22, rank=1, grow=5),
 )
@@ -55,6 +56,7 @@ class LoggedProducersListing(WorstFirstListing):
         super().__init__(width)
         known = logs.producers
         self.producers = {name: one for name, one in known.items() if one.transactional_id or not transactional}
+        self.connections = logs.connections
         self.layout = layout(for_names(PRODUCER_COLUMNS, self.producers), width)
         self.order(list(self.producers))
 
@@ -84,6 +86,7 @@ class LoggedProducersListing(WorstFirstListing):
     def rows(self, key: str) -> tuple[Line]:
         """One producer."""
         one = self.producers[key]
+        lost = self.connections[key].lost if key in self.connections else 0
         where = f" ({one.last_partition})" if one.last_partition else ""
         cells: list[Line | Span | str] = [
             (middle(key, self.layout.width_of(0)), STRONG),
@@ -93,6 +96,7 @@ class LoggedProducersListing(WorstFirstListing):
             number_words(one.epoch),
             line((f"{one.retried:,}", WARN if one.retried else FAINT)),
             line((f"{one.split:,}", WARN if one.split else FAINT)),
+            line((f"{lost:,}", WARN if lost else FAINT)),
             line(NOT_LOGGED),
             line((f"{one.last_error}{where}", PLAIN)) if one.last_error else line(("none in the lines so far", FAINT)),
         ]

@@ -18,6 +18,8 @@ PRODUCE = re.compile(
 FAILS = re.compile(r"Transiting to (fatal|abortable) error state due to \S*?(\w+)(?::.*)?")
 INITIALIZED = re.compile(r"Initialized transactionalId (\S+) with producerId (\d+) and producer epoch (\d+) on .*")
 TIMED_OUT = re.compile(r"Completed rollback of ongoing transaction for transactionalId (\S+) due to timeout")
+LOST = re.compile(r"Node -?\d+ disc|Disconnecting from node -?\d+ due to (?:re|so)|Connection to node .* could not")
+IN_DOUBT = "No inflight batches remaining"
 READ = re.compile(r"Invoking InitProducerId for the first|Closing the Kafka producer with|Discovered \w+ coordinator")
 
 
@@ -30,11 +32,13 @@ class ProducerBook:
     identity: str = "unknown unknown"
     retried: int = 0
     split: int = 0
+    lost: int = 0
     last: str = "none in the lines so far"
 
     def row(self, name: str) -> str:
         """How its row reads, its glyph left out."""
-        return f"{name} {self.used} {self.state} {self.identity} {self.retried} {self.split} unknown {self.last}"
+        counts = f"{self.retried} {self.split} {self.lost}"
+        return f"{name} {self.used} {self.state} {self.identity} {counts} unknown {self.last}"
 
 
 @dataclass
@@ -70,10 +74,12 @@ def books_of(lines: Sequence[str], began_ms: int, until_ms: int) -> tuple[dict[s
 
 
 def _enter(books: dict[str, ProducerBook], name: str, used: str | None, words: str) -> None:
+    lost = LOST.match(words)
     identity, produce, fails = IDENTITY.fullmatch(words), PRODUCE.fullmatch(words), FAILS.fullmatch(words)
-    if not (identity or produce or fails or READ.match(words) or words.startswith("No inflight batches remaining")):
+    if not (lost or identity or produce or fails or READ.match(words) or words.startswith(IN_DOUBT)):
         return
     book = books.setdefault(name, ProducerBook(used or "none"))
+    book.lost += words.startswith(("Node ", "Disconnecting "))
     if words.startswith("Invoking"):
         book.state, book.identity = "Running", "unknown unknown"
     elif words.startswith("Closing"):

@@ -69,14 +69,15 @@ def test_the_summary_knows_the_same_producers(run: str, tmp_path: Path) -> None:
     summary = summary_of_logs(tmp_path / "read", salvage=False)
     assert summary is not None
     known, ids = books_of(lines, int(lines[0][:13]), 1 << 60)
-    told = {
-        row.producer: f"{row.state or 'unknown'} {row.retried} {row.split} {row.last_error}"
-        for row in summary.producers
-    }
+    rows = summary.producers
+    told = {row.producer: (row.state, row.retried, row.split, row.disconnected, row.last_error) for row in rows}
     assert told == {
-        name: f"{book.state} {book.retried} {book.split} {None if 'none' in book.last else book.last.split(' ')[0]}"
+        name: (
+            book.state if book.state != "unknown" else None, book.retried, book.split, book.lost,
+            book.last.split(" ")[0] if "none" not in book.last else None,
+        )
         for name, book in known.items()
-    }
+    }  # fmt: skip
     assert {(row.transactional_id, row.initialized, row.timed_out) for row in summary.transactional_ids} == {
         (name, book.initialized, book.timed_out) for name, book in ids.items()
     }

@@ -15,7 +15,8 @@ from recordings.kafka_log.renderer import RENDERERS, KafkaLog, timestamp
 from recordings.kafka_log.state import KafkaLogState, Line
 
 SILENT = {
-    "logs_read", "group_declared", "member_declared", "producer_declared",  # the scenario's, before anything runs
+    "logs_read", "client_disconnected",  # of recordings of logs
+    "group_declared", "member_declared", "producer_declared",  # the scenario's, before anything runs
     "group_protocol_declared", "member_protocol_declared",  # the members' own lines differ
     "consumer_group_state_changed",  # Kafka logs epochs and targets
     "classic_member_awaited",  # a timer begins

@@ -106,6 +106,35 @@ def test_a_producer_has_the_state_that_its_line_says(line: str, wanted: tuple[st
     assert logs.producers["p-1"].producer_id is None
 
 
+AT_HOST = "(kafka-3.local/10.0.0.3:9092)"
+TIMED_OUT = "socket connection setup timeout. The timeout value is 9216 ms."
+
+
+@pytest.mark.parametrize(
+    ("sentence", "wanted"),
+    [
+        ("Node 3 disconnected.", (3, "disconnected")),
+        ("Node -1 disconnected.", (-1, "disconnected")),
+        ("Node 2147483644 disconnected.", (3, "disconnected")),  # a consumer's connection to its coordinator
+        (
+            f"Connection to node 3 {AT_HOST} could not be established. Node may not be available.",
+            (3, "not established"),
+        ),
+        ("Disconnecting from node 3 due to request timeout.", (3, "request timeout")),
+        (f"Disconnecting from node 3 due to {TIMED_OUT}", (3, "connection setup timeout")),
+        (f"Connection to node -2 {AT_HOST} failed authentication due to: SSL handshake failed", (-1, "authentication")),
+    ],
+)
+@pytest.mark.parametrize("client", ["Producer clientId=c-1", "Consumer clientId=c-1, groupId=g"])
+def test_a_connection_that_a_client_lost_has_its_broker_and_cause(
+    client: str, sentence: str, wanted: tuple[int, str], tmp_path: Path
+) -> None:
+    events, logs = read([AT.format(1, f"[{client}] {sentence}"), AT.format(2, f"[{client}] {sentence}")], tmp_path)
+    assert [(event.broker, event.cause) for event in events if isinstance(event, e.ClientDisconnected)] == [wanted] * 2
+    assert logs.connections["c-1"].lost == (0 if wanted[1] in {"not established", "authentication"} else 2)
+    assert len(logs.connections["c-1"].said_us) == 1  # within ten seconds it is said once
+
+
 def test_markers_and_producers_that_a_coordinator_refuses_are_in_the_event_log(tmp_path: Path) -> None:
     refused = (
         "[Transaction Marker Request Completion Handler 2]: Sending pay's transaction marker for partition orders-1 has"
