@@ -13,6 +13,7 @@ from cluster.config.config import ELSEWHERE
 from cluster.config.keys import CONFIG_KEYS
 from cluster.config.other_keys import NOT_BUILT, WITHOUT_EFFECT
 from console.cli.main import app
+from console.settings.settings_file import MOST_COMMANDS, ConsoleSettings
 from recordings.scenarios.loader import LIBRARY
 from tests.support.repository import ROOT
 
@@ -78,6 +79,12 @@ def test_the_command_line_s_page_has_every_command_and_option(pages: dict[str, C
     for each in help_texts:
         options = [name for one in each.assemble_argument_collection() for name in one.names if name.startswith("--")]
         assert [name for name in options if f"`{name}" not in text and f", {name}" not in text] == [], each.name
+
+
+def test_the_page_of_the_keymap_has_every_remembered_setting() -> None:
+    page = (ROOT / "docs" / "keymap.md").read_text("utf-8").partition("## What the console remembers")[2]
+    assert re.findall(r"^\| `(\w+)` \|", page, re.MULTILINE) == list(ConsoleSettings.__struct_fields__)
+    assert f"the last {MOST_COMMANDS} command lines" in page
 
 
 def test_rows_have_as_many_cells_as_their_table(pages: dict[str, Callable[[], str]]) -> None:
