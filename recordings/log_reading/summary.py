@@ -53,17 +53,20 @@ class ReadRebalanceRow(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ReadProducerRow(msgspec.Struct, frozen=True, kw_only=True):
-    """A producer at the end of the logs. What it sent and what was acknowledged is in no line."""
+    """A producer at the end of the logs; "" for no transactional id, and for no error in its lines.
+
+    What it sent and what was acknowledged is in no line.
+    """
 
     producer: str
-    transactional_id: str | None
+    transactional_id: str
     state: str | None
     producer_id: int | None
     epoch: int | None
     retried: int
     split: int
     disconnected: int
-    last_error: str | None
+    last_error: str
     sent: int | None = None
 
 
@@ -214,10 +217,10 @@ def _producers(view: ClusterView) -> list[ReadProducerRow]:
     lost = {one.client: one.lost for one in view.logs.connections.values()} if view.logs is not None else {}
     return [
         ReadProducerRow(
-            producer=one.producer, transactional_id=one.transactional_id or None, state=one.state,
+            producer=one.producer, transactional_id=one.transactional_id, state=one.state,
             producer_id=one.producer_id, epoch=one.epoch, retried=one.retried, split=one.split,
             disconnected=lost.get(one.producer, 0),
-            last_error=one.last_error or None,
+            last_error=one.last_error,
         )
         for one in (view.logs.producers.values() if view.logs is not None else ())
     ]  # fmt: skip

@@ -74,7 +74,7 @@ def test_the_summary_knows_the_same_producers(run: str, tmp_path: Path) -> None:
     assert told == {
         name: (
             book.state if book.state != "unknown" else None, book.retried, book.split, book.lost,
-            book.last.split(" ")[0] if "none" not in book.last else None,
+            book.last.split(" ")[0] if "none" not in book.last else "",
         )
         for name, book in known.items()
     }  # fmt: skip
