@@ -24,7 +24,7 @@ CLOCK = re.compile(r"(?P<log>.+)=(?P<sign>[+-]?)(?P<by>[^=]+)", re.DOTALL)
 
 
 def read(
-    logs: Annotated[list[Path], Parameter(help="Logs of brokers.", negative="")],
+    logs: Annotated[list[Path], Parameter(help="Logs of brokers and clients.", negative="")],
     /,
     *,
     out: Annotated[Path, Parameter(help="The new recording's directory.")],
@@ -46,7 +46,7 @@ def read(
     ] = None,
     json: Json = False,
 ) -> int:
-    """Read logs of brokers and clients: the rebalances of their consumer groups become a recording."""
+    """Read logs of brokers and clients: what they say of groups and producers becomes a recording."""
     from console.cli.outputs.reading import of_read_summary, of_twin
     from recordings.flights import interruption
     from recordings.log_reading.make import read_logs

@@ -25,7 +25,7 @@ from tests.support.log_round_trip import (
 from tests.support.slow_cases import mostly_slow, partly_campaign
 
 RAW_LOGS = sorted(raw_of("", "4.3.1").parent.glob("*.log.zst"))
-QUICK = ("first-join", "consumer-protocol-first-join")
+QUICK = ("first-join", "consumer-protocol-first-join", "zombie-producer")
 STABLE = re.compile(
     r"(\d{13}) .*(?:(Stabilized) group (\S+) generation (\d+)|(Preparing) to rebalance group (\S+)"
     r"|(Assignment) received from leader \S+ for group (\S+))"
