@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from recordings.comparison.diff import FlightDiff, Side
 
 GIVEN_SHOWN = 3
-UNDER_WAY = "the fork is under way: both flights are compared here when it ends"
+UNDER_WAY = "two flights are being compared: the comparison is shown here when it is complete"
 PARTING = "≠"  # where two flights part
 
 

@@ -172,7 +172,7 @@ def test_a_fork_is_cancelled_and_leaves_nothing(path: Path) -> None:
         assert any("a fork is running" in notice for notice in seat.notices())
         seat.app.go("comparison")
         await seat.settle()
-        assert "the fork is under way: both flights are compared here when it ends" in seat.text()
+        assert "two flights are being compared: the comparison is shown here" in seat.text()
         seat.app.go("overview")
         await seat.settle()
         await seat.press("F")
