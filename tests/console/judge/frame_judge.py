@@ -66,7 +66,8 @@ def judge_strip(books: Books, strip: str, at_us: int, total_us: int, verdict: Ve
         if cell in STARTS:
             verdict.claim(bool(found.get(index, set()) & set(STARTS[cell])), "strip", f"{cell} in cell {index}")
         else:
-            verdict.claim(cell in "┃─┈╌", "strip", f"unknown mark {cell!r}")
+            on = cell == "┅" and index > here  # leads on to the live instant
+            verdict.claim(on or cell in "┃─┈╌", "strip", f"unknown mark {cell!r}")
 
 
 def judge_scale(scale: str, total_us: int, verdict: Verdict) -> None:
