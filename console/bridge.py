@@ -24,7 +24,7 @@ from cluster.view import ClusterView, fold
 from console.flight import INVARIANT_BROKEN, Stepped
 from console.flight_clock import BUILDING, ENDED, FAILED, LIVE, PAUSED, FlightClock
 from console.live_flight import FlightRequest, Resumption, Setting
-from console.presenters.conversations.messages import ConversationLog
+from console.newest_events import NewestEvents
 from console.presenters.producers.limits import ProducerConfigs, configs_of
 from console.refused_commands import RefusedCommands
 
@@ -129,7 +129,7 @@ class Bridge:
         self.watch: Watch | None = None
         self._last: deque[Event] = deque(maxlen=LAST_EVENTS)
         self._gives_way_until = 0.0  # of the monotonic clock
-        self._conversation = ConversationLog()
+        self._newest = NewestEvents()
 
     @classmethod
     def of(cls, request: FlightRequest, speed: float) -> "Bridge":
@@ -172,9 +172,9 @@ class Bridge:
         """Whether the simulation's thread has ended or was abandoned; its recording is closed."""
         return self._thread is None or self._abandoned or not self._thread.is_alive()
 
-    def conversation(self) -> ConversationLog:
-        """The newest requests and answers of the flight."""
-        return self._conversation
+    def newest(self) -> NewestEvents:
+        """The newest requests, answers and batches of the flight."""
+        return self._newest
 
     def origin(self) -> "FlownSoFar | None":
         """The plan, and the operator's commands so far."""
@@ -221,14 +221,14 @@ class Bridge:
     def drain(self, view: ClusterView, refused_commands: RefusedCommands, seconds: float) -> bool:
         """Fold queued events for at most `seconds` of wall time; True if events remain."""
         queue, observe, last = self._queue, refused_commands.observe, self._last
-        spoken = self._conversation.observe
+        note = self._newest.observe
         deadline = time.perf_counter() + seconds
         while queue:
             for _ in range(min(CHUNK, len(queue))):
                 event = queue.popleft()
                 fold(view, event)
                 observe(event)
-                spoken(event)
+                note(event)
                 last.append(event)
             if time.perf_counter() >= deadline:
                 break

@@ -120,6 +120,7 @@ USAGES: dict[str, tuple[str, str]] = {
 }
 """Syntax and effect of the console's own commands; `usages` adds the screens to `go`."""
 PARTITION, TOPIC, BROKER, MEMBER, PRODUCER = "partition ", "topic ", "broker ", "member ", "producer "
+RECORDS = "records "
 """The beginnings of places: a group may have the name of a topic, a partition, a broker, a member, a producer."""
 CONVERSATION = "conversation"
 """The first word of a conversation's place; names of processes follow it."""
@@ -224,6 +225,11 @@ def partition_place(partition: str) -> str:
     return f"{PARTITION}{partition}"
 
 
+def records_place(partition: str) -> str:
+    """The place of a partition's records."""
+    return f"{RECORDS}{partition}"
+
+
 def member_place(member: str) -> str:
     """The place of a member; its name alone is its group with the member selected."""
     return f"{MEMBER}{member}"
@@ -252,6 +258,7 @@ def named_places(names: Names) -> dict[str, tuple[str, ...]]:
         BROKER: names.brokers,
         MEMBER: names.members(),
         PRODUCER: names.clients(),
+        RECORDS: names.partitions(),
     }
 
 

@@ -15,7 +15,7 @@ from cluster.spec import ScenarioSpec
 from cluster.view import ClusterView
 from cluster.view.state import LogEntry
 from console.flight_clock import BUILDING, ENDED, FAILED, PAUSED, FlightClock
-from console.presenters.conversations.messages import ConversationLog
+from console.newest_events import NewestEvents
 from console.presenters.producers.limits import ProducerConfigs
 from console.refused_commands import RefusedCommands
 
@@ -99,8 +99,8 @@ class Source(Protocol):
     def stopped(self) -> bool:
         """Whether the source's thread has ended and its recording is closed."""
 
-    def conversation(self) -> ConversationLog:
-        """The newest requests and answers up to the shown instant."""
+    def newest(self) -> NewestEvents:
+        """The newest requests, answers and batches up to the shown instant."""
 
     def origin(self) -> "Path | FlownSoFar | None":
         """What the flight can be flown again from: its recording, or what was flown so far; None without a cluster."""

@@ -19,7 +19,7 @@ from cluster.view import ClusterView
 from cluster.view.state import LogEntry
 from console.flight import READ_ONLY, Source, Stepped
 from console.flight_clock import ENDED, LIVE, PAUSED, FlightClock
-from console.presenters.conversations.messages import ConversationLog
+from console.newest_events import NewestEvents
 from console.presenters.formatting import clock
 from console.presenters.producers.limits import configs_of
 from console.refused_commands import RefusedCommands
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 FRAME_BUDGET_SECONDS = 0.05  # wall time that playing may take in a frame: nothing else runs beside it
 SEARCH_EVENTS = 64  # between two readings of the wall clock
 SCAN_EVENTS = 1_000
-CONVERSED_EVENTS = 10_000  # before the cursor, of which a conversation has at least the requests
+NEWEST_EVENTS = 10_000  # before the cursor, at least, which are read again after a jump
 JOIN_SECONDS = 2.0
 STAY_US, LEAD_US = 5_000_000, 2_000_000  # of virtual time that is played behind and before a landmark,
 STAY_SECONDS, LEAD_SECONDS = 2.0, 1.0  # and at least so long for the viewer
@@ -92,7 +92,7 @@ class Player:
         self._search_condition: Callable[[], bool] | None = None
         self._last: Event | None = None
         self._refused_commands = RefusedCommands()
-        self._conversation, self._conversed = ConversationLog(), 0  # with the number of jumps that it knows of
+        self._newest, self._noted = NewestEvents(), 0  # with the number of jumps that it knows of
         self._landmarks: list[LogEntry] | None = None
         self._skips_quiet = False
         self._thread: threading.Thread | None = None
@@ -136,20 +136,20 @@ class Player:
         """The rebalances and faults of the whole recording; empty until the scan has found them."""
         return self._landmarks or ()
 
-    def conversation(self) -> ConversationLog:
-        """The newest requests and answers before the cursor; after a jump they are read again."""
+    def newest(self) -> NewestEvents:
+        """The newest requests, answers and batches before the cursor; after a jump they are read again."""
         playback = self.playback
-        if self._conversed != playback.jumps:
-            self._conversation, self._conversed = ConversationLog(), playback.jumps
-            start = self._keyframes.before_seq(max(0, playback.seq - CONVERSED_EVENTS))
+        if self._noted != playback.jumps:
+            self._newest, self._noted = NewestEvents(), playback.jumps
+            start = self._keyframes.before_seq(max(0, playback.seq - NEWEST_EVENTS))
             try:
                 for event in playback.recording.events(start):
                     if event.seq > playback.seq:
                         break
-                    self._conversation.observe(event)
+                    self._newest.observe(event)
             except RecordingError as error:
                 self.input_error = str(error)
-        return self._conversation
+        return self._newest
 
     def origin(self) -> "Path | FlownSoFar | None":
         """The recording; logs cannot be flown again."""
@@ -316,15 +316,15 @@ class Player:
         playback.seek_seq(before.seq)
         playback.at_us, playback.speed, playback.playing = before.at_us, before.speed, before.playing
         playback.listeners.append(self._observe)
-        self.playback, self._conversed = playback, -1
+        self.playback, self._noted = playback, -1
 
     # --- inside -----------------------------------------------------------------------------------------------------
 
     def _observe(self, event: Event) -> None:
         self._last = event
         self._refused_commands.observe(event)
-        if self._conversed == self.playback.jumps:  # else it is read again when it is asked for
-            self._conversation.observe(event)
+        if self._noted == self.playback.jumps:  # else it is read again when it is asked for
+            self._newest.observe(event)
 
     def _seek_now(self) -> None:
         goal_us, steps = self._goal_us, self._steps

@@ -13,6 +13,7 @@ from console.screens.partition import PartitionScreen
 from console.screens.producer import ProducerScreen
 from console.screens.raster import RasterScreen
 from console.screens.rebalance_details import RebalanceDetailsScreen
+from console.screens.records import RecordsScreen
 from console.screens.topology.broker import BrokerScreen
 from console.screens.topology.brokers import BrokersScreen
 from console.screens.topology.topic import TopicScreen
@@ -29,6 +30,7 @@ SCREENS: tuple[type[FlightScreen], ...] = (
     RasterScreen,
     TopicScreen,
     PartitionScreen,
+    RecordsScreen,
     RebalanceDetailsScreen,
     MemberScreen,
     BrokersScreen,

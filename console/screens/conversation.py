@@ -46,7 +46,8 @@ class ConversationScreen(FlightScreen):
         return {"messages": lambda width: self._messages(flight, width), "event": self._event}
 
     def _messages(self, flight: Flight, width: int) -> ConversationListing:
-        listing = ConversationListing(flight.source.conversation(), _with_producer_ids(self.names, flight), width)
+        log = flight.source.newest().conversation
+        listing = ConversationListing(log, _with_producer_ids(self.names, flight), width)
         panel = self.board.panels["messages"]
         self.shown = listing
         newest = next(reversed(listing.messages), "")

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Self
 
 from console.app_interface import AppInterface
-from console.command_line import PARTITION, broker_place, member_place, partition_place
+from console.command_line import PARTITION, broker_place, member_place, partition_place, records_place
 from console.flight import Flight
 from console.presenters.event_log import EventLogListing
 from console.presenters.fault_menu import CommandTarget
@@ -85,8 +85,10 @@ class PartitionScreen(FlightScreen):
         return CommandTarget("partition", self.partition)
 
     def opened(self, panel: str, key: str) -> None:
-        """Open the owner or the group, the transactions, or a broker."""
-        if panel == "readers":
+        """Open the log's records, the owner or the group, the transactions, or a broker."""
+        if panel == "log":
+            self.console_app.go(records_place(self.partition))
+        elif panel == "readers":
             owner = self.console_app.flight.view.groups[key].owners.get(self.partition)
             self.console_app.go(member_place(owner) if owner else key)
         elif panel == "transactions":

@@ -16,7 +16,7 @@ from cluster.view.state import LogEntry
 from console.bridge import Bridge, Watch
 from console.flight import VIEWING_PAST, Source, Stepped
 from console.flight_clock import BUILDING, ENDED, PAUSED, FlightClock
-from console.presenters.conversations.messages import ConversationLog
+from console.newest_events import NewestEvents
 from console.presenters.producers.limits import ProducerConfigs
 from console.refused_commands import RefusedCommands
 from console.travel.kept_past import KeptPast
@@ -120,9 +120,9 @@ class LiveTravel:
         """What was flown so far."""
         return self.live.origin()
 
-    def conversation(self) -> ConversationLog:
-        """The newest requests and answers before the instant that is shown."""
-        return self.live.conversation() if self._cursor is None else self._cursor.conversation()
+    def newest(self) -> NewestEvents:
+        """The newest requests, answers and batches before the instant that is shown."""
+        return self.live.newest() if self._cursor is None else self._cursor.newest()
 
     def undone(self) -> tuple[Source | None, str]:
         """The flight up to before its last command."""

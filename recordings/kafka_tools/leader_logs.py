@@ -54,10 +54,10 @@ class LeaderLog:
         self._removed: dict[int, IntervalSet] = {}  # broker → offsets whose records its cleaner removed
         self._cleaned: dict[int, int] = {}  # broker → where its last cleaning ended
 
-    def left(self, first: int = 0) -> Iterator[LogBatch]:
+    def left(self, first: int = 0, *, newest_first: bool = False) -> Iterator[LogBatch]:
         """The batches with a record at or behind an offset, without what was deleted or removed by compaction."""
         removed, cleaned = self._removed.get(self._leader), self._cleaned.get(self._leader, 0)
-        for batch in self.batches:
+        for batch in reversed(self.batches) if newest_first else self.batches:
             end = batch.base_offset + batch.count
             begin = max(batch.base_offset, first, self.log_start)
             if begin >= end:
@@ -72,6 +72,7 @@ class LeaderLog:
     def appended(self, event: e.RecordsAppended) -> None:
         """A leader appends a batch; a deposed one that does not know it appends to its own log."""
         if event.leader_epoch >= self._epoch:
+            self._epoch = event.leader_epoch  # for a reader that begins after the election
             self.batches.append(event)
         else:
             self._tails.setdefault(self._led.get(event.leader_epoch, NO_BROKER), []).append(event)

@@ -142,8 +142,8 @@ def test_commands_are_refused_while_the_past_is_shown(flight: Flight) -> None:
     source = travelled(flight)
     source.seek(10 * SECOND_US)
     travelled(flight)
-    assert {message.event.at_us <= 10 * SECOND_US for message in source.conversation().messages()} == {True}
-    assert source.conversation() is not source.live.conversation()
+    assert {message.event.at_us <= 10 * SECOND_US for message in source.newest().conversation.messages()} == {True}
+    assert source.newest() is not source.live.newest()
     assert source.submit(Kill("billing-1")) == VIEWING_PAST == flight.why_read_only()
     assert source.seek(1 << 60) == ""
     travelled(flight)

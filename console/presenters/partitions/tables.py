@@ -60,6 +60,8 @@ class PartitionListing(Listing):
 class LogListing(PartitionListing):
     """Leadership, the log as a bar, and its four offsets."""
 
+    opens = "records"
+
     def __init__(self, view: ClusterView, partition: PartitionView, now_us: int, width: int) -> None:
         super().__init__(view, partition, now_us, width)
         self.title = f"log of {partition.partition}"

@@ -10,6 +10,7 @@ from cluster.simulation import Simulation
 from cluster.spec import ScenarioSpec
 from cluster.view import ClusterView, fold
 from console.flight_clock import FlightClock
+from console.newest_events import NewestEvents
 from console.presenters import chrome
 from console.presenters.active_faults import ActiveFaultsListing
 from console.presenters.consumer_groups.members_table import ReconciliationListing
@@ -62,6 +63,7 @@ from tests.console.judge.phase_judge import PhaseJudge
 from tests.console.judge.processes_bench import judge_member_places, judge_producer_places
 from tests.console.judge.producer_books import declared_configs
 from tests.console.judge.raster_judge import RasterJudge, cells_after, judge_difference, names_of, text_after
+from tests.console.judge.records_bench import judge_records
 from tests.console.judge.spoken import instant
 from tests.console.judge.topology_bench import judge_topology
 from tests.console.judge.transactions_judge import TransactionsJudge
@@ -121,15 +123,16 @@ def instants(events: Sequence[e.Event], most: int) -> list[int]:
 
 def judged(events: Sequence[e.Event], spec: ScenarioSpec, most: int = 30) -> Iterator[Verdict]:
     """The verdict on the screens' claims at each sampled instant of a flight."""
-    view, books, log, at = ClusterView(), Books(), ConversationLog(), 0
+    view, books, newest, at = ClusterView(), Books(), NewestEvents(), 0
     for number, now_us in enumerate(instants(events, most)):
         while at < len(events) and events[at].at_us <= now_us:
             fold(view, events[at])
             books.note(events[at])
-            log.observe(events[at])
+            newest.observe(events[at])
             at += 1
         verdict = judge(view, books, now_us, spec, WIDTHS[number % len(WIDTHS)])
-        judge_conversations(log, books, number, verdict)
+        judge_conversations(newest.conversation, books, number, verdict)
+        judge_records(newest.logs, view, books, number, verdict)
         yield verdict
 
 

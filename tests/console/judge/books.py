@@ -10,6 +10,7 @@ from tests.console.judge.group_books import GroupBook
 from tests.console.judge.life_books import LifeBooks
 from tests.console.judge.member_books import MemberBook, MemberBooks
 from tests.console.judge.raster_books import RasterBook
+from tests.console.judge.record_books import RecordBooks
 from tests.console.judge.transaction_books import TransactionBooks
 
 SECOND_US = 1_000_000
@@ -30,6 +31,7 @@ class Books:
         self.cluster = ClusterBooks()
         self.member_books = MemberBooks()
         self.transactions = TransactionBooks()
+        self.records = RecordBooks()
         self.lives = LifeBooks()
         self.conversation = ConversationBook()
         self.registry = AllGroupBooks(self.member_books.holders)
@@ -55,6 +57,7 @@ class Books:
             self._sample(event.at_us // SECOND_US)
         self.cluster.note(event)
         self.transactions.note(event)
+        self.records.note(event)
         self.lives.note(event)
         self.conversation.note(event)
         before = self._held_by(event)

@@ -15,6 +15,7 @@ from tests.console.judge.false_presenters import FALSE_PRESENTERS, FalsePresente
 from tests.console.judge.false_producer_places import FALSE_PRODUCER_PLACES
 from tests.console.judge.false_producers import FALSE_PRODUCERS
 from tests.console.judge.false_rasters import FALSE_RASTERS
+from tests.console.judge.false_records import FALSE_RECORDS
 from tests.console.judge.false_state_presenters import FALSE_STATE_PRESENTERS
 from tests.console.judge.false_topology import FALSE_TOPOLOGY
 from tests.support.slow_cases import mostly_slow
@@ -31,6 +32,7 @@ ALL = (
     | FALSE_MEMBERS
     | FALSE_TOPOLOGY
     | FALSE_PRODUCER_PLACES
+    | FALSE_RECORDS
 )
 
 

@@ -7,7 +7,7 @@ import pytest
 from cluster.commands import CommandError
 from console import command_line
 from console.app import FlightdeckApp
-from console.player import CONVERSED_EVENTS, Player
+from console.player import NEWEST_EVENTS, Player
 from console.presenters.conversations.listing import MARGIN, TIME, ConversationListing
 from console.presenters.conversations.messages import KEPT, ConversationLog
 from console.presenters.styled_text import plain
@@ -83,15 +83,13 @@ def test_a_recording_has_the_same_conversation_after_any_jump(tmp_path: Path) ->
             if event.at_us <= at_us:
                 log.observe(event)
         whole = list(log.messages())
-        known = list(player.conversation().messages())
+        known = list(player.newest().conversation.messages())
         assert known == whole[-len(known) :]
-        assert player.playback.seq - known[0].event.seq >= min(
-            CONVERSED_EVENTS, player.playback.seq - whole[0].event.seq
-        )
+        assert player.playback.seq - known[0].event.seq >= min(NEWEST_EVENTS, player.playback.seq - whole[0].event.seq)
         if at_us < 20_000_000:
             player.playback.step(2_000)
-            assert list(player.conversation().messages())[: len(known)] == known
-            assert len(list(player.conversation().messages())) > len(known)
+            assert list(player.newest().conversation.messages())[: len(known)] == known
+            assert len(list(player.newest().conversation.messages())) > len(known)
 
 
 @pytest.mark.parametrize("width", [60, 80, 100, 120, 400])

@@ -37,6 +37,7 @@ OBJECTS = (
     Place("topic", "topic {topic}"),
     Place("broker", "broker {broker}"),
     Place("partition of the group", "partition {partition}"),
+    Place("records of the partition", "records {partition}"),
     Place("conversation of a member", "conversation {member}"),
     Place("rebalance details", "{group}", ("4", "down", "enter")),  # of one that is over, if there is one
     Place("why the group", "{group}", ("1", "w")),

@@ -11,7 +11,7 @@ from cluster.view import ClusterView, fold
 from console.flight import Source, Stepped
 from console.flight_clock import FlightClock
 from console.game.game import Game
-from console.presenters.conversations.messages import ConversationLog
+from console.newest_events import NewestEvents
 from console.presenters.producers.limits import ProducerConfigs
 from console.refused_commands import RefusedCommands
 from recordings.flights.beside import FlownSoFar
@@ -56,11 +56,11 @@ class StillFlight:
         self.last_events: Sequence[Event] = ()
         self.asked: list[str] = []
         self.refusal = ""
-        self.spoken = ConversationLog()
+        self.noted = NewestEvents()
         self._waiting = list(events or _events(seconds))
 
-    def conversation(self) -> ConversationLog:
-        return self.spoken
+    def newest(self) -> NewestEvents:
+        return self.noted
 
     def origin(self) -> Path | FlownSoFar | None:
         return None
@@ -82,7 +82,7 @@ class StillFlight:
         for event in self._waiting:
             fold(view, event)
             refused_commands.observe(event)
-            self.spoken.observe(event)
+            self.noted.observe(event)
         self._waiting = []
         return False
 
