@@ -10,6 +10,7 @@ from typing import Final
 from cluster.events import RecordsAppended
 from cluster.protocol.record_batch import LAST_SEQUENCE, NO_SEQUENCE
 from cluster.view.state import ClusterView
+from recordings.kafka_tools.coordinator_records import decoded, decoder_of
 from recordings.kafka_tools.leader_logs import LeaderLog, LogBatch, LogOf
 from recordings.kafka_tools.printed import MISSING, Printed, pretty_table
 from recordings.kafka_tools.tool_lines import ToolLine
@@ -32,8 +33,13 @@ def dumped_partition(view: ClusterView, line: ToolLine) -> str:
 
 
 def dump_log(view: ClusterView, log_of: LogOf, line: ToolLine) -> Printed:
-    """A partition's log, or what its leaders did not append. Raises CommandError for what is not there."""
+    """A partition's log, its decoded records, or what its leaders did not append.
+
+    Raises CommandError for what is not there.
+    """
     name = dumped_partition(view, line)
+    if decoder_of(line):
+        return decoded(view, name, line)
     log = log_of(name)
     if line.has("not-appended"):
         return _not_appended(log)

@@ -6,6 +6,7 @@ from typing import Final, NamedTuple
 from cluster.spec import ScenarioSpec
 from cluster.view.state import NEVER, ClusterView, GroupView
 from recordings.kafka_tools.config_tables import describe_configs, value_text
+from recordings.kafka_tools.coordinator_records import decoder_of
 from recordings.kafka_tools.group_descriptions import (
     coordinator_of,
     exists,
@@ -59,7 +60,7 @@ def only_looks(line: ToolLine) -> bool:
 def logs_needed(view: ClusterView, line: ToolLine) -> list[str]:
     """The partitions whose logs a line asks for, which no view has. Raises CommandError."""
     if line.tool == DUMP_LOG:
-        return [dumped_partition(view, line)]
+        return [] if decoder_of(line) else [dumped_partition(view, line)]
     return searched(view, line) if line.action in _OF_PRODUCERS else []
 
 

@@ -88,7 +88,8 @@ TOOLS: Final = {
         Tool(
             "kafka-dump-log",
             (),
-            ("print-data-log", "deep-iteration", "not-appended"),
+            ("print-data-log", "deep-iteration", "skip-record-metadata", "offsets-decoder", "transaction-log-decoder",
+             "not-appended"),
             ("files", "topic", "partition", "from", "max"),
         ),
         Tool(
