@@ -76,7 +76,7 @@ class Busy(StillFlight):
         self._seq, self._tick = self._view.seq, 0
         for number in range(KEPT):
             member = self._names[number % members]
-            self.spoken.observe(
+            self.noted.observe(
                 e.JoinReceived(
                     seq=number,
                     at_us=number,
@@ -115,7 +115,7 @@ class Busy(StillFlight):
                 )
                 fold(view, event)
                 refused_commands.observe(event)
-                self.spoken.observe(event)
+                self.noted.observe(event)
         return False
 
 
