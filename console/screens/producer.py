@@ -1,4 +1,4 @@
-"""The place of one producer: what it is and does, its clocks, its partitions, errors, transactions and events."""
+"""The place of one producer: what it is, its clocks, partitions, batches, errors, transactions and events."""
 
 from typing import Self
 
@@ -8,6 +8,7 @@ from console.flight import Flight
 from console.presenters.event_log import EventLogListing
 from console.presenters.fault_menu import CommandTarget
 from console.presenters.list_view import Listing
+from console.presenters.processes.batches import PART, BatchesListing
 from console.presenters.processes.facts import FactsListing
 from console.presenters.processes.producer_facts import life_of, producer_facts
 from console.presenters.processes.producer_tables import (
@@ -20,13 +21,13 @@ from console.screens.flight_screen import WIDEST, FlightScreen, ListFactory
 from console.widgets.panel import Panel
 from console.widgets.panel_layout import ALL_THERE_IS, Arrangement, PanelSlot, SizeHint
 
-PANELS = ("facts", "clocks", "partitions", "transactions", "errors", "events")
+PANELS = ("facts", "clocks", "partitions", "batches", "transactions", "errors", "events")
 """From top to bottom. The one that may be hidden has the last number: a number is that of a panel that is shown."""
 TRANSACTIONS = "transactions"
 
 
 class ProducerScreen(FlightScreen):
-    """Facts, clocks, partitions, errors, transactions and events of one producer."""
+    """Facts, clocks, partitions, batches, errors, transactions and events of one producer."""
 
     AUTO_FOCUS = "#partitions"
     help = "a producer's clocks, partitions, errors, transactions"
@@ -43,7 +44,7 @@ class ProducerScreen(FlightScreen):
         return cls(name) if place.startswith(PRODUCER) and known else None
 
     def panels(self) -> list[Panel]:
-        """Six panels; that of transactions is shown for a producer with a transactional id."""
+        """Seven panels; that of transactions is shown for a producer with a transactional id."""
         names = (*(name for name in PANELS if name != TRANSACTIONS), TRANSACTIONS)
         panels = [Panel(number, name) for number, name in enumerate(names, 1)]
         panels[-1].display = False
@@ -63,6 +64,7 @@ class ProducerScreen(FlightScreen):
             "facts": lambda width: FactsListing(producer_facts(view, one, now_us, configs), width, f"producer {name}"),
             "clocks": lambda width: ClocksListing(view, one, now_us, width, configs),
             "partitions": lambda width: WrittenListing(view, one, now_us, width),
+            "batches": lambda width: BatchesListing(one, now_us, width),
             "errors": lambda width: ErrorsListing(view, one, width),
             TRANSACTIONS: lambda width: LastTransactionsListing(view, one, now_us, width),
             "events": lambda width: EventLogListing(
@@ -77,6 +79,7 @@ class ProducerScreen(FlightScreen):
         if width < WIDEST:
             return [[PanelSlot(name)] for name in names]
         top = [[PanelSlot("facts")], [PanelSlot("clocks")], [PanelSlot("partitions", 3), PanelSlot("errors", 2)]]
+        top.append([PanelSlot("batches")])
         last = [PanelSlot(TRANSACTIONS, 3), PanelSlot("events", 2)] if shown else [PanelSlot("events")]
         return [*top, last]
 
@@ -105,8 +108,8 @@ class ProducerScreen(FlightScreen):
         one = view.producers.get(self.shown)
         if one is None:
             return
-        if panel == "partitions":
-            app.go(partition_place(key))
+        if panel in {"partitions", "batches"}:
+            app.go(partition_place(key.partition(PART)[0]))
         elif panel == "facts":
             facts = producer_facts(view, one, app.flight.now_us, app.flight.source.producer_configs)
             app.follow(next(fact.opens for fact in facts if fact.label == key and fact.opens is not None))

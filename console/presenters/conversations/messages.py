@@ -15,6 +15,14 @@ from console.presenters.formatting import duration, ranges
 KEPT, KEPT_PRODUCES = 2_500, 1_500
 REQUEST, ANSWER, REFUSED, LOST, NOTE = "request", "answer", "refused", "lost", "note"
 TRANSACTIONS, LEADERS, BROKERS = "transaction coordinator", "partition leaders", "brokers"
+GROUPS, OFFSETS_TOPIC = "group coordinator", "__consumer_offsets-"
+STEPS = {
+    "Empty": "InitProducerId · ",
+    "Ongoing": "AddPartitionsToTxn · ",
+    "CompleteCommit": "transaction complete · ",
+    "CompleteAbort": "transaction complete · ",
+}
+"""What has led a transactional id to a state; an abort has several causes."""
 
 
 class Message(NamedTuple):
@@ -83,6 +91,27 @@ def _barrier(event: e.JoinBarrierCompleted) -> Message:
     return Message(event, ANSWER, role, members, words)
 
 
+def _callback(event: e.PartitionsAssigned | e.PartitionsRevoked) -> Message:
+    """A callback of the rebalance listener, or what moves the partitions of a consumer without one."""
+    if isinstance(event, e.PartitionsRevoked):
+        name = "onPartitionsLost" if event.lost else "onPartitionsRevoked"
+    else:
+        name = "assign()" if event.generation < 0 else "onPartitionsAssigned"
+    return Message(event, NOTE, event.member, (), f"{name} · {_places(event.partitions)}")
+
+
+def _listener(event: e.RebalanceListenerCalled | e.RebalanceListenerReturned) -> Message:
+    words = f"rebalance listener begins · {_places(event.partitions)}"
+    if isinstance(event, e.RebalanceListenerReturned):
+        stored = f" · commitSync {event.commit}" if event.commit else ""
+        words = f"rebalance listener returns{stored} · {_places(event.partitions)}"
+    return Message(event, NOTE, event.member, (), words)
+
+
+def _places(partitions: tuple[str, ...]) -> str:
+    return ranges(list(partitions)) or "no partition"
+
+
 def _produce(event: e.ProduceSent) -> Message:
     again = f" · again {ranges(list(event.retried))}" if event.retried else ""
     first = f" · {ranges(list(event.records))}" if event.records else ""
@@ -113,8 +142,12 @@ def _state(event: e.TransactionStateChanged) -> Message:
         return Message(event, NOTE, TRANSACTIONS, (), f"broker-{event.broker} loads {name}: {own}", name)
     if event.state == "PrepareCommit":
         return Message(event, REQUEST, name, (TRANSACTIONS,), f"EndTxn · commit · {own}")
-    where = f" · {ranges(list(event.partitions))}" if event.partitions and event.state == "Ongoing" else ""
-    return Message(event, NOTE, TRANSACTIONS, (), f"{name}: {own}{where}", name)
+    where, step = "", STEPS.get(event.state, "")
+    if event.state == "Ongoing" and event.partitions:
+        where = f" · {ranges(list(event.partitions))}"
+        if event.partitions[-1].startswith(OFFSETS_TOPIC):  # the newest is the last: transaction.version 2 has one API
+            step = "AddOffsetsToTxn or AddPartitionsToTxn · "
+    return Message(event, NOTE, TRANSACTIONS, (), f"{name}: {step}{own}{where}", name)
 
 
 def _epoch_refused(event: e.ProducerEpochRefused) -> Message:
@@ -126,10 +159,13 @@ def _epoch_refused(event: e.ProducerEpochRefused) -> Message:
 
 
 def _appended(event: e.RecordsAppended) -> Message | None:
-    if not event.marker:
-        return None
-    words = f"{event.marker} marker · {event.partition} at {event.base_offset} · epoch {event.epoch}"
-    return Message(event, NOTE, LEADERS, (), words, producer_id_name(event.producer_id))
+    about = producer_id_name(event.producer_id)
+    where = f"{event.partition} at {event.base_offset} · epoch {event.epoch}"
+    if event.marker:
+        return Message(event, NOTE, LEADERS, (), f"WriteTxnMarkers · {event.marker} marker · {where}", about)
+    if event.transactional and event.partition.startswith(OFFSETS_TOPIC):
+        return Message(event, NOTE, GROUPS, (), f"TxnOffsetCommit · {_number(event.count, 'offset')} · {where}", about)
+    return None
 
 
 TABLE: dict[type[e.Event], Callable[[Any], Message | None]] = {
@@ -164,6 +200,10 @@ TABLE: dict[type[e.Event], Callable[[Any], Message | None]] = {
     e.SessionRenewed: lambda x: Message(x, REQUEST, x.member, (coordinator_of(x.group),), "OffsetCommit"),
     e.OffsetsCommitted: _offsets,
     e.OffsetCommitRefused: _offsets_refused,
+    e.PartitionsAssigned: _callback,
+    e.PartitionsRevoked: _callback,
+    e.RebalanceListenerCalled: _listener,
+    e.RebalanceListenerReturned: _listener,
     e.ProducerIdAssigned: lambda x: Message(
         x, ANSWER, BROKERS, (x.producer,), f"InitProducerId · producer id {x.producer_id} · epoch {x.epoch}"
     ),

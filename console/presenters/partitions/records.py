@@ -178,7 +178,7 @@ class RefusedListing(Listing):
 
     title = "not appended"
     newest_first = True
-    vacant = line(("none: the leaders appended every batch that reached them", MUTED))
+    vacant = line(("none known: events tell duplicates, retriable errors and old epochs", MUTED))
     columns = (
         TableColumn("answered", 12, right=True),
         TableColumn("client", 14, grow=1, most=30),

@@ -16,6 +16,7 @@ TELLING = (
     e.OffsetCommitRefused, e.ProducerIdAssigned, e.ProducerCoordinatorFound, e.ProduceSent, e.BatchAcknowledged,
     e.BatchRetried, e.BatchFailed, e.RecordsAppended, e.TransactionStateChanged, e.TransactionFenced,
     e.ProducerEpochRefused, e.TransactionOffsetsRefused, e.TransactionMarkerRefused,
+    e.PartitionsAssigned, e.PartitionsRevoked, e.RebalanceListenerCalled, e.RebalanceListenerReturned,
 )  # fmt: skip
 
 
@@ -87,6 +88,22 @@ def _of_offsets(event: e.Event) -> Told | None:
     return None
 
 
+def _of_callbacks(event: e.Event) -> Told | None:
+    match event:
+        case e.PartitionsAssigned():
+            name = "assign()" if event.generation == -1 else "onPartitionsAssigned"
+        case e.PartitionsRevoked():
+            name = "onPartitionsLost" if event.lost else "onPartitionsRevoked"
+        case e.RebalanceListenerCalled():
+            name = "rebalance listener begins"
+        case e.RebalanceListenerReturned():
+            name = f"rebalance listener returns{f' · commitSync {event.commit}' if event.commit else ''}"
+        case _:
+            return None
+    topics = {place.rpartition("-")[0] for place in event.partitions}
+    return Told("●", event.member, (), (f"{name} · ", *(sorted(topics) or ["no partition"])))
+
+
 def _of_producers(event: e.Event) -> Told | None:
     words: tuple[str, ...]
     leaders = "partition leaders"
@@ -119,13 +136,22 @@ def _of_transactions(event: e.Event) -> Told | None:
     words: tuple[str, ...]
     leaders, coordinator = "partition leaders", "transaction coordinator"
     match event:
+        case e.RecordsAppended() if _of_offsets_in_transaction(event):
+            words = ("TxnOffsetCommit", f"{event.count} offset", f"{event.partition} at {event.base_offset} ")
+            return Told("●", "group coordinator", (), words, f"producer id {event.producer_id}")
         case e.RecordsAppended() if event.marker:
-            words = (f"{event.marker} marker", f"{event.partition} at {event.base_offset} ", f"epoch {event.epoch}")
+            words = (
+                "WriteTxnMarkers",
+                f"{event.marker} marker",
+                f"{event.partition} at {event.base_offset} ",
+                f"epoch {event.epoch}",
+            )
             return Told("●", leaders, (), words, f"producer id {event.producer_id}")
         case e.TransactionStateChanged(state="PrepareCommit", loaded=False):
             return Told("▶", event.transactional_id, (coordinator,), ("EndTxn", "commit", f"epoch {event.epoch}"))
         case e.TransactionStateChanged():
             words = (event.transactional_id, event.state, f"epoch {event.epoch}")
+            words += () if event.loaded else (_step(event),)
             words += (f"broker-{event.broker} loads",) if event.loaded else ()
             return Told("●", coordinator, (), words, event.transactional_id)
         case e.TransactionFenced():
@@ -144,9 +170,29 @@ def _of_transactions(event: e.Event) -> Told | None:
     return None
 
 
+def _of_offsets_in_transaction(event: e.RecordsAppended) -> bool:
+    internal = event.partition.rpartition("-")[0] == "__consumer_offsets"
+    return internal and event.transactional and not event.marker
+
+
+def _step(event: e.TransactionStateChanged) -> str:
+    """The API that leads to a state; the partitions of a transaction stand in the order in which they joined it."""
+    if event.state == "Ongoing" and event.partitions and "__consumer_offsets" in event.partitions[-1]:
+        return "AddOffsetsToTxn or AddPartitionsToTxn"
+    return {"Empty": "InitProducerId", "Ongoing": ": AddPartitionsToTxn"}.get(
+        event.state, "transaction complete" if event.state.startswith("Complete") else ""
+    )
+
+
 def told_by(event: e.Event) -> Told | None:
     """What a raw event tells of a request; None for nothing."""
-    return _of_groups(event) or _of_offsets(event) or _of_producers(event) or _of_transactions(event)
+    return (
+        _of_groups(event)
+        or _of_offsets(event)
+        or _of_callbacks(event)
+        or _of_producers(event)
+        or _of_transactions(event)
+    )
 
 
 class ConversationBook:
@@ -157,7 +203,7 @@ class ConversationBook:
 
     def note(self, event: e.Event) -> None:
         """Record one event."""
-        if isinstance(event, TELLING) and not (isinstance(event, e.RecordsAppended) and not event.marker):
+        if isinstance(event, TELLING) and told_by(event) is not None:
             self.events.append(event)
 
 

@@ -54,7 +54,13 @@ def markers_concern_no_transactional_id(patch: Patch) -> None:
     patch.setattr(Message, "concerns", concerns)
 
 
+def every_state_is_of_init_producer_id(patch: Patch) -> None:
+    """The step that leads to a state is always the first one."""
+    patch.setattr(messages, "STEPS", dict.fromkeys(messages.STEPS, "InitProducerId · "))
+
+
 FALSE_CONVERSATIONS = {
+    every_state_is_of_init_producer_id: ("transaction-step-by-step", 45),
     a_request_comes_from_the_coordinator: ("eager-vs-cooperative", 45),
     every_heartbeat_is_answered_without_error: ("eager-vs-cooperative", 45),
     the_barrier_answers_with_no_generation: ("eager-vs-cooperative", 45),

@@ -6,6 +6,7 @@ from cluster.view.lives.lives import NEVER, FinishedTransaction, ProducerLife
 from cluster.view.state import ClusterView, ProducerView
 from cluster.view.transactions import TransactionView
 from console.presenters.processes import producer_facts, producer_tables
+from console.presenters.processes.batches import BatchesListing
 from console.presenters.processes.producer_tables import (
     ClocksListing,
     ErrorsListing,
@@ -129,7 +130,13 @@ def the_markers_belong_to_the_transaction(patch: Patch) -> None:
     patch.setattr(LastTransactionsListing, "rows", rows)
 
 
+def every_batch_is_in_the_buffer(patch: Patch) -> None:
+    """A batch in flight looks like one that no request has carried."""
+    patch.setattr(BatchesListing, "_stage", lambda self, one: ("in the buffer", "muted"))
+
+
 FALSE_PRODUCER_PLACES = {
+    every_batch_is_in_the_buffer: ("below-min-isr", 60),
     a_producer_that_stands_still_looks_well: ("below-min-isr", 60),
     an_old_epoch_is_not_told: ("zombie-producer", 60),
     all_that_was_sent_is_acknowledged: ("below-min-isr", 60),

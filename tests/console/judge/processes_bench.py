@@ -2,6 +2,7 @@
 
 from cluster.spec import ScenarioSpec
 from cluster.view import ClusterView
+from console.presenters.processes.batches import SHOWN, BatchesListing
 from console.presenters.processes.facts import FactsListing
 from console.presenters.processes.member_facts import member_facts
 from console.presenters.processes.member_tables import GenerationsListing, OwnedListing
@@ -50,6 +51,9 @@ def judge_producer_places(view: ClusterView, books: Books, now_us: int, spec: Sc
         written, errors = WrittenListing(view, one, now_us, 240), ErrorsListing(view, one, 240)
         rows = [plain(written.rows(key)[0]) for key in written.row_keys()]
         judge_.partitions(list(written.row_keys()), plain(written.header()), rows, plain(written.vacant))
+        batches = BatchesListing(one, now_us, 240)
+        rows = [plain(batches.rows(key)[0]) for key in batches.row_keys()]
+        judge_.batches(plain(batches.header()), rows, plain(batches.vacant), SHOWN)
         rows = [plain(errors.rows(key)[0]) for key in errors.row_keys()]
         judge_.errors(plain(errors.header()), rows, plain(errors.vacant))
         past = LastTransactionsListing(view, one, now_us, 240)

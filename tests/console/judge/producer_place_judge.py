@@ -21,6 +21,7 @@ KEPT = 12
 STATES = {"Running": "●", "Paused": "‖", "Fenced": "✖", "Stopped": "○", "Dead": "✖"}
 CLOCKS = ("in flight", "oldest request", "oldest batch", "buffer")
 BATCHES = {"unsent": 6, "in flight": 9, "to retry": 13, "oldest batch": 12, "in sync": 7}
+OPEN = {"records": 7, "age": 7, "in flight for": 13}
 LAST = {"began": 8, "epoch": 5, "open for": 8, "markers took": 12}
 FENCED = {
     "timeout": "transaction.timeout.ms passed",
@@ -217,6 +218,33 @@ class ProducerPlaceJudge:
             self._claim(text in {None, f"{len(one.isr)}/{len(one.replicas)}"}, f"{name}: in sync {text}")
             if (text := table.cell("leader")) is not None:
                 self.verdict.read(f"{self.place}, {name}", text.strip(), self._leaders(one.leader))
+
+    def batches(self, header: str, rows: list[str], vacant: str, most: int) -> None:
+        """Each batch without an outcome, with what it waits for."""
+        carried = {id(batch): one for one in self.book.requests for batch in one.carries.values()}
+        left: list[tuple[tuple[str, ...], int, int]] = []
+        for name, each in self.book.batches.items():
+            for batch in each:
+                request = carried.get(id(batch))
+                stage = {NEW: "in the buffer", AGAIN: "to be sent again"}.get(batch.stage, "unanswered")
+                words = stage if request is None else f"in flight to broker-{request.broker}"
+                told = name, words, str(batch.records) if batch.records else "–"
+                left.append((told, batch.opened_us, request.sent_us if request is not None else -1))
+        self._claim(len(rows) == min(most, len(left)), f"{len(rows)} batches, not {len(left)}")
+        if not rows:
+            self._claim(vacant == "none: every batch has its outcome", vacant)
+        for row in rows:
+            table = Table(header, row, OPEN, ("partition", "batch"))
+            told = tuple((table.cell(title) or "").strip() for title in ("partition", "batch", "records"))
+            age, sent = table.cell("age") or "", table.cell("in flight for") or ""
+            found = next((one for one in left if one[0] == told and self._aged(age, one[1], sent, one[2])), None)
+            self._claim(found is not None, f"no batch is {told}, {age}, {sent}: {left[:3]}")
+            if found is not None:
+                left.remove(found)
+
+    def _aged(self, age: str, opened_us: int, sent: str, sent_us: int) -> bool:
+        right = sent == "–" if sent_us < 0 else says(sent, self.now_us - sent_us)
+        return right and says(age, self.now_us - opened_us)
 
     def _leaders(self, leader: int) -> Sentences:
         brokers = self.books.cluster.brokers

@@ -11,7 +11,7 @@ Cells = dict[str, str]
 STATES = {"COMMIT": "committed", "ABORT": "aborted", "": "open"}
 BEYOND, HINT = "above HW", "enter: records"
 FROM = re.compile(r"from offset (\d+) on; `describe records` prints all")
-NONE_REFUSED = "none: the leaders appended every batch that reached them"
+NONE_REFUSED = "none known: events tell duplicates, retriable errors and old epochs"
 
 
 class RecordsJudge:

@@ -5,11 +5,12 @@ from pathlib import Path
 import pytest
 
 from cluster.commands import CommandError
+from cluster.events import TransactionStateChanged
 from console import command_line
 from console.app import FlightdeckApp
 from console.player import NEWEST_EVENTS, Player
 from console.presenters.conversations.listing import MARGIN, TIME, ConversationListing
-from console.presenters.conversations.messages import KEPT, ConversationLog
+from console.presenters.conversations.messages import KEPT, ConversationLog, producer_id_name
 from console.presenters.styled_text import plain
 from console.screens.catalogue import PLACES
 from console.screens.conversation import ConversationScreen
@@ -90,6 +91,20 @@ def test_a_recording_has_the_same_conversation_after_any_jump(tmp_path: Path) ->
             player.playback.step(2_000)
             assert list(player.newest().conversation.messages())[: len(known)] == known
             assert len(list(player.newest().conversation.messages())) > len(known)
+
+
+def test_the_steps_of_a_transaction_stand_in_their_order() -> None:
+    log = ConversationLog()
+    events = flown(load("transaction-step-by-step").spec, 7, 19_000_000)
+    for event in events:
+        log.observe(event)
+    (producer_id,) = {event.producer_id for event in events if isinstance(event, TransactionStateChanged)}
+    texts = [one.text for one in log.messages({"mover-1", producer_id_name(producer_id)})]
+    steps = ("InitProducerId", ": AddPartitionsToTxn", "Produce to ", "AddOffsetsToTxn", "TxnOffsetCommit", "EndTxn",
+             "WriteTxnMarkers", "transaction complete")  # fmt: skip
+    assert [step for step in steps if not any(step in text for text in texts)] == []
+    first = [next(place for place, text in enumerate(texts) if step in text) for step in steps]
+    assert first == sorted(first)
 
 
 @pytest.mark.parametrize("width", [60, 80, 100, 120, 400])
