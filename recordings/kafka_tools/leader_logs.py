@@ -179,6 +179,8 @@ _IN_LOG: Final[dict[type[e.Event], Callable[[LeaderLog, Any], None]]] = {
 }
 
 
+READ: Final = frozenset((*_IN_LOG, *_NOT_APPENDED))
+"""The events that tell of logs."""
 LogOf = Callable[[str], LeaderLog]
 """The log of a partition."""
 

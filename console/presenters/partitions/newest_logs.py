@@ -4,7 +4,7 @@ from collections import Counter, deque
 from typing import Final
 
 from cluster import events as e
-from recordings.kafka_tools.leader_logs import LeaderLog, LeaderLogs
+from recordings.kafka_tools.leader_logs import READ, LeaderLog, LeaderLogs
 
 KEPT: Final = 20_000  # batches of all partitions together
 FORGOTTEN: Final = 1_000  # at once: a list forgets its oldest batches in one go
@@ -20,6 +20,8 @@ class NewestLogs:
 
     def observe(self, event: e.Event) -> None:
         """Take one event."""
+        if event.__class__ not in READ:
+            return  # most events
         if isinstance(event, e.RecordsAppended | e.LeadershipTaken) and event.partition not in self._read.logs:
             self._read.logs[event.partition] = LeaderLog()
         self._read(event)
