@@ -235,10 +235,10 @@ class ProducerPlaceJudge:
             self._claim(vacant == "none: every batch has its outcome", vacant)
         for row in rows:
             table = Table(header, row, OPEN, ("partition", "batch"))
-            told = tuple((table.cell(title) or "").strip() for title in ("partition", "batch", "records"))
+            said = tuple((table.cell(title) or "").strip() for title in ("partition", "batch", "records"))
             age, sent = table.cell("age") or "", table.cell("in flight for") or ""
-            found = next((one for one in left if one[0] == told and self._aged(age, one[1], sent, one[2])), None)
-            self._claim(found is not None, f"no batch is {told}, {age}, {sent}: {left[:3]}")
+            found = next((one for one in left if one[0] == said and self._aged(age, one[1], sent, one[2])), None)
+            self._claim(found is not None, f"no batch is {said}, {age}, {sent}: {left[:3]}")
             if found is not None:
                 left.remove(found)
 
