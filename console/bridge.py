@@ -24,7 +24,7 @@ from cluster.view import ClusterView, fold
 from console.flight import INVARIANT_BROKEN, Stepped
 from console.flight_clock import BUILDING, ENDED, FAILED, LIVE, PAUSED, FlightClock
 from console.live_flight import FlightRequest, Resumption, Setting
-from console.newest_events import NewestEvents
+from console.presenters.conversations.newest_events import NewestEvents
 from console.presenters.producers.limits import ProducerConfigs, configs_of
 from console.refused_commands import RefusedCommands
 

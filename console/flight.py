@@ -15,7 +15,7 @@ from cluster.spec import ScenarioSpec
 from cluster.view import ClusterView
 from cluster.view.state import LogEntry
 from console.flight_clock import BUILDING, ENDED, FAILED, PAUSED, FlightClock
-from console.newest_events import NewestEvents
+from console.presenters.conversations.newest_events import NewestEvents
 from console.presenters.producers.limits import ProducerConfigs
 from console.refused_commands import RefusedCommands
 

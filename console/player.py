@@ -19,7 +19,7 @@ from cluster.view import ClusterView
 from cluster.view.state import LogEntry
 from console.flight import READ_ONLY, Source, Stepped
 from console.flight_clock import ENDED, LIVE, PAUSED, FlightClock
-from console.newest_events import NewestEvents
+from console.presenters.conversations.newest_events import NewestEvents
 from console.presenters.formatting import clock
 from console.presenters.producers.limits import configs_of
 from console.refused_commands import RefusedCommands

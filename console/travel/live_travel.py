@@ -16,7 +16,7 @@ from cluster.view.state import LogEntry
 from console.bridge import Bridge, Watch
 from console.flight import VIEWING_PAST, Source, Stepped
 from console.flight_clock import BUILDING, ENDED, PAUSED, FlightClock
-from console.newest_events import NewestEvents
+from console.presenters.conversations.newest_events import NewestEvents
 from console.presenters.producers.limits import ProducerConfigs
 from console.refused_commands import RefusedCommands
 from console.travel.kept_past import KeptPast

@@ -105,8 +105,8 @@ def group_records(view: ClusterView, partition: str) -> Iterator[Record]:
             if offset != NEVER:
                 topic, number = TopicPartition.parse(place)
                 key = {"group": name, "topic": topic, "partition": number}
-                told = {"leaderEpoch": MISSING, "metadata": MISSING, "commitTimestamp": MISSING, "topicId": MISSING}
-                yield OFFSET_COMMIT, key, {"offset": offset, **told}
+                unknown = {"leaderEpoch": MISSING, "metadata": MISSING, "commitTimestamp": MISSING, "topicId": MISSING}
+                yield OFFSET_COMMIT, key, {"offset": offset, **unknown}
 
 
 def _generation(view: ClusterView, group: GroupView) -> Json:
@@ -123,7 +123,7 @@ def _generation(view: ClusterView, group: GroupView) -> Json:
 
 def _member(view: ClusterView, group: GroupView, member_id: str, name: str) -> Json:
     member = view.members[name]
-    told = {"userData": MISSING, "ownedPartitions": MISSING, "generationId": MISSING, "rackId": MISSING}
+    unknown = {"userData": MISSING, "ownedPartitions": MISSING, "generationId": MISSING, "rackId": MISSING}
     assigned = _by_topic(group.assignment.get(member_id, ()), "partitions")
     return {
         "memberId": member_id,
@@ -132,7 +132,7 @@ def _member(view: ClusterView, group: GroupView, member_id: str, name: str) -> J
         "clientHost": MISSING,
         "rebalanceTimeout": member.max_poll_interval_ms,
         "sessionTimeout": member.session_timeout_ms,
-        "subscription": {"topics": sorted(member.topics), **told},
+        "subscription": {"topics": sorted(member.topics), **unknown},
         "assignment": {"assignedPartitions": assigned, "userData": MISSING},
     }
 

@@ -10,12 +10,12 @@ from cluster.simulation import Simulation
 from cluster.spec import ScenarioSpec
 from cluster.view import ClusterView, fold
 from console.flight_clock import FlightClock
-from console.newest_events import NewestEvents
 from console.presenters import chrome
 from console.presenters.active_faults import ActiveFaultsListing
 from console.presenters.consumer_groups.members_table import ReconciliationListing
 from console.presenters.conversations.listing import ConversationListing
 from console.presenters.conversations.messages import ConversationLog
+from console.presenters.conversations.newest_events import NewestEvents
 from console.presenters.event_log import EventLogListing
 from console.presenters.exceptions import headline
 from console.presenters.members import MembersListing

@@ -11,7 +11,7 @@ from cluster.view import ClusterView, fold
 from console.flight import Source, Stepped
 from console.flight_clock import FlightClock
 from console.game.game import Game
-from console.newest_events import NewestEvents
+from console.presenters.conversations.newest_events import NewestEvents
 from console.presenters.producers.limits import ProducerConfigs
 from console.refused_commands import RefusedCommands
 from recordings.flights.beside import FlownSoFar
