@@ -81,7 +81,7 @@ def batch_opened(view: ClusterView, event: e.BatchOpened) -> None:
     if producer.waits_since_us == NEVER:
         producer.waits_since_us = event.at_us
     producer.buffered_bytes += event.bytes
-    producer.open_batches.setdefault(event.partition, []).append(OpenBatch(event.at_us))
+    producer.open_batches.setdefault(event.partition, []).append(OpenBatch(event.at_us, bytes=event.bytes))
 
 
 def _forget_batches(producer: ProducerView) -> None:

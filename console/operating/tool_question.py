@@ -73,7 +73,9 @@ def answer(flight: Flight, question: ToolQuestion) -> Printed:
     asked = question.line
     view = flight.view
     if only_looks(asked) and logs_needed(view, asked):
-        raise asked.wrong("logs are read from a recording: `flightdeck describe records RECORDING`, or `producers`")
+        raise asked.wrong(
+            "logs are read from a recording: `flightdeck describe … RECORDING`; `E` shows the newest records"
+        )
     if not only_looks(asked):
         refusal = refusal_of(view, asked)
         if refusal is None:

@@ -12,12 +12,14 @@ class OpenBatch(msgspec.Struct, gc=False):
     """A batch without an outcome: neither acknowledged nor failed.
 
     `request`: the number of the request in flight that carries it; UNSENT before the first one, RETRIES between two.
-    `records`: their number, from the first request on.
+    `records`: their number, from the first request on. `bytes`: what it holds of `buffer.memory`; 0 for a piece of a
+    batch that was split.
     """
 
     opened_us: int
     request: int = UNSENT
     records: int = 0
+    bytes: int = 0
 
 
 class RequestInFlight(msgspec.Struct, gc=False):

@@ -6,7 +6,7 @@ from typing import Final
 
 from cluster.view.lives.batches import RETRIES, UNSENT, OpenBatch
 from cluster.view.state import ProducerView
-from console.presenters.formatting import UNKNOWN, duration
+from console.presenters.formatting import UNKNOWN, duration, memory
 from console.presenters.list_view import Listing, RowValue
 from console.presenters.styled_text import FAINT, MUTED, PLAIN, STRONG, WARN, Line, Span, line, middle
 from console.presenters.table import TableColumn, for_names, layout
@@ -17,6 +17,7 @@ COLUMNS = (
     TableColumn("partition", 14, grow=1, most=28),
     TableColumn("batch", 24, grow=1, most=40),
     TableColumn("records", 7, right=True),
+    TableColumn("memory", 8, right=True, rank=2),
     TableColumn("age", 7, right=True),
     TableColumn("in flight for", 13, right=True, rank=1),
 )
@@ -56,6 +57,7 @@ class BatchesListing(Listing):
             (middle(name, self.layout.width_of(0)), STRONG),
             self._stage(one),
             str(one.records) if one.records else ((UNKNOWN, FAINT),),
+            memory(one.bytes) if one.bytes else ((UNKNOWN, FAINT),),
             duration(self.now_us - one.opened_us),
             duration(self.now_us - request.sent_us) if request is not None else ((UNKNOWN, FAINT),),
         ]

@@ -14,8 +14,8 @@ NEW, SENT, AGAIN = "new", "sent", "to be sent again"
 class Batch:
     """A batch until its outcome."""
 
-    def __init__(self, opened_us: int) -> None:
-        self.opened_us, self.stage, self.records = opened_us, NEW, 0
+    def __init__(self, opened_us: int, held: int = 0) -> None:
+        self.opened_us, self.stage, self.records, self.held = opened_us, NEW, 0, held
 
 
 class Request:
@@ -82,7 +82,7 @@ class ProducerBook:
             case e.BatchOpened():
                 self.waiting_us = self.waiting_us if self.held else event.at_us
                 self.held += event.bytes
-                self.batches.setdefault(event.partition, []).append(Batch(event.at_us))
+                self.batches.setdefault(event.partition, []).append(Batch(event.at_us, event.bytes))
             case e.ProduceSent():
                 self.retries += len(event.retried)
                 self._send(event)

@@ -21,7 +21,7 @@ KEPT = 12
 STATES = {"Running": "●", "Paused": "‖", "Fenced": "✖", "Stopped": "○", "Dead": "✖"}
 CLOCKS = ("in flight", "oldest request", "oldest batch", "buffer")
 BATCHES = {"unsent": 6, "in flight": 9, "to retry": 13, "oldest batch": 12, "in sync": 7}
-OPEN = {"records": 7, "age": 7, "in flight for": 13}
+OPEN = {"records": 7, "memory": 8, "age": 7, "in flight for": 13}
 LAST = {"began": 8, "epoch": 5, "open for": 8, "markers took": 12}
 FENCED = {
     "timeout": "transaction.timeout.ms passed",
@@ -222,14 +222,14 @@ class ProducerPlaceJudge:
     def batches(self, header: str, rows: list[str], vacant: str, most: int) -> None:
         """Each batch without an outcome, with what it waits for."""
         carried = {id(batch): one for one in self.book.requests for batch in one.carries.values()}
-        left: list[tuple[tuple[str, ...], int, int]] = []
+        left: list[tuple[tuple[str, ...], int, int, int]] = []
         for name, each in self.book.batches.items():
             for batch in each:
                 request = carried.get(id(batch))
                 stage = {NEW: "in the buffer", AGAIN: "to be sent again"}.get(batch.stage, "unanswered")
                 words = stage if request is None else f"in flight to broker-{request.broker}"
                 told = name, words, str(batch.records) if batch.records else "–"
-                left.append((told, batch.opened_us, request.sent_us if request is not None else -1))
+                left.append((told, batch.opened_us, request.sent_us if request is not None else -1, batch.held))
         self._claim(len(rows) == min(most, len(left)), f"{len(rows)} batches, not {len(left)}")
         if not rows:
             self._claim(vacant == "none: every batch has its outcome", vacant)
@@ -241,6 +241,8 @@ class ProducerPlaceJudge:
             self._claim(found is not None, f"no batch is {said}, {age}, {sent}: {left[:3]}")
             if found is not None:
                 left.remove(found)
+                held = table.cell("memory") or ""
+                self._claim(bytes_says(held, found[3]) if found[3] else held == "–", f"{said} holds {held}: {found}")
 
     def _aged(self, age: str, opened_us: int, sent: str, sent_us: int) -> bool:
         right = sent == "–" if sent_us < 0 else says(sent, self.now_us - sent_us)

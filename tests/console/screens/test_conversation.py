@@ -65,6 +65,23 @@ def test_a_row_opens_the_conversation_of_its_process(
     sit(script, app=FlightdeckApp(source=StillFlight(20.0)))
 
 
+def test_a_transactional_id_opens_the_conversation_of_its_transactions() -> None:
+    async def script(seat: Seat) -> None:
+        seat.app.go("transactions")
+        await seat.settle()
+        chosen = seat.app.focused_panel()
+        assert chosen is not None
+        target = seat.app.selected_target()
+        assert target is not None
+        await seat.press("V")
+        assert shown(seat).names == tuple(dict.fromkeys([target.name, chosen.selected]))
+        texts = [one.text for one in shown(seat).shown.messages.values()]
+        assert any("AddPartitionsToTxn" in text for text in texts)
+
+    events = tuple(flown(load("transaction-step-by-step").spec, 7, 12_000_000))
+    sit(script, app=FlightdeckApp(source=StillFlight(12.0, events=events)))
+
+
 def test_a_wrong_name_is_told_with_the_nearest() -> None:
     with pytest.raises(CommandError) as caught:
         command_line.read("go conversation biling-1", NAMES, PLACES)
