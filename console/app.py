@@ -575,7 +575,7 @@ class FlightdeckApp(App[None]):
         if not isinstance(self.screen, CommandPalette):
             from console.screens.palette import ConsolePalette  # noqa: PLC0415 - not needed before it is opened
 
-            self.push_screen(ConsolePalette(id="--command-palette"))
+            self.push_screen(ConsolePalette())  # without an id: the one before may not be gone yet
 
     action_command_palette = action_palette  # Textual's own binding
 

@@ -201,3 +201,16 @@ def test_no_widget_has_the_name_of_one_of_textual() -> None:
     assert {"PromptLine", "ConsolePalette"} <= ours
     assert "CommandInput" in theirs  # of the palette
     assert ours & theirs == set()
+
+
+def test_the_palette_opens_again_before_the_one_before_is_gone() -> None:
+    async def script(seat: Seat) -> None:
+        for _ in range(3):
+            seat.app.action_palette()
+            seat.app.pop_screen()
+        seat.app.action_palette()
+        seat.app.action_palette()
+        await seat.settle()
+        assert [type(screen) for screen in seat.app.screen_stack].count(ConsolePalette) == 1
+
+    sit(script)
