@@ -171,7 +171,11 @@ class Monkey:
         self.told.append(f"size {size}")
         self.size = size
         await self.seat.pilot.resize_terminal(*size)
-        await self.seat.wait_for(lambda: self._is_resized(size))  # Textual tells its screens by a timer
+        try:
+            await self.seat.wait_for(lambda: self._is_resized(size))  # Textual tells its screens by a timer
+        except AssertionError as error:
+            screens = [(f"{one}", one.outer_size, one.stack_updates) for one in self.app.screen_stack]
+            raise AssertionError(f"not {size}, the application's {self.app.size}: {screens}") from error
         await self.seat.settle()
 
     def _is_resized(self, size: tuple[int, int]) -> bool:
