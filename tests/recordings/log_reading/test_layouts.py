@@ -182,6 +182,7 @@ def test_of_a_compressed_log_that_is_cut_off_the_whole_lines_are_read(
         (zstandard.compress(b"x"), "is compressed, and a compressed log does not grow; read it without --follow"),
         ("x".encode("utf-16"), "is in UTF-16"),
     ],
+    ids=["gzip", "zstd", "UTF-16"],  # gzip's bytes hold the time: each worker of a run would have another name
 )
 def test_a_log_that_cannot_be_followed_is_refused(begin: bytes, reason: str, tmp_path: Path) -> None:
     (tmp_path / "server.log").write_bytes(begin)
