@@ -16,7 +16,7 @@ from console.presenters.styled_text import plain
 from console.screens.catalogue import PLACES, SCREENS
 from console.screens.flight_screen import FlightScreen
 from console.screens.group import GroupScreen
-from console.screens.logged import LoggedGroupScreen, LoggedRebalanceScreen
+from console.screens.logged import LoggedGroupScreen, LoggedRebalanceScreen, LoggedTransactionsScreen
 from console.screens.member import MemberScreen
 from console.screens.overlays import FaultMenu, HelpScreen
 from console.screens.palette import ConsoleProvider
@@ -121,7 +121,7 @@ NAMED: dict[type[FlightScreen], str] = {
     ProducerScreen: "producer checkout-1",
     BrokerScreen: "broker broker-1",
     RebalanceDetailsScreen: "",  # opened from its group's list
-    **dict.fromkeys((LoggedGroupScreen, LoggedRebalanceScreen), ""),  # of a recording of logs
+    **dict.fromkeys((LoggedGroupScreen, LoggedRebalanceScreen, LoggedTransactionsScreen), ""),  # of a recording of logs
 }
 """A place of each screen that has many; empty for one that is not typed."""
 

@@ -108,7 +108,8 @@ def test_a_live_console_serves_the_flight_that_it_flies_now() -> None:
             await seat.wait_for(lambda: seat.app.flight.source.clock.now_us >= at_us)  # noqa: B023 - awaited here
             seat.app.flight.source.pause(paused=True)
             await scrape(seat)
-            seat.app.start_scenario("first-flight")
+            if len(pages) == 1:
+                seat.app.start_scenario("first-flight")
 
     app = FlightdeckApp("first-flight", speed=20)
     with pytest.MonkeyPatch.context() as patch:

@@ -106,7 +106,7 @@ def test_a_row_of_the_overview_opens_its_producer() -> None:
         await seat.press("escape", "enter")
         assert seat.app.place() == f"producer {name}"
         assert f"overview › producers › {name}" in seat.text()
-        for number, shown in ("4", "errors"), ("5", "events"), ("6", "transactions"):
+        for number, shown in ("4", "batches"), ("5", "errors"), ("6", "events"), ("7", "transactions"):
             await seat.press(number)
             focused = seat.app.focused_panel()
             assert focused is not None
