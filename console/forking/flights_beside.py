@@ -38,6 +38,7 @@ class Forking:
     def __init__(self) -> None:
         self.beside: FlightsBeside | None = None
         self.seen = 0  # comparisons so far: a screen draws the new one
+        self.marked: list[str] = []  # the keys of up to two recordings that the library has marked to be compared
         self._work: BackgroundWork[FlightsBeside] | None = None
         self._words, self._share = "", 0.0
         self._directory: Path | None = None

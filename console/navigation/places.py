@@ -9,6 +9,7 @@ from textual.screen import Screen
 
 from cluster.view.state import ClusterView
 from console.actions import find
+from console.command_line import PRODUCER
 from console.navigation.links import objects_of
 from console.presenters.styled_text import PlaceLink
 from console.screens.catalogue import PLACES, SCREENS
@@ -25,6 +26,7 @@ MOST_VISITS = 200
 SHARES_COVERED = 3
 NO_EARLIER, NO_LATER = "no place before this one", "no place after this one"
 NOT_IN_LOGS = "this recording was read from logs: its lines tell groups, rebalances and producers, and nothing of {}"
+NO_PRODUCER = "the application of {} has no producer"
 LISTED = {
     "topic": (OVERVIEW.place, "topics"),
     "broker": (OVERVIEW.place, "brokers"),
@@ -97,6 +99,8 @@ class Places:
         screen = self._screen_for(place)
         if screen is None and place != OVERVIEW.place and self._view().logs is not None:
             cast("AppInterface", self._app).warn(NOT_IN_LOGS.format(place))
+        elif screen is None and place.startswith(PRODUCER):
+            cast("AppInterface", self._app).warn(NO_PRODUCER.format(place.removeprefix(PRODUCER)))
         else:
             self.show(screen)
 

@@ -50,11 +50,15 @@ class LibraryScreen(FlightScreen):
         self.directory = directory
         self.lessons: tuple[Lesson, ...] = ()
         self.recordings: dict[str, RecordingInfo] = {}
-        self.marked: list[str] = []
         self._asked: Path | None = None  # the recording that d has been pressed for once
         self._entered = False
         self._used = "scenarios"  # the panel that had the focus last
         super().__init__()
+
+    @property
+    def marked(self) -> list[str]:
+        """The keys of the marked recordings, kept while other places are shown."""
+        return self.console_app.forking.marked
 
     @classmethod
     def for_place(cls, place: str, app: AppInterface) -> Self | None:
@@ -84,7 +88,7 @@ class LibraryScreen(FlightScreen):
         from recordings.journal.catalogue import SAMPLES, find_recordings  # noqa: PLC0415 - as above
 
         self.recordings = {key_of(one.path): one for one in find_recordings([self.directory, SAMPLES])}
-        self.marked = [key for key in self.marked if key in self.recordings]
+        self.marked[:] = [key for key in self.marked if key in self.recordings]
 
     def _flown(self) -> str:
         """The scenario of the shown flight."""

@@ -40,7 +40,9 @@ class ProducerScreen(FlightScreen):
     def for_place(cls, place: str, app: AppInterface) -> Self | None:
         """The screen of `producer settlement-1`."""
         name = place.removeprefix(PRODUCER)
-        known = name in app.flight.view.producers or name in app.flight.names().clients()
+        names = app.flight.names()
+        declared = name in names.clients() and name not in names.members()  # a member may have one in its process
+        known = declared or name in app.flight.view.producers
         return cls(name) if place.startswith(PRODUCER) and known else None
 
     def panels(self) -> list[Panel]:

@@ -268,6 +268,8 @@ def test_two_marked_recordings_are_compared(tmp_path: Path) -> None:
         drawn = screen_of(seat).board.panels["recordings"].plain_text()
         assert "  A  mine.flight" in drawn
         assert "▸ B  other.flight" in drawn
+        await seat.press("escape", "H")
+        assert "  A  mine.flight" in screen_of(seat).board.panels["recordings"].plain_text(), "marks are kept"
         await select(seat, "odd.flight")
         await seat.press("m")
         assert any("A and B are marked" in notice for notice in seat.notices())
