@@ -251,7 +251,7 @@ class FlightdeckApp(App[None]):
         if source.input_error:
             self.exit(return_code=BAD_INPUT, message=source.input_error)
             return
-        if not self.line_commands.is_typed() and (after := source.successor()) is not None:
+        if (after := source.successor()) is not None and not self.line_commands.is_typed():
             self._fly(after)
             self.call_later(self.go, GameScreen.place)
         if source.notice:

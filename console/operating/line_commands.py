@@ -63,7 +63,8 @@ class LineCommands:
 
     def is_typed(self) -> bool:
         """Whether a line is open: another screen would read what is typed as keys."""
-        return any(line.is_open for line in cast("App[None]", self._app).screen.query(PromptLine))
+        on_top = cast("App[None]", self._app).screen_stack[-1:]  # none when the console ends
+        return any(line.is_open for screen in on_top for line in screen.query(PromptLine))
 
     def open(self, prompt: str, text: str = "") -> PromptLine | None:
         """Open the input line with `text` in it; None where it cannot be opened."""

@@ -260,3 +260,11 @@ def test_what_is_typed_when_a_game_ends_stays_on_the_line_until_it_is_closed() -
         assert debrief in {seat.app.flight.source, getattr(seat.app.flight.source, "live", None)}
 
     sit(script, app=FlightdeckApp(source=live))
+
+
+def test_a_frame_that_comes_when_the_screens_are_gone_draws_nothing() -> None:
+    app = FlightdeckApp(source=StillFlight())  # as at the end of the console: its thread may still ask for a frame
+    assert app.screen_stack == []
+    app.paint()
+    app.paint_frame()
+    assert not app.line_commands.is_typed()
