@@ -8,8 +8,8 @@ from typing import Any, NamedTuple, TypeVar, get_args
 from page_parts import code, table
 
 from cluster.config import Scope, Value
-from cluster.config.units import format_duration
-from cluster.spec import CommitPolicy, OnRevoked
+from cluster.config.units import format_duration, format_rate, format_size
+from cluster.spec import ArrivalsSpec, CommitPolicy, OnRevoked
 from recordings.scenarios import group_parser, parser, toml_tables
 from recordings.scenarios.toml_tables import Problem, TomlTable
 
@@ -45,6 +45,8 @@ retries = {}
 [[expect]]
 """
 """A file with each table that a scenario may have, and nothing in them."""
+A_NUMBER = EVERY_TABLE.replace("brokers = [{ id = 1 }]\n", "")
+"""The same without the list that may stand in place of a number."""
 ARRAYS = {"topic", "producer", "group", "at", "expect", "cluster.brokers", "network.links", "group.application.outputs"}
 TEXTS = Path(__file__).with_suffix(".toml")
 READERS: dict[Read, str] = {
@@ -72,16 +74,17 @@ VALUES = {
     ("expect", "after"): "text",
 }
 """What may stand at keys whose reader does not say it."""
-DEFAULTS: dict[tuple[str, str], object] = {
-    ("cluster", "brokers"): 3,
-    ("topic", "replication"): "",
-    ("group", "members"): "",
-    ("producer", "arrivals"): "steady",
-    ("producer", "rate"): "10/s",
-    ("producer", "size"): "1KiB",
-    ("group.application", "worker_threads"): "",
+DECIDED_ELSEWHERE = {("topic", "replication"), ("group", "members"), ("group.application", "worker_threads")}
+"""Keys whose default depends on others, or is none: the sentence says so."""
+
+
+FORMATS: dict[Read, Callable[[Any], str]] = {
+    toml_tables.duration: format_duration,
+    toml_tables.positive_duration: format_duration,
+    toml_tables.size: format_size,
+    toml_tables.positive_rate: format_rate,
 }
-"""Defaults as they are written; none where other keys decide, which the sentence says."""
+"""How a default is written that has a unit."""
 
 
 class Key(NamedTuple):
@@ -114,9 +117,9 @@ def scenario_keys() -> list[Key]:
                 table = ".".join(part for part in self.place if isinstance(part, str))
                 found.setdefault((table, key), Key(table, key, read, default, required))
 
-    problems: list[Problem] = []
-    parser.read_scenario(tomllib.loads(EVERY_TABLE), problems, {}, [], Observed)
-    found["cluster", "brokers"] = Key("cluster", "brokers", None, None, required=False)  # a list in the file above
+    for text in (EVERY_TABLE, A_NUMBER):
+        problems: list[Problem] = []
+        parser.read_scenario(tomllib.loads(text), problems, {}, [], Observed)
     return list(found.values())
 
 
@@ -149,11 +152,14 @@ def _value(key: Key) -> str:
 def _default(key: Key) -> str:
     if key.required:
         return "required"
-    default = DEFAULTS.get((key.table, key.name), key.default)
-    if default in ("", None, (), {}):
+    default = key.default
+    if default in ("", None, (), {}) or (key.table, key.name) in DECIDED_ELSEWHERE:
         return ""
-    if key.read in {toml_tables.duration, toml_tables.positive_duration} and isinstance(default, int):
-        return code(f'"{format_duration(default)}"')
+    if isinstance(default, ArrivalsSpec):
+        default = default.kind
+    written = FORMATS.get(key.read) if key.read is not None else None
+    if written is not None:
+        return code(f'"{written(default)}"')
     if isinstance(default, tuple):
         return code("[" + ", ".join(f'"{each}"' for each in default) + "]")
     return code(toml_tables.shown(default).replace("'", '"'))
