@@ -63,25 +63,14 @@ class _Sums:
             draft.group(name).lag_series = [LagSample(at - first, sums[at]) for at in sorted(sums)]
 
 
-class _Rows:
-    """The rows of a CSV file. Raises ImportFileError for one that is none."""
-
-    def __init__(self, text: str, between: str, file: str) -> None:
-        self._rows, self._file = csv.reader(io.StringIO(text, newline=""), delimiter=between), file
-
-    @property
-    def line(self) -> int:
-        """The line of the last row."""
-        return self._rows.line_num
-
-    def __iter__(self) -> Iterator[list[str]]:
-        return self
-
-    def __next__(self) -> list[str]:
-        try:
-            return next(self._rows)
-        except csv.Error as error:
-            raise ImportFileError(self._file, self.line, f"it is not CSV: {error}") from None
+def _rows(text: str, between: str, file: str) -> Iterator[tuple[int, list[str]]]:
+    """The rows of a CSV file, each with its last line. Raises ImportFileError for a text that is none."""
+    rows = csv.reader(io.StringIO(text, newline=""), delimiter=between)
+    try:
+        for row in rows:
+            yield rows.line_num, row
+    except csv.Error as error:
+        raise ImportFileError(file, rows.line_num, f"it is not CSV: {error}") from None
 
 
 def read_lag_table(text: str, file: str, draft: ClusterDraft) -> None:
@@ -90,8 +79,8 @@ def read_lag_table(text: str, file: str, draft: ClusterDraft) -> None:
     Raises ImportFileError.
     """
     between = _separator(text.partition("\n")[0])
-    rows = _Rows(text if between == "," else text.replace(",", "."), between, file)
-    titles = [title.strip() for title in next(rows, [])]
+    rows = _rows(text if between == "," else text.replace(",", "."), between, file)
+    titles = [title.strip() for title in next(rows, (0, []))[1]]
     names = [title.lower() for title in titles]
     time = _column(names, _TIMES)
     if time is None:
@@ -100,17 +89,17 @@ def read_lag_table(text: str, file: str, draft: ClusterDraft) -> None:
     others = _TOPICS + _PARTITIONS + _GROUPS
     whose = [(place, title) for place, title in enumerate(titles) if place != time and names[place] not in others]
     sums = _Sums()
-    for row in rows:
+    for line, row in rows:
         if not any(cell.strip() for cell in row):
             continue
         if len(row) != len(titles):
-            raise ImportFileError(file, rows.line, f"it has {len(row)} cells; the first line has {len(titles)}")
-        seconds = _seconds(row[time], file, rows.line)
+            raise ImportFileError(file, line, f"it has {len(row)} cells; the first line has {len(titles)}")
+        seconds = _seconds(row[time], file, line)
         if lag is not None:
-            _note(sums, row[group] if group is not None else "", seconds, row[lag], (file, rows.line))
+            _note(sums, row[group] if group is not None else "", seconds, row[lag], (file, line))
             continue
         for place, title in whose:
-            _note(sums, title, seconds, row[place], (file, rows.line))
+            _note(sums, title, seconds, row[place], (file, line))
     sums.keep(file, draft)
 
 

@@ -165,9 +165,9 @@ class _Maker:
 
     def _count_of_brokers(self, topics: dict[str, TopicDraft]) -> int:
         most = max((topic.replication or 1 for topic in topics.values()), default=1)
-        wanted = max(most, self._draft.count or 0)
-        if wanted > MOST_BROKERS:
-            raise RecordingError(f"the files want {wanted:,} brokers; a cluster has at most {MOST_BROKERS:,} here")
+        needed = max(most, self._draft.count or 0)
+        if needed > MOST_BROKERS:
+            raise RecordingError(f"the files need {needed:,} brokers; a cluster has at most {MOST_BROKERS:,} here")
         ids = self._draft.brokers
         if self._draft.count is not None:
             return max(self._draft.count, most)

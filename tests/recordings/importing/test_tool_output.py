@@ -169,5 +169,5 @@ def test_no_text_makes_a_traceback_and_what_is_made_can_be_loaded(text: str) -> 
 def test_more_replicas_than_brokers_that_a_scenario_can_have_are_refused() -> None:
     draft = ClusterDraft()
     draft.topic("orders").replication = 2_147_483_648
-    with pytest.raises(RecordingError, match="the files want 2,147,483,648 brokers; a cluster has at most 1,000 here"):
+    with pytest.raises(RecordingError, match="the files need 2,147,483,648 brokers; a cluster has at most 1,000 here"):
         scenario_of(draft, "Imported", "")
