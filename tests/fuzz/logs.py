@@ -26,7 +26,7 @@ from recordings.log_reading.own_pattern import OwnPattern
 from recordings.log_reading.summary import ReadSummary, summarize_reading
 from tests.fuzz.engine import Target
 from tests.fuzz.mutation import mutated_bytes, mutated_text
-from tests.fuzz.raw_text import harmless
+from tests.support.raw_text import raw_in
 from tests.support.repository import ROOT
 
 RAW = ROOT / "tests" / "fidelity" / "raw" / "4.3.1"
@@ -111,14 +111,14 @@ def _feed_log(made: bytes) -> bool:
         (place / "server.log").write_bytes(made)
         read_logs([place / "server.log"], place / "read")
         recording = Recording(place / "read", logs=True)
-        harmless(visible(of_read_summary(_summary(recording))), "\n\t")
+        assert raw_in(visible(of_read_summary(_summary(recording))), "\n\t") == ""
         view = ClusterView()
         for event in recording.events():
             fold(view, event)
         for listing in _listings(view):
             for key in listing.row_keys():
                 for row in listing.rows(key):
-                    harmless(in_cells(plain(row)), "")
+                    assert raw_in(in_cells(plain(row))) == ""
     finally:
         shutil.rmtree(place, ignore_errors=True)
     return True

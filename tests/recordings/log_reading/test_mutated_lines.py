@@ -17,6 +17,7 @@ from recordings.log_reading.page import HTML, write_report
 from recordings.log_reading.summary import summary_of_logs
 from recordings.log_reading.writers import LogLine, line_of
 from tests.fidelity.recorder.raw import raw_of
+from tests.support.raw_text import raw_in
 
 FEW = ("s31-timeout-epoch", "s53-split")
 MANY = (*FEW, "s02-three-joins", "s30-broker-dies", "s45-unclean", "s56-producer-fenced", "s88-consumer-coordinator")
@@ -97,13 +98,6 @@ def check(draw: random.Random, runs: tuple[str, ...], number: int, place: Path) 
         assert raw_in(visible(of_read_summary(summary)), "\n\t") == ""
         page = write_report(summary, place / f"{name} report")
         assert raw_in(next(one for one in page if one.name == HTML).read_text(encoding="utf-8"), "\n") == ""
-
-
-def raw_in(text: str, allowed: str) -> str:
-    """What a terminal obeys in a text, and what turns its direction."""
-    turns = "\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\u2028\u2029"
-    obeyed = {one for one in text if (not one.isprintable() and ord(one) < 0xA0) or one in turns}
-    return "".join(sorted(obeyed.difference(allowed)))
 
 
 def test_mutated_lines_are_read_or_counted_and_nothing_raw_is_printed(tmp_path: Path) -> None:
