@@ -59,8 +59,8 @@ YOUNG, MIDDLE, OLD = 20_000, 10, 5  # allocations; collections of the generation
 def collect_frames() -> None:
     """Have the garbage collector visit the console's objects about once a second, and never the cluster's.
 
-    A flight makes no reference cycles (`cluster/simulation`). Each frame of Textual makes some of thousands of
-    objects: with the flight's own thresholds they would grow to a hundred MB. The flight's end restores the thresholds.
+    A flight makes no reference cycles (`cluster/simulation`). A frame makes few (`divide_without_cycles`), and a place
+    that is left many: with the flight's own thresholds they would wait for long. The flight's end restores these.
     """
     gc.freeze()
     gc.set_threshold(YOUNG, MIDDLE, OLD)

@@ -9,7 +9,7 @@ from cyclopts import Parameter
 
 from console.cli.errors import HELD, NOT_HELD, UsageError
 from console.cli.options import AllowCode, Seed, Sets, duration_of, leave_of, settings_of
-from console.cli.streams import print_text
+from console.cli.streams import json_of, print_text
 
 if TYPE_CHECKING:
     from cluster.spec import ScenarioSpec
@@ -92,9 +92,8 @@ def _print(found: "list[Impact]", where: str, at_us: int, *, json: bool) -> None
     from console.presenters.impact import sentences
 
     if json:
-        print_text(msgspec.json.encode(_report(found[0], at_us) if len(found) == 1 else [
-            _report(each, at_us) for each in found
-        ]).decode())  # fmt: skip
+        reports = [_report(each, at_us) for each in found]
+        print_text(json_of(reports[0] if len(reports) == 1 else reports))
     else:
         for one in found:
             predictions = [f"  {words}" for _, words in sentences(one)]

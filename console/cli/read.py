@@ -7,13 +7,12 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import msgspec
 from cyclopts import Parameter
 
 from console.cli.arguments import Json
 from console.cli.errors import HELD, UsageError
 from console.cli.options import duration_of
-from console.cli.streams import print_text
+from console.cli.streams import json_of, print_text
 
 if TYPE_CHECKING:
     from cluster.events import Event
@@ -63,12 +62,12 @@ def read(
         reading = read_logs(logs, out, pattern=pattern, clocks=clocks)
     found = summary_of_logs(out, salvage=False)
     if as_scenario is None:
-        shown = msgspec.json.encode(reading).decode() if json or found is None else of_read_summary(found)
+        shown = json_of(reading) if json or found is None else of_read_summary(found)
         print_text(shown)
         return HELD
     twin = _flown_twin(out, as_scenario)
     if json:
-        print_text(msgspec.json.encode({"reading": reading, "twin": twin}).decode())
+        print_text(json_of({"reading": reading, "twin": twin}))
     else:
         print_text((of_read_summary(found) + "\n\n" if found is not None else "") + of_twin(twin))
     return HELD

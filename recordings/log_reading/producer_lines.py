@@ -31,7 +31,7 @@ _DISCONNECTED = re.compile(r"Disconnected from node (\d{1,9})(?: due to timeout)
 
 
 def _error(exception: str) -> str:
-    """The error of an exception as Kafka names it; of one without such a name, its class."""
+    """The error of an exception as Kafka names it; of one that is not in the table, its class."""
     name = _PACKAGE.sub("", exception.partition(":")[0], count=1)
     return _ERRORS.get(name, name)
 
