@@ -50,4 +50,4 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def _needs_spark(item: pytest.Item) -> bool:
-    return item.path.parent.name == "spark"
+    return item.path.parent.name == "spark" or "spark" in getattr(item, "fixturenames", ())

@@ -9,8 +9,9 @@ import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as sf
 
+from recordings.spark.errors import SparkStartError
 from recordings.spark.report import readable_tables
-from recordings.spark.runtime.session import MANY_EVENTS, SMALL_EVENTS, suited_to
+from recordings.spark.runtime.session import MANY_EVENTS, SMALL_EVENTS, spark_session, suited_to
 from recordings.spark.tables import Tables
 
 HINTS = "spark.sql.optimizer.disableHints"
@@ -51,3 +52,19 @@ def test_tables_are_exported_on_the_way_and_kept(rare: Path, spark: SparkSession
     with readable_tables([rare], "spark://elsewhere:7077", to, False, lambda *_: None) as (places, _):
         assert places == [to]
     assert Tables(spark, [to]).flights.count() == 1
+
+
+@pytest.mark.parametrize("master", [None, "local[*]", "local[7,2]"])
+def test_a_running_session_is_used_and_goes_on(spark: SparkSession, master: str | None) -> None:
+    with spark_session(master, name="second") as second:
+        assert second.range(3).count() == 3
+        assert second.sparkContext is spark.sparkContext
+    assert spark.range(4).count() == 4
+
+
+@pytest.mark.parametrize("master", ["yarn", "k8s://https://127.0.0.1:1"])
+def test_a_second_master_is_refused(spark: SparkSession, master: str) -> None:
+    """PySpark would run everything on the first one and say nothing."""
+    with pytest.raises(SparkStartError, match=rf"runs a Spark session on local\[2\]: stop it before you use {master}"):
+        spark_session(master).__enter__()
+    assert spark.range(4).count() == 4

@@ -96,9 +96,15 @@ NAMED_OFTEN = {
 def spark_session(master: str | None = None, *, name: str = "flightdeck") -> Iterator[SparkSession]:
     """A session: on this machine, on the cluster at `master`, or by Spark Connect at `sc://…`; stopped at the end.
 
-    Under `spark-submit` without a master it is the submitted one. Raises NoJavaError, and SparkStartError when Spark
-    does not start or the cluster does not answer.
+    Under `spark-submit` without a master it is the submitted one. A session that this process runs already is used as
+    it is, and goes on afterwards. Raises NoJavaError, and SparkStartError when Spark does not start, the cluster does
+    not answer, or this process runs a session on another master.
     """
+    running = SparkSession.getActiveSession()
+    if running is not None:
+        _check_master(running, master)
+        yield running
+        return
     if master is not None and master.startswith(STANDALONE):
         _reach(master)
     if master is not None and master.startswith("sc://"):
@@ -114,6 +120,14 @@ def spark_session(master: str | None = None, *, name: str = "flightdeck") -> Ite
             _stopping(_launch(name, master or LOCAL, Path(place))) as session,
         ):
             yield session
+
+
+def _check_master(running: SparkSession, master: str | None) -> None:
+    """PySpark has one classic session a process: it would use the running one, whatever master is asked for."""
+    theirs = running.conf.get("spark.master", None) or ""
+    both_here = theirs.startswith("local") and (master or "").startswith("local")
+    if master not in (None, theirs) and not both_here:
+        raise SparkStartError(f"this process runs a Spark session on {theirs}: stop it before you use {master}")
 
 
 @contextmanager
