@@ -15,7 +15,11 @@ class ProducerStateChanged(Event, frozen=True, kw_only=True):
 
 
 class ProducerIdAssigned(Event, frozen=True, kw_only=True):
-    """InitProducerId was answered: the idempotent producer's identity from now on."""
+    """The idempotent or transactional producer's identity from now on.
+
+    It comes of an answer to InitProducerId or, under `transaction.version` 2, to EndTxn (KIP-890); an idempotent
+    producer whose sequence is in doubt raises its epoch itself (KIP-360).
+    """
 
     producer: str
     producer_id: int

@@ -136,6 +136,11 @@ def _unanswered(event: e.BatchRetried | e.BatchFailed, words: str) -> Message:
     return Message(event, REFUSED, LEADERS, (event.producer,), words)
 
 
+def _identity(event: e.ProducerIdAssigned) -> Message:
+    """InitProducerId's answer, EndTxn's, or the epoch that an idempotent producer raises: the event is the same."""
+    return Message(event, NOTE, event.producer, (), f"uses producer id {event.producer_id} · epoch {event.epoch}")
+
+
 def _state(event: e.TransactionStateChanged) -> Message:
     own, name = f"{event.state} · epoch {event.epoch}", event.transactional_id
     if event.loaded:
@@ -204,9 +209,7 @@ TABLE: dict[type[e.Event], Callable[[Any], Message | None]] = {
     e.PartitionsRevoked: _callback,
     e.RebalanceListenerCalled: _listener,
     e.RebalanceListenerReturned: _listener,
-    e.ProducerIdAssigned: lambda x: Message(
-        x, ANSWER, BROKERS, (x.producer,), f"InitProducerId · producer id {x.producer_id} · epoch {x.epoch}"
-    ),
+    e.ProducerIdAssigned: _identity,
     e.ProducerCoordinatorFound: lambda x: Message(
         x, ANSWER, BROKERS, (x.producer,), f"FindCoordinator · {x.of} · broker-{x.broker}"
     ),

@@ -109,8 +109,7 @@ def _of_producers(event: e.Event) -> Told | None:
     leaders = "partition leaders"
     match event:
         case e.ProducerIdAssigned():
-            words = ("InitProducerId", f"producer id {event.producer_id} ", f"epoch {event.epoch}")
-            return Told("▶", "brokers", (event.producer,), words)
+            return Told("●", event.producer, (), (f"uses producer id {event.producer_id} ", f"epoch {event.epoch}"))
         case e.ProducerCoordinatorFound():
             return Told("▶", "brokers", (event.producer,), ("FindCoordinator", event.of, f"broker-{event.broker}"))
         case e.ProduceSent():

@@ -59,7 +59,18 @@ def every_state_is_of_init_producer_id(patch: Patch) -> None:
     patch.setattr(messages, "STEPS", dict.fromkeys(messages.STEPS, "InitProducerId · "))
 
 
+def every_epoch_is_of_init_producer_id(patch: Patch) -> None:
+    """Also one that the answer to EndTxn carries, and one that an idempotent producer raises itself."""
+
+    def change(one: Message) -> Message:
+        words = one.text.replace("uses", "InitProducerId ·")
+        return one._replace(kind=messages.ANSWER, source=messages.BROKERS, targets=(one.source,), text=words)
+
+    _changed(patch, e.ProducerIdAssigned, change)
+
+
 FALSE_CONVERSATIONS = {
+    every_epoch_is_of_init_producer_id: ("transaction-step-by-step", 45),
     every_state_is_of_init_producer_id: ("transaction-step-by-step", 45),
     a_request_comes_from_the_coordinator: ("eager-vs-cooperative", 45),
     every_heartbeat_is_answered_without_error: ("eager-vs-cooperative", 45),
