@@ -17,15 +17,15 @@ from cluster.simulation import garbage_collection
 SLOW_S = 0.02
 """A collection that takes longer walks what has survived since: it is time to freeze again."""
 
-FREEZES = 20
-"""So many consoles may freeze what earlier tests left behind, until that is looked at again."""
+FREEZES = 60
+"""So many times may be frozen what earlier tests left behind, until all of it is walked again: half a second."""
 
 few_collections_of_a_flight = garbage_collection.few_collections
 _freeze, _unfreeze = gc.freeze, gc.unfreeze
 
 
 class Suite:
-    """What this process of tests has frozen; `stale` when a test changed that, or much has survived since."""
+    """What this process of tests has frozen; `stale` when much has survived since, `freezes` since all was walked."""
 
     stale = False
     freezes = 0
@@ -48,11 +48,13 @@ def few_collections() -> Iterator[None]:
 
 
 def freeze_suite() -> None:
-    """Freeze everything that is not garbage."""
-    _unfreeze()
+    """Freeze what is not garbage: of everything when it is time for that, otherwise of what is not frozen yet."""
+    if Suite.freezes >= FREEZES:
+        _unfreeze()
+        Suite.freezes = 0
     gc.collect()
-    _freeze()
-    Suite.stale, Suite.freezes = False, 0
+    freeze()
+    Suite.stale = False
 
 
 def freeze() -> None:
@@ -64,7 +66,7 @@ def freeze() -> None:
 
 def unfreeze() -> None:
     """In the place of `gc.unfreeze`."""
-    Suite.stale = True
+    Suite.stale, Suite.freezes = True, FREEZES
     _unfreeze()
 
 
