@@ -16,7 +16,7 @@ from recordings.spark.tables import Tables
 from recordings.tables.export import export
 from tests.support.random_flights import random_spec
 from tests.support.spark.five_readers import FiveReaders
-from tests.support.spark.fleet import ALL, AT_LENGTH, EVERY_RUN
+from tests.support.spark.fleet import ALL, EVERY_RUN
 from tests.support.spark.folded_view import Folded, folded
 from tests.support.spark.progress import Watched, fly_watched, watch_sortie
 from tests.support.spark.rare_events import record_rare
@@ -234,10 +234,18 @@ def every_run(made: Made, sorties: dict[str, Watched], tmp_path_factory: pytest.
 
 
 @pytest.fixture(scope="session")
-def whole_fleet(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> FiveReaders:
-    """All the others, in one report."""
+def whole_fleet(
+    request: pytest.FixtureRequest, spark: SparkSession, tmp_path_factory: pytest.TempPathFactory
+) -> FiveReaders:
+    """All the others that a test of this run asks for, in one report."""
     place = tmp_path_factory.mktemp("at-length")
-    flights = {name: watch_sortie(place, ALL[name]) for name in AT_LENGTH}
+    flights = {name: watch_sortie(place, ALL[name]) for name in _asked_for(request.session, "whole_fleet")}
     export([flight.path for flight in flights.values()], place)
     made = report([place], place / "out", spark=spark)
     return FiveReaders(flights, made.report, place, of_tables(place))
+
+
+def _asked_for(session: pytest.Session, fixture: str) -> list[str]:
+    """The names of flights that the tests of this run take from a fixture."""
+    tests = [item for item in session.items if isinstance(item, pytest.Function) and fixture in item.fixturenames]
+    return sorted({str(item.callspec.params["name"]) for item in tests})

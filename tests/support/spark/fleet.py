@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import msgspec
 import pytest
@@ -15,6 +15,7 @@ from recordings.swarm.generator import draw
 from tests.mutants import MUTANTS
 from tests.support.compacted_flights import FAULTS, all_compacted, compacted, from_followers, in_transactions
 from tests.support.random_delivery_flights import ahead, fateful
+from tests.support.slow_cases import partly_campaign
 from tests.support.truncation_scenarios import buffered, deposed
 
 SECOND_US = 1_000_000
@@ -30,6 +31,12 @@ SIZED_S = {
     "scale-out": 200,
 }
 """Flights of very many records are cut where nothing new happens: the simulator's own count looks at each one."""
+LONG = (
+    "autoscaler-chases-its-lag", "deploy-storm", "eager-cooperative-consumer", "failing-dependency", "first-flight",
+    "migration-back", "migration-rolling", "output-acks", "rack-aware-assignment", "reference-l", "reference-m",
+    "reference-xl", "scale-out", "session-expired", "slow-dependency",
+)  # fmt: skip
+"""Flights of more than 70,000 events: three fifths of the library's. The slow run flies their `short-NAME`."""
 FIRST_SEED, SWARM_SEEDS = 7_000, 40
 MUTANT_SEED = 9_000  # and as many more as it has places in the table
 TEN = (
@@ -74,7 +81,7 @@ def library() -> list[Sortie]:
     cut = [
         Sortie(f"short-{name}", _scenario(name), until_us=_short_us(name), scenario=name)
         for name in names
-        if f"short-{name}" in TEN
+        if f"short-{name}" in TEN or (name in LONG and name not in SIZED_S)
     ]
     return [*whole, *cut]
 
@@ -149,5 +156,15 @@ COMPACTED = ("compacted-transactions-crash", "compacted-fate-2009", "compacted-f
 ALL: dict[str, Sortie] = {sortie.name: sortie for sortie in (*library(), *swarm(), *mutants(), *SINGLE, *cleaned())}
 EVERY_RUN = (*TEN, ONE_MUTANT, *(sortie.name for sortie in SINGLE), *COMPACTED)
 """What the default run flies."""
-AT_LENGTH = tuple(name for name in ALL if name not in EVERY_RUN)
-"""What `-m slow` flies: the whole library among it, each scenario at its own length."""
+DRAWN, DRAWN_SLOW = ("swarm-", "mutant-"), 24
+
+
+def at_length() -> list[Any]:
+    """What `-m slow` flies, the library among it at its own length, and `-m campaign`: `LONG`, more that are drawn."""
+    others = [name for name in ALL if name not in EVERY_RUN]
+    drawn = [name for name in others if name.startswith(DRAWN)]
+    slow = [name for name in others if name not in LONG and name not in drawn]
+    return [*slow, *partly_campaign(drawn, DRAWN_SLOW), *partly_campaign(LONG, 0)]
+
+
+AT_LENGTH = at_length()
