@@ -110,8 +110,9 @@ def member_lag(view: ClusterView, member: MemberView) -> int:
     total = 0
     for name, position in member.positions.items():
         partition = view.partitions[name]
-        end = partition.last_stable_offset if stable else partition.high_watermark
-        total += max(0, end - position)
+        unread = (partition.last_stable_offset if stable else partition.high_watermark) - position
+        if unread > 0:
+            total += unread
     return total
 
 

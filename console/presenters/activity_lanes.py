@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from cluster.view.state import NEVER, Heartbeat, MemberView
 from console.presenters.formatting import SECOND_US
-from console.presenters.styled_text import ERROR, FAINT, MOVING, MUTED, OK, WARN, Line, Span, merged
+from console.presenters.styled_text import ERROR, FAINT, MOVING, MUTED, OK, WARN, Line, Span, merged, runs_of_signs
 
 LANE_SECONDS = 60
 BUSY_US = SECOND_US
@@ -41,14 +41,18 @@ def poll_lane(member: MemberView, now_us: int, width: int) -> Line:
 
 def phases_of(member: MemberView, now_us: int, first_us: int, cell_us: int, width: int) -> list[str]:
     """The phase of the poll loop in each of `width` cells of time from `first_us`: the one of most weight."""
-    cells = [""] * width
+    cells, filled = [""] * width, 0
     for from_us, to_us, phase in _spans(member, now_us):
         low = max(0, (from_us - first_us) // cell_us)
         high = min(width - 1, (max(from_us, to_us - 1) - first_us) // cell_us)
         weight = PHASES[phase][3]
-        for index in range(low, high + 1):
+        for index in range(low, min(high + 1, filled)):
             if weight > PHASES[cells[index]][3]:
                 cells[index] = phase
+        start = max(low, filled)  # from here on no other phase was seen
+        if weight and start <= high:
+            cells[start : high + 1] = [phase] * (high + 1 - start)
+            filled = high + 1
     return cells
 
 
@@ -71,18 +75,14 @@ def _spans(member: MemberView, now_us: int) -> list[tuple[int, int, str]]:
 def _runs(cells: list[str]) -> Line:
     """Merge equal neighbours into one span; a long span holds the word of its phase."""
     result: list[Span] = []
-    start = 0
-    for index in range(1, len(cells) + 1):
-        if index < len(cells) and cells[index] == cells[start]:
-            continue
-        glyph, tone, word, _ = PHASES[cells[start]]
-        size = index - start
+    for start, end, phase in runs_of_signs(cells):
+        glyph, tone, word, _ = PHASES[phase]
+        size = end - start
         if word and size >= len(word) + 5:
             before = size - len(word) - 4
             result += [(glyph * before + " ", tone), (word, tone), (" " + glyph * 2, tone)]
         else:
             result.append((glyph * size, tone))
-        start = index
     return tuple(result)
 
 

@@ -1,6 +1,7 @@
 """The overview's tables: groups, brokers, producers."""
 
 import math
+from collections import Counter
 from collections.abc import Sequence
 
 from cluster.view.brokers import BrokerView
@@ -116,6 +117,7 @@ class GroupsListing(WorstFirstListing):
         if not view.brokers:
             self.vacant = BUILDING
         self.layout = layout(for_names(group_columns(view), view.groups), width)
+        self.lag = {name: group_lag(view, group) for name, group in view.groups.items()}
         self.order(list(view.groups))
 
     def note(self) -> Line:
@@ -135,7 +137,7 @@ class GroupsListing(WorstFirstListing):
         """By its numbers; of a group without lag, the time lag stands last."""
         view, now_us = self.view, self.now_us
         return {
-            "lag": lambda key: group_lag(view, view.groups[key]),
+            "lag": lambda key: self.lag[key],
             "time lag": lambda key: group_time_lag_us(view, view.groups[key], now_us) or None,
             "members": lambda key: len(view.groups[key].members),
             self.layout.columns[2].title: lambda key: view.groups[key].generation,
@@ -152,14 +154,14 @@ class GroupsListing(WorstFirstListing):
             return 1
         if silent_ids(self.view, group):
             return 2
-        rises = lag_trend(group, group_lag(self.view, group))[1] == WARN
+        rises = lag_trend(group, self.lag[key])[1] == WARN
         return 3 if rises or stuck_words(self.view, group, self.now_us) else None
 
     def rows(self, key: str) -> tuple[Line]:
         """One group."""
         group = self.view.groups[key]
         state = states.group(group.state, consumer=group.consumer is not None)
-        lag = group_lag(self.view, group)
+        lag = self.lag[key]
         arrow, tone = lag_trend(group, lag)
         late_us = group_time_lag_us(self.view, group, self.now_us)
         cells: list[Line | Span | str] = [
@@ -259,14 +261,15 @@ class BrokersListing(WorstFirstListing):
         self.layout = layout(BROKER_COLUMNS, width)
         self.leads, self.internal = dict.fromkeys(view.brokers, 0), dict.fromkeys(view.brokers, 0)
         self.out = dict.fromkeys(view.brokers, 0)
-        for partition in view.partitions.values():
-            if partition.leader in self.leads:
-                leads = self.internal if view.topics[partition.topic].internal else self.leads
-                leads[partition.leader] += 1
-            if len(partition.isr) < len(partition.replicas):
-                for broker in partition.replicas:
-                    if broker not in partition.isr and broker in self.out:
-                        self.out[broker] += 1
+        for topic, names in view.partitions_by_topic.items():
+            leads = self.internal if view.topics[topic].internal else self.leads
+            for broker, number in Counter([view.partitions[name].leader for name in names]).items():
+                if broker in leads:
+                    leads[broker] += number
+        for partition in [one for one in view.partitions.values() if len(one.isr) < len(one.replicas)]:
+            for broker in partition.replicas:
+                if broker not in partition.isr and broker in self.out:
+                    self.out[broker] += 1
         self.order([f"broker-{broker}" for broker in sorted(view.brokers)])
 
     def header(self) -> Line:

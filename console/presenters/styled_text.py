@@ -4,8 +4,9 @@ Tuples instead of rich.Text or textual.Content: a frame makes thousands of lines
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
+from itertools import groupby
 from typing import NamedTuple
 
 from rich.cells import get_character_cell_size
@@ -173,6 +174,15 @@ def merged(spans: Iterable[Span]) -> Line:
     if run:
         result.append((run, run_tone))
     return tuple(result)
+
+
+def runs_of_signs(cells: Sequence[str]) -> Iterator[tuple[int, int, str]]:
+    """Neighbouring cells of one sign as one: first column, column after the last, sign."""
+    start = 0
+    for sign, equal in groupby(cells):
+        end = start + len(list(equal))
+        yield start, end, sign
+        start = end
 
 
 def middle(text: str, width: int) -> str:

@@ -1,6 +1,6 @@
 """A widget that shows lines of toned text and repaints only the cells that changed since the last frame."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, cast
 
 from rich.segment import Segment
@@ -10,7 +10,7 @@ from textual.message import Message
 from textual.strip import Strip
 from textual.widget import Widget
 
-from console.presenters.styled_text import EMPTY, Line, PlaceLink, Span, fit, is_narrow, length, plain
+from console.presenters.styled_text import EMPTY, Line, PlaceLink, fit, is_narrow, length, plain
 from console.themes.styles import Styles
 from console.visible import in_cells
 
@@ -145,29 +145,46 @@ def _differences(old: Row, new: Row, y: int, width: int) -> list[Region]:
     tail = 0
     while tail < last - first and before[-1 - tail] == after[-1 - tail]:
         tail += 1
-    cells, others = _cells(before[first : len(before) - tail]), _cells(after[first : len(after) - tail])
-    if len(cells) != len(others):
+    middles = before[first : len(before) - tail], after[first : len(after) - tail]
+    if len(plain(middles[0])) != len(plain(middles[1])):
         return [Region(x, y, width - x, 1)]
     regions: list[Region] = []
     start = end = -1
-    for place, (cell, other) in enumerate(zip(cells, others, strict=True), x):
-        if cell == other:
-            continue
-        if start >= 0 and place - end > NEAR:
-            regions.append(Region(start, y, end - start, 1))
-            start = place
-        start = place if start < 0 else start
-        end = place + 1
+    for low, high in _changes(*middles):
+        if start >= 0 and low - end > NEAR:
+            regions.append(Region(x + start, y, end - start, 1))
+            start = low
+        start = low if start < 0 else start
+        end = high
     if start >= 0:
-        regions.append(Region(start, y, end - start, 1))
+        regions.append(Region(x + start, y, end - start, 1))
     return regions
+
+
+def _changes(before: Line, after: Line) -> Iterator[tuple[int, int]]:
+    """The first and the last cell + 1 of each stretch that differs, of equally long lines of narrow characters."""
+    ours, theirs = (iter([span for span in line if span[0]]) for line in (before, after))
+    old = new = ""
+    old_tone = new_tone = ""
+    place = 0
+    while True:
+        if not old:
+            old, old_tone = next(ours, ("", ""))
+        if not new:
+            new, new_tone = next(theirs, ("", ""))
+        size = min(len(old), len(new))
+        if not size:
+            return
+        if old_tone != new_tone:
+            yield place, place + size
+        elif old[:size] != new[:size]:
+            for offset in range(size):
+                if old[offset] != new[offset]:
+                    yield place + offset, place + offset + 1
+        old, new, place = old[size:], new[size:], place + size
 
 
 def _is_wide(line: Line) -> bool:
     """Whether a line has characters that do not take one cell."""
     text = plain(line)
     return not is_narrow(text) and length(line) != len(text)
-
-
-def _cells(line: Line) -> list[Span]:
-    return [(character, tone) for text, tone in line for character in text]

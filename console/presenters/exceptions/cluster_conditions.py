@@ -106,9 +106,8 @@ def _holders(facts: ClusterFacts) -> list[tuple[PartitionView, int, TransactionV
     """Partitions whose last stable offset an open transaction holds: its producer id, and the transactional id."""
     by_producer = {one.producer_id: one for one in facts.view.transactions.values() if one.producer_id >= 0}
     found = []
-    for partition in facts.view.partitions.values():
-        known = partition.transactions
-        if known is None or not known.index.open:
+    for partition, known in [(one, one.transactions) for one in facts.view.partitions.values() if one.transactions]:
+        if not known.index.open:
             continue
         producer_id, stable = known.index.holds_back(), partition.last_stable_offset
         if producer_id is not None and known.index.open[producer_id] <= stable < partition.high_watermark:

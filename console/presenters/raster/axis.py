@@ -1,11 +1,12 @@
 """The one axis of time of a raster, its lanes and its cost: cells of a round length."""
 
-from collections.abc import Iterable
+from bisect import bisect_left
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Final, NamedTuple
 
 from cluster.view.ownership.history import NEVER, Barrier
 from console.presenters.formatting import SECOND_US
-from console.presenters.styled_text import FAINT, MUTED, PLAIN, Line, Span, merged
+from console.presenters.styled_text import FAINT, MUTED, PLAIN, Line, Span, merged, runs_of_signs
 
 _ROUND = (1, 2, 3, 4, 5, 6, 8)
 _ROUND_S = (1, 1.5, 2, 3, 4, 5, 6, 8, 10, 12, 15, 20, 30, 40, 60, 90, 120, 180, 300, 600, 900, 1_800, 3_600, 7_200)
@@ -101,6 +102,20 @@ def edges(axis: TimeAxis, barriers: Iterable[Barrier]) -> set[int]:
     found = {axis.column(at_us) for one in barriers for at_us in (one.from_us, one.to_us) if at_us != NEVER}
     found = {column for column in found if 0 <= column < axis.known}
     return found if 4 * len(found) <= axis.width else set()
+
+
+def ruled_runs(cells: Sequence[str], rules: Collection[int]) -> Iterator[tuple[int, int, str, bool]]:
+    """Runs of signs, cut at the columns of `rules`, each of which is a run of its own: whether it is one comes last."""
+    columns = sorted(rules)
+    for start, end, sign in runs_of_signs(cells):
+        shown = start
+        for column in columns[bisect_left(columns, start) : bisect_left(columns, end)]:
+            if shown < column:
+                yield shown, column, sign, False
+            yield column, column + 1, sign, True
+            shown = column + 1
+        if shown < end:
+            yield shown, end, sign, False
 
 
 def bracket_row(axis: TimeAxis, barriers: Iterable[Barrier]) -> Line:

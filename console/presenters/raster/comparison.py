@@ -1,7 +1,6 @@
 """Two rasters on one axis: where their costs begin to differ."""
 
-from collections.abc import Iterator, Sequence
-from itertools import pairwise
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from cluster.view.ownership.history import OwnershipHistory
@@ -50,10 +49,3 @@ def difference_words(names: tuple[str, str], one: OwnershipHistory, other: Owner
         f"{names[0]} {found.one} unowned, {names[1]} {found.other}",
         (f" · so far {costs[0]} and {costs[1]} partition-seconds", MUTED),
     )
-
-
-def runs_of_signs(cells: str) -> Iterator[tuple[int, int, str]]:
-    """Neighbouring cells of one sign as one: first column, column after the last, sign."""
-    starts = [column for column in range(len(cells)) if not column or cells[column] != cells[column - 1]]
-    for start, end in pairwise([*starts, len(cells)]):
-        yield start, end, cells[start]

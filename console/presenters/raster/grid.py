@@ -104,7 +104,10 @@ def shared_by(counts: Iterable[int], room: int) -> int:
 
 
 class RasterGrid:
-    """A group's rows, worst first; they hold until the history changes or a cell begins."""
+    """A group's rows, worst first; they hold until the history changes or a cell begins.
+
+    While the history does not change, a cell that begins needs no look at it, see `extend`.
+    """
 
     def __init__(self, view: ClusterView, group: GroupView, axis: TimeAxis, room: int) -> None:
         self.axis = axis
@@ -120,11 +123,30 @@ class RasterGrid:
                 shared = tuple(names[first : first + self.size])
                 cells = merged_cells(self._cells(name, known) for name in shared)
                 rows.append(RasterRow(_key(topic, first, len(shared)), shared, cells))
-        self.rows = {row.key: row for row in sorted(rows, key=lambda row: row.order)}
+        self.rows = _worst_first(rows)
 
     def holds(self, view: ClusterView, group: GroupView, axis: TimeAxis, room: int) -> bool:
-        """Whether the rows are still those of this group, axis and room."""
+        """Whether this is the group, with the history, the partitions, the room and the length of a cell of before."""
         return self.history is group.history and self.made_for == _state_of(view, group, axis, room)
+
+    def extend(self, axis: TimeAxis) -> bool:
+        """Let the rows, which hold, reach to `axis`; False if more is needed than the cells that have begun since."""
+        left = (axis.first_us - self.axis.first_us) // axis.cell_us
+        begun = left + axis.known - self.axis.known
+        if (left, begun) == (0, 0):
+            return True
+        if left < 0 or begun < 0 or left > self.axis.known or not (_has_now(self.axis) and _has_now(axis)):
+            return False
+        self.axis = axis
+        self.rows = _worst_first(
+            [row._replace(cells=row.cells[left:] + self._now(row) * begun) for row in self.rows.values()]
+        )
+        return True
+
+    def _now(self, row: RasterRow) -> str:
+        """The sign of a cell in which nothing changes."""
+        runs = (self.history.runs.get(name) for name in row.partitions)
+        return merged_cells(sign_of(each[-1]) if each else NO_OWNER_YET for each in runs)
 
     def _cells(self, name: str, known: dict[tuple[int, ...], str]) -> str:
         """Partitions that an assignor treats alike have equal runs, and so equal cells."""
@@ -135,9 +157,27 @@ class RasterGrid:
         return cells
 
 
+def raster_grid(
+    view: ClusterView, group: GroupView, axis: TimeAxis, room: int, before: RasterGrid | None
+) -> RasterGrid:
+    """A group's grid on an axis: that of the frame `before`, if that can be continued."""
+    if before is not None and before.holds(view, group, axis, room) and before.extend(axis):
+        return before
+    return RasterGrid(view, group, axis, room)
+
+
+def _worst_first(rows: Iterable[RasterRow]) -> dict[str, RasterRow]:
+    return {row.key: row for row in sorted(rows, key=lambda row: row.order)}
+
+
+def _has_now(axis: TimeAxis) -> bool:
+    """Whether the axis reaches to now: cells that begin continue what is now."""
+    return 0 <= axis.column(axis.now_us) < axis.width
+
+
 def _state_of(view: ClusterView, group: GroupView, axis: TimeAxis, room: int) -> tuple[int, ...]:
     partitions = sum(len(view.partitions_by_topic.get(topic, ())) for topic in group.topics)
-    return group.history.changes, axis.first_us, axis.cell_us, axis.width, axis.known, partitions, room
+    return group.history.changes, axis.cell_us, axis.width, partitions, room
 
 
 def _key(topic: str, first: int, count: int) -> str:

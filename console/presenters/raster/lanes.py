@@ -5,7 +5,7 @@ from console.presenters.activity_lanes import PHASES, phases_of
 from console.presenters.awaited_members import members_of
 from console.presenters.list_view import Listing
 from console.presenters.members import identity
-from console.presenters.raster.axis import TimeAxis, edges
+from console.presenters.raster.axis import TimeAxis, edges, ruled_runs
 from console.presenters.raster.listing import label_width
 from console.presenters.styled_text import MUTED, Line, Span, fit, line, merged, middle
 
@@ -45,7 +45,7 @@ def lane(member: MemberView, axis: TimeAxis, rules: set[int]) -> Line:
     known = axis.known
     cells = phases_of(member, axis.now_us, axis.first_us, axis.cell_us, known)
     spans: list[Span] = []
-    for column, phase in enumerate(cells):
+    for start, end, phase, is_ruled in ruled_runs(cells, rules):
         glyph, tone, _, _ = PHASES[phase]
-        spans.append(("│", tone) if column in rules and phase in {"", "reading"} else (glyph, tone))
+        spans.append(("│", tone) if is_ruled and phase in {"", "reading"} else (glyph * (end - start), tone))
     return merged(spans)

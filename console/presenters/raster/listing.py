@@ -12,8 +12,17 @@ from console.presenters.awaited_members import members_of
 from console.presenters.formatting import LEVELS, duration, partition_seconds
 from console.presenters.list_view import CONTINUED, Listing
 from console.presenters.members import identity
-from console.presenters.raster.axis import TimeAxis, bracket_row, edges, scale, short_clock
-from console.presenters.raster.grid import MOVING, NO_OWNER_YET, SEVERAL, UNOWNED, RasterGrid, RasterRow, owner_place
+from console.presenters.raster.axis import TimeAxis, bracket_row, edges, ruled_runs, scale, short_clock
+from console.presenters.raster.grid import (
+    MOVING,
+    NO_OWNER_YET,
+    SEVERAL,
+    UNOWNED,
+    RasterGrid,
+    RasterRow,
+    owner_place,
+    raster_grid,
+)
 from console.presenters.styled_text import (
     BANNER,
     FAINT,
@@ -117,7 +126,7 @@ class RasterListing(Listing):
         self.cursor: CellCursor | None = None
         self.title = f"{group.group}: ownership over time"
         self.label = label_width(width)
-        self.grid = grid if grid and grid.holds(view, group, axis, room) else RasterGrid(view, group, axis, room)
+        self.grid = raster_grid(view, group, axis, room, grid)
         self.signs = owner_signs(view, group)
         self.rules = edges(axis, group.history.barriers)
 
@@ -163,23 +172,30 @@ class RasterListing(Listing):
 
     def cells(self, row: RasterRow) -> Line:
         """The row's signs, with the rules of barriers and the cursor."""
-        spans = [self._sign(row.cells, column) for column in range(len(row.cells))]
+        chosen = -1
         if self.cursor is not None and self.cursor.key == row.key:
-            column = self.axis.column(self.cursor.at_us)
-            if 0 <= column < len(spans):
-                spans[column] = spans[column][0], BANNER
+            chosen = self.axis.column(self.cursor.at_us)
+        spans: list[Span] = []
+        for start, end, sign, is_ruled in ruled_runs(row.cells, self.rules):
+            text, tone = self._rule(row.cells, start) if is_ruled else self._sign(sign)
+            if not start <= chosen < end:
+                spans.append((text * (end - start), tone))
+                continue
+            spans += ((text * (chosen - start), tone), (text, BANNER), (text * (end - chosen - 1), tone))
         return merged(spans)
 
-    def _sign(self, cells: str, column: int) -> Span:
-        """The sign of a cell; a rule keeps the owner's hue, and an unowned cell stays distinct from an owned one."""
-        sign = cells[column]
+    def _sign(self, sign: str) -> Span:
         owner = owner_place(sign)
-        if owner < 0:
-            return ("┊", FAINT) if sign == UNOWNED and column in self.rules else SIGNS[sign]
-        letter, hue = self.signs[owner]
-        if column in self.rules and sign in {cells[column - 1 : column], cells[column + 1 : column + 2]}:
-            return "│", hue
-        return letter, hue
+        return SIGNS[sign] if owner < 0 else self.signs[owner]
+
+    def _rule(self, cells: str, column: int) -> Span:
+        """The sign of a ruled cell: it keeps the owner's hue, and an unowned cell stays distinct from an owned one."""
+        sign = cells[column]
+        if sign == UNOWNED:
+            return "┊", FAINT
+        text, tone = self._sign(sign)
+        is_alone = sign not in {cells[column - 1 : column], cells[column + 1 : column + 2]}
+        return (text, tone) if owner_place(sign) < 0 or is_alone else ("│", tone)
 
 
 def cost_row(axis: TimeAxis, history: OwnershipHistory, most_us: int = 0) -> Line:

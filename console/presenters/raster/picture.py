@@ -11,11 +11,11 @@ from console.presenters.awaited_members import members_of
 from console.presenters.formatting import duration, partition_seconds
 from console.presenters.members import identity
 from console.presenters.raster.axis import LABEL, TimeAxis, scale, short_clock
-from console.presenters.raster.comparison import difference_words, most_unowned_us, runs_of_signs
+from console.presenters.raster.comparison import difference_words, most_unowned_us
 from console.presenters.raster.grid import MOVING, SEVERAL, UNOWNED, RasterGrid, owner_place
 from console.presenters.raster.lanes import RasterLanesListing
 from console.presenters.raster.listing import LEGEND, RasterListing, owner_signs
-from console.presenters.styled_text import plain
+from console.presenters.styled_text import plain, runs_of_signs
 
 ROWS = 60
 MEMBERS = 60
@@ -187,11 +187,10 @@ class _Block:
             parts.append(_text(22, self.y, member.member, INK))
             axis = self.axis
             phases = phases_of(member, axis.now_us, axis.first_us, axis.cell_us, axis.known)
-            edges = [column for column in range(len(phases)) if not column or phases[column] != phases[column - 1]]
-            for start, end in zip(edges, [*edges[1:], len(phases)], strict=True):
-                if phases[start]:
+            for start, end, phase in runs_of_signs(phases):
+                if phase:
                     x, width = LABEL_PX + start * CELL_PX, (end - start) * CELL_PX
-                    parts.append(_rect(x, self.y - 7, width, 5, PHASE_FILLS[phases[start]]))
+                    parts.append(_rect(x, self.y - 7, width, 5, PHASE_FILLS[phase]))
         return parts
 
     def _cost(self) -> list[str]:

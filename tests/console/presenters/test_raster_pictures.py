@@ -1,12 +1,13 @@
 """A saved raster says what the screen says: text line by line, SVG rectangle by rectangle."""
 
+from collections import deque
 from functools import lru_cache
 from itertools import groupby
 from xml.etree import ElementTree as ET
 
-from cluster.view import ClusterView
+from cluster.view import ClusterView, fold
 from console.presenters.raster.axis import axis_for
-from console.presenters.raster.grid import MOVING, NO_OWNER_YET, SEVERAL, UNOWNED, RasterGrid
+from console.presenters.raster.grid import MOVING, NO_OWNER_YET, SEVERAL, UNOWNED, RasterGrid, raster_grid
 from console.presenters.raster.listing import RasterListing, axis_width
 from console.presenters.raster.picture import (
     CELL_PX,
@@ -98,3 +99,18 @@ def test_names_are_escaped() -> None:
     subject = RasterSubject(view(), view().groups["billing"], "<billing> & co")
     root = ET.fromstring(svg_of(Picture("a <b>", [subject], axis_for(NOW_US, 60)), PRINT_HUES))
     assert "a <b> · <billing> & co · ownership over time" in [text.text for text in root.iter(f"{NAME}text")]
+
+
+def test_a_grid_that_goes_on_is_one_made_anew() -> None:
+    """The axis grows, gets longer cells, slides, and the group rebalances, with a partition a row and with three."""
+    for span_us, room in ((0, ROWS), (20_000_000, ROWS), (0, 3), (20_000_000, 3)):
+        now, grid, made, events = ClusterView(), None, 0, deque(synthetic.events(90.0))
+        for at_us in range(25_000_000, 90_000_000, 300_000):
+            while events and events[0].at_us <= at_us:
+                fold(now, events.popleft())
+            group, axis = now.groups["billing"], axis_for(at_us, 80, span_us)
+            shown = raster_grid(now, group, axis, room, grid)
+            made += shown is not grid
+            grid = shown
+            assert grid.rows == RasterGrid(now, group, axis, room).rows, (span_us, at_us)
+        assert 3 < made < 90, "most of the 217 frames continue the one before"
