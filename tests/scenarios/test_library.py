@@ -37,7 +37,10 @@ SHORT = [
     pytest.param(name, SHORTER_S.get(name), id=name, marks=[pytest.mark.slow] if name == LARGE else [])
     for name in LIBRARY
 ]
-FULL = [pytest.param(name, None, id=name) for name in LIBRARY]
+FULL = [
+    pytest.param(name, None, id=name, marks=[pytest.mark.campaign if name == LARGE else pytest.mark.slow])
+    for name in LIBRARY
+]
 
 
 def fly_beside_the_truth(name: str, seconds: int | None) -> dict[str, Any]:
@@ -88,7 +91,6 @@ def test_the_view_is_the_truth_and_the_flight_is_golden(
     check_golden(f"{name} {seconds or 'full'}", flown, request.config.getoption("--rewrite-golden"))
 
 
-@pytest.mark.slow
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize(("name", "seconds"), FULL)
 def test_the_whole_flight(name: str, seconds: int | None, request: pytest.FixtureRequest) -> None:

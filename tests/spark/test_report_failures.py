@@ -25,6 +25,7 @@ from recordings.spark.report import JSON, report
 from recordings.spark.runtime.interrupts import temporary_directory
 from recordings.tables.export import export
 from tests.support.repository import ROOT
+from tests.support.slow_cases import partly_campaign
 from tests.support.spark.java_homes import FLIGHTDECK, left_over, without_java
 
 pytestmark = pytest.mark.timeout(300)  # a machine that may be busy
@@ -211,14 +212,16 @@ def test_a_spark_that_goes_away_is_named(rare: Path, tmp_path: Path, monkeypatch
         report([tmp_path / "tables"], tmp_path / "out", master="yarn", spark=session)
 
 
-slow = pytest.mark.slow  # Java virtual machines, started to be stopped
+STAGES = ("reading the recordings", "starting Spark", "analysing:")
+INTERRUPTED = [(number, stage) for number in (signal.SIGINT, signal.SIGTERM) for stage in STAGES]
+QUICK = [one for one in INTERRUPTED if one[1] == STAGES[0]]  # the others start Java virtual machines, to be stopped
 
 
 @pytest.mark.parametrize(
-    "stage",
-    ["reading the recordings", pytest.param("starting Spark", marks=slow), pytest.param("analysing:", marks=slow)],
+    ("number", "stage"),
+    [*QUICK, *partly_campaign([INTERRUPTED[1], INTERRUPTED[4], INTERRUPTED[5], INTERRUPTED[2]], 2)],
+    ids=lambda part: part.name if isinstance(part, signal.Signals) else part,
 )
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=lambda number: number.name)
 def test_an_interrupted_report_ends_in_words_and_leaves_nothing(
     number: signal.Signals, stage: str, eventful: Path, tmp_path: Path
 ) -> None:

@@ -120,8 +120,16 @@ def test_whatever_members_do_their_group_keeps_its_rules(spec: ScenarioSpec) -> 
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(1_800)  # a hundred and fifty flights, not one
-@settings(max_examples=150, **QUICK)
+@pytest.mark.timeout(900)  # fifty flights, not one
+@settings(max_examples=50, **QUICK)
 @given(flights())
 def test_whatever_members_do_often(spec: ScenarioSpec) -> None:
     held(msgspec.structs.replace(spec, title="often"))
+
+
+@pytest.mark.campaign
+@pytest.mark.timeout(1_800)
+@settings(max_examples=150, **QUICK)
+@given(flights())
+def test_whatever_members_do_for_long(spec: ScenarioSpec) -> None:
+    held(msgspec.structs.replace(spec, title="for long"))
