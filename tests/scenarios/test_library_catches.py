@@ -399,7 +399,7 @@ def test_every_scenario_is_broken() -> None:
 LONG = ("add-partitions", "broker-down", "deploy-storm", "read-process-write", "scale-out", "session-expired")
 
 
-@pytest.mark.parametrize("name", mostly_slow(BREAKS, quick=[name for name in BREAKS if name not in LONG][::4], slow=33))
+@pytest.mark.parametrize("name", mostly_slow(BREAKS, quick=[name for name in BREAKS if name not in LONG][::8], slow=36))
 def test_a_broken_rule_is_noticed(name: str, monkeypatch: Patch) -> None:
     broken = BREAKS[name]
     there, instead = broken.text

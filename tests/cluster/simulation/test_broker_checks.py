@@ -125,12 +125,12 @@ ONCE_WRONG = (31, 91, 118, 123, 124, 175, 195, 219, 245)
 # forgot the deleted or never saw them
 
 
-@pytest.mark.parametrize("seed", mostly_slow([*range(12), *ONCE_WRONG], quick=[0, 1, *ONCE_WRONG[:5]]))
+@pytest.mark.parametrize("seed", mostly_slow([*range(12), *ONCE_WRONG], quick=[0, *ONCE_WRONG[:2]]))
 def test_every_invariant_holds_in_random_flights_of_brokers(seed: int) -> None:
     assert not judged(random_brokers(seed), seed=seed, converges=True)
 
 
-@pytest.mark.parametrize("seed", mostly_slow([*range(6), 27, 28], quick=[0, 27, 28]))
+@pytest.mark.parametrize("seed", mostly_slow([*range(6), 27, 28], quick=[27]))
 def test_every_invariant_of_brokers_holds_whatever_producers_risk(seed: int) -> None:
     assert not judged(careless(random_brokers(seed), seed), seed=seed, converges=True)
 

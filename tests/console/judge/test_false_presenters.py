@@ -45,14 +45,14 @@ def events(name: str, seconds: int) -> tuple[Event, ...]:
 FLIGHTS = sorted(set(ALL.values()))
 
 
-@pytest.mark.parametrize("flight", mostly_slow(FLIGHTS, quick=FLIGHTS[::6], slow=15))
+@pytest.mark.parametrize("flight", mostly_slow(FLIGHTS, quick=FLIGHTS[::14], slow=19))
 def test_of_these_flights_nothing_false_is_said_else(flight: tuple[str, int]) -> None:
     assert false_claims(events(*flight), named(flight[0])) == []
 
 
 @pytest.mark.parametrize(
     "false_presenter",
-    mostly_slow(ALL, quick=list(ALL)[::4], slow=40),
+    mostly_slow(ALL, quick=list(ALL)[::8], slow=62),
     ids=lambda false_presenter: false_presenter.__name__,
 )
 def test_a_false_presenter_is_found(false_presenter: FalsePresenter, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,6 +8,7 @@ import pytest
 from console.app import FlightdeckApp
 from tests.support.console.pilot import Seat, sit
 from tests.support.console.places import PLACES, STATES, look, picture, source_in
+from tests.support.slow_cases import mostly_slow
 
 SIZES = [(80, 24), (100, 30), (120, 40), (143, 40)]
 
@@ -24,7 +25,9 @@ def cut_in_spite_of_room(text: str, names: Sequence[str]) -> list[str]:
     return found
 
 
-@pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
+@pytest.mark.parametrize(
+    "size", mostly_slow(SIZES, quick=[(80, 24), (143, 40)]), ids=lambda size: f"{size[0]}x{size[1]}"
+)
 def test_names_are_whole_where_there_is_room(size: tuple[int, int]) -> None:
     async def script(seat: Seat) -> None:
         names = seat.app.flight.names()

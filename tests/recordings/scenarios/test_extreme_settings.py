@@ -104,7 +104,7 @@ def fly_with(settings: list[tuple[str, str, str]]) -> int:
 
 
 @pytest.mark.parametrize(
-    "key", mostly_slow(NUMBERS, quick=NUMBERS[::8], slow=31), ids=lambda key: f"{key.scope}:{key.name}"
+    "key", mostly_slow(NUMBERS, quick=NUMBERS[::16], slow=38), ids=lambda key: f"{key.scope}:{key.name}"
 )
 def test_every_number_that_is_permitted_can_be_flown(key: ConfigKey) -> None:
     for value in values_of(key):

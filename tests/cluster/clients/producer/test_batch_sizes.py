@@ -15,7 +15,7 @@ from cluster.protocol.record_batch import LAST_SEQUENCE, Origin
 from cluster.spec import TransactionsSpec
 from tests.support.broker_flights import SECOND_US, cluster, flown, log_of
 from tests.support.completed_flight import Flown
-from tests.support.slow_cases import mostly_slow
+from tests.support.slow_cases import mostly_slow, partly_campaign
 
 HEADER, RECORD = 61, 1_032
 
@@ -150,8 +150,19 @@ def serials(flight: Flown) -> list[int]:
     return [first + place for _, first, count in log_of(flight, broker=1) for place in range(count)]
 
 
-@pytest.mark.parametrize("config", [{}, {"acks": "1"}, {"acks": "1", "max.in.flight.requests.per.connection": 1}])
-@pytest.mark.parametrize("codec", ["none", "zstd"])
+IDEMPOTENT: dict[str, Value] = {}
+CARELESS: dict[str, Value] = {"acks": "1"}
+ONE_BY_ONE: dict[str, Value] = {"acks": "1", "max.in.flight.requests.per.connection": 1}
+QUICK = [("zstd", IDEMPOTENT), ("none", CARELESS)]
+OTHERS = [
+    (codec, config)
+    for codec in ("none", "zstd")
+    for config in (IDEMPOTENT, CARELESS, ONE_BY_ONE)
+    if (codec, config) not in QUICK
+]
+
+
+@pytest.mark.parametrize(("codec", "config"), [*QUICK, *partly_campaign(OTHERS, len(OTHERS))])
 def test_a_batch_that_is_too_large_goes_in_pieces(codec: str, config: dict[str, Value]) -> None:
     """Batches of 15 records, of which the topic takes three: the first split helps only what was compressed."""
     producer: dict[str, Value] = {"linger.ms": 50, "compression.type": codec, **config}
@@ -173,7 +184,7 @@ def test_a_batch_that_is_too_large_goes_in_pieces(codec: str, config: dict[str, 
         assert sorted(serials(flight)) == list(range(kept["acked"]))
 
 
-@pytest.mark.parametrize("codec", ["none", "gzip"])
+@pytest.mark.parametrize("codec", mostly_slow(["none", "gzip"], quick=["gzip"]))
 @pytest.mark.parametrize("seed", mostly_slow([1, 2], quick=[1]))
 def test_pieces_survive_lost_answers_and_leaders_that_die(seed: int, codec: str) -> None:
     """Idempotence holds for pieces as for any batch: each record once, in the order of sending."""
