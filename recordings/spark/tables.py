@@ -11,6 +11,7 @@ from pyspark.sql import functions as sf
 
 from recordings.spark.errors import ReportError
 from recordings.spark.runtime.session import is_local
+from recordings.tables.exported_files import count_events
 from recordings.tables.parquet_files import SCHEMA_FILE
 from recordings.tables.schema import COMMANDS, FLIGHTS, TABLES, Table
 
@@ -98,7 +99,8 @@ class Tables:
     def kinds(self) -> list[Row]:
         """The events of each kind that the files hold: `run_id`, `kind`, `events`, `first_seq`, `last_seq`.
 
-        Counted at the first call, in one pass over all files: a file holds one kind of event of one flight.
+        Counted at the first call, in one pass over all files: a file holds one kind of event. Directories of this
+        machine are counted without Spark, which takes ten times as long for it.
         """
         with self._counting:
             if self._counted is None:
@@ -106,9 +108,18 @@ class Tables:
             return self._counted
 
     def _count(self) -> list[Row]:
-        paths = [f"{place}/tables/*" for place in self.places]
-        rows = self.spark.read.schema("run_id string, seq bigint").parquet(*paths).where("seq is not null")
-        counts = (sf.count("*").alias("events"), sf.min("seq").alias("first_seq"), sf.max("seq").alias("last_seq"))
-        files = rows.groupBy("run_id", sf.col("_metadata.file_path").alias("file")).agg(*counts)
-        kind = sf.regexp_extract("file", "/tables/([^/]+)/[^/]+$", 1).alias("kind")
-        return files.select("run_id", kind, "events", "first_seq", "last_seq").collect()
+        counted = [count_events(place) for place in self.places] if is_local(self.spark) else [None]
+        found = [events for events in counted if events is not None]
+        if len(found) == len(counted):
+            return [Row(**each._asdict()) for events in found for each in events]
+        return count_with_spark(self.spark, self.places)
+
+
+def count_with_spark(spark: SparkSession, places: Sequence[str]) -> list[Row]:
+    """The rows of `Tables.kinds` of any places that Spark can read."""
+    paths = [f"{place}/tables/*" for place in places]
+    rows = spark.read.schema("run_id string, seq bigint").parquet(*paths).where("seq is not null")
+    counts = (sf.count("*").alias("events"), sf.min("seq").alias("first_seq"), sf.max("seq").alias("last_seq"))
+    files = rows.groupBy("run_id", sf.col("_metadata.file_path").alias("file")).agg(*counts)
+    kind = sf.regexp_extract("file", "/tables/([^/]+)/[^/]+$", 1).alias("kind")
+    return files.select("run_id", kind, "events", "first_seq", "last_seq").collect()

@@ -12,7 +12,7 @@ from recordings.spark.facts.lag import lag_by_partition
 from recordings.spark.facts.ownership import owners_by_second, unowned
 from recordings.spark.facts.rebalances import rebalances
 from recordings.spark.facts.totals import group_totals, partition_totals, reader_totals
-from recordings.spark.tables import Tables
+from recordings.spark.tables import Tables, count_with_spark
 from tests.support.spark.folded_view import Folded, Lag, final
 
 pytestmark = pytest.mark.timeout(300)  # a Java virtual machine, and a machine that may be busy
@@ -131,3 +131,12 @@ def test_every_event_is_there_once(tables: Tables) -> None:
         rows = found[flight["run_id"]]
         assert {row["kind"]: row["events"] for row in rows} == flight["kinds"]
         assert sum(row["events"] for row in rows) == flight["events"] == max(row["last_seq"] for row in rows)
+
+
+@pytest.mark.slow
+def test_spark_and_arrow_count_alike(tables: Tables) -> None:
+    by_spark = count_with_spark(tables.spark, tables.places)
+    here, anywhere = (
+        sorted(tuple(sorted(row.asDict().items())) for row in rows) for rows in (tables.kinds(), by_spark)
+    )
+    assert here == anywhere

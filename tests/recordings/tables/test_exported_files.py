@@ -11,7 +11,7 @@ from recordings.bounded_files import RecordingError
 from recordings.flights.runner import fly, make_plan
 from recordings.scenarios.loader import parse_scenario
 from recordings.tables.export import export
-from recordings.tables.exported_files import refuse_unfit_files
+from recordings.tables.exported_files import count_events, refuse_unfit_files
 from recordings.tables.parquet_files import SCHEMA_FILE
 from tests.support.minimal_scenario import TWO_MEMBERS
 
@@ -45,6 +45,26 @@ def retyped(file: Path) -> None:
 
 def foreign(file: Path) -> None:
     parquet.write_table(pa.table({"name": ["elsewhere"]}), file)
+
+
+def test_events_of_an_export_are_counted(place: Path) -> None:
+    counted = count_events(str(place))
+    assert counted is not None
+    [flight] = parquet.read_table(file_of(place, "flights")).to_pylist()
+    assert {each.kind: each.events for each in counted} == dict(flight["kinds"])
+    assert min(each.first_seq for each in counted) == 1
+    assert max(each.last_seq for each in counted) == sum(each.events for each in counted) == flight["events"]
+
+
+def test_fewer_rows_count_less_and_a_damaged_file_is_not_counted(place: Path) -> None:
+    file = file_of(place, "records_appended")
+    rows = parquet.read_table(file)
+    parquet.write_table(rows.slice(1), file)
+    counted = {each.kind: each.events for each in count_events(str(place)) or []}
+    assert counted["records_appended"] == len(rows) - 1
+    cut(file)
+    assert count_events(str(place)) is None
+    assert count_events("s3a://nobody/looks") is None
 
 
 def test_an_export_is_fit(place: Path) -> None:
