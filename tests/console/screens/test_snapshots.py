@@ -1,4 +1,7 @@
-"""Pictures of every screen: hand-made flight, fixed theme, no animation. `--snapshot-update` takes them anew."""
+"""Pictures of every screen: hand-made flight, fixed theme, no animation. The slow run has the larger terminals.
+
+`-m 'slow or not slow' --snapshot-update` takes them anew.
+"""
 
 from collections.abc import Awaitable, Callable
 from functools import lru_cache
@@ -21,8 +24,9 @@ from tests.console.judge.bench import flown
 from tests.support.console import synthetic_consumer_groups, synthetic_producers, synthetic_transactions
 from tests.support.console.places import standing_still
 from tests.support.console.stopped_clock import StillFlight
+from tests.support.slow_cases import mostly_slow
 
-SIZES = [(80, 24), (120, 40), (200, 60)]
+SIZES = mostly_slow([(80, 24), (120, 40), (200, 60)], quick=[(80, 24)])
 
 
 class Compare(Protocol):
