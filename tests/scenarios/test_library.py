@@ -33,13 +33,28 @@ SHORTER_S = {  # of those that cost most; in the slow run they are flown to thei
     "stuck-last-stable-offset": 80,
 }  # fmt: skip
 LARGE = "reference-xl"  # building it and joining its groups takes seconds
+WHOLE_ALONE = (
+    "consumer-epoch-fenced", "deploy-storm", "eager-cooperative-consumer", "failing-dependency", "migration-back",
+    "one-slow-member", "output-acks", "partition-load", "read-process-write", "reference-l", "regex-subscription",
+    "scale-out",
+)  # fmt: skip
+"""A third of all turns that the default run would take: the slow run has them, to their end."""
+
+
+def _marks(name: str) -> list[pytest.MarkDecorator]:
+    """Of a flight that is cut short."""
+    return [pytest.mark.campaign] if name in WHOLE_ALONE else [pytest.mark.slow] if name == LARGE else []
+
+
 SHORT = [
-    pytest.param(name, SHORTER_S.get(name), id=name, marks=[pytest.mark.slow] if name == LARGE else [])
+    pytest.param(name, SHORTER_S.get(name), id=name, marks=_marks(name))
     for name in LIBRARY
+    if name in SHORTER_S or name not in WHOLE_ALONE
 ]
 FULL = [
     pytest.param(name, None, id=name, marks=[pytest.mark.campaign if name == LARGE else pytest.mark.slow])
     for name in LIBRARY
+    if name in SHORTER_S or name in WHOLE_ALONE  # the default run flies all others to their end
 ]
 
 
