@@ -68,15 +68,19 @@ class Overlay(ModalScreen[ChosenCommand | None], StackedScreen[ChosenCommand | N
             self.panel.on_resize()
         super()._compositor_refresh()
 
-    def render_lines(self, crop: Region) -> list[Strip]:
-        """The lines of a region."""
-        self.dimmed.begin(crop)
-        return super().render_lines(crop)
+    def _set_dirty(self, *regions: Region) -> None:
+        """Textual's way to say what is to be drawn anew, of this screen or of the one below; without regions, all."""
+        self.dimmed.forget(regions)
+        super()._set_dirty(*regions)
 
-    def render_line(self, y: int) -> Strip:
-        """A line of the screen below, dimmed."""
-        below = self.dimmed.line(y)
-        return super().render_line(y) if below is None else below
+    def notify_style_update(self) -> None:
+        """The theme changed: every line is dimmed anew."""
+        super().notify_style_update()
+        self.dimmed.forget(())
+
+    def render_lines(self, crop: Region) -> list[Strip]:
+        """The lines of a region of the screen below, dimmed: they have their styles, and an overlay has no border."""
+        return self.dimmed.lines(crop) or super().render_lines(crop)
 
     def compose(self) -> ComposeResult:
         """A box with a panel in it, and the command line. The box has its size at once: a second layout costs a key."""

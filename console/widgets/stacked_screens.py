@@ -5,6 +5,7 @@ it as changed by that, so that it is drawn again at once, and for ever. Here a l
 and no other.
 """
 
+from collections.abc import Collection, Sequence
 from functools import lru_cache
 from typing import Any, Generic, TypeVar
 
@@ -42,39 +43,51 @@ class StackedScreen(Screen[Result], Generic[Result]):
 
 
 class ScreenBelow:
-    """What a translucent screen shows of the one below it: its lines, dimmed, each when it is asked for."""
+    """What a translucent screen shows of the one below it: its lines, dimmed, each kept until it changes."""
 
     def __init__(self, above: Screen[Any]) -> None:
         self._above = above
-        self._crop = Region()
+        self._width = 0
         self._lines: dict[int, Strip] = {}
 
-    def begin(self, crop: Region) -> None:
-        """A region is about to be drawn: its lines are composed once, if any of them is asked for."""
-        self._crop = crop
-        self._lines.clear()
+    def forget(self, regions: Collection[Region]) -> None:
+        """Regions of the screen changed; without any, all of it."""
+        for region in regions:
+            for y in region.line_range:
+                self._lines.pop(y, None)
+        if not regions:
+            self._lines.clear()
 
-    def line(self, y: int) -> Strip | None:
-        """A line of the region; None if nothing lies below, or nothing of it is seen."""
+    def lines(self, crop: Region) -> list[Strip]:
+        """The lines of a region; empty if nothing lies below, nothing of it is seen, or it has not this size yet."""
         above = self._above
         stack, colour = above.app.screen_stack, above.styles.background
         place = stack.index(above) if above in stack else 0
         if place == 0 or colour.a >= 1:
-            return None
-        if not self._lines:
-            self._lines = _lines_of(stack[place - 1], self._crop)
-        below = self._lines.get(y)
-        return None if below is None else _dimmed(below, colour, above.visual_style.rich_style)
+            return []
+        if above.size.width != self._width:
+            self._width = above.size.width
+            self._lines.clear()
+        missing = [y for y in crop.line_range if y not in self._lines]
+        if missing:
+            paper = above.visual_style.rich_style
+            for y, line in _lines_of(stack[place - 1], missing).items():
+                self._lines[y] = _dimmed(line, colour, paper)
+        lines = [self._lines[y] for y in crop.line_range if y in self._lines]
+        if len(lines) < crop.height:
+            return []
+        first, last = crop.column_span
+        return lines if (first, last) == (0, self._width) else [line.crop(first, last) for line in lines]
 
 
-def _lines_of(screen: Screen[Any], crop: Region) -> dict[int, Strip]:
-    """The lines of a screen in a region, by their places."""
+def _lines_of(screen: Screen[Any], places: Sequence[int]) -> dict[int, Strip]:
+    """Lines of a screen at ascending places."""
     compositor = screen._compositor
     width, height = compositor.size  # after a resize the screen below may not have been arranged anew yet
-    rows = range(crop.y, min(crop.bottom, height, len(compositor.cuts)))
+    rows = [y for y in places if y < min(height, len(compositor.cuts))]
     if not rows:
         return {}
-    chops = compositor._render_chops(Region(0, crop.y, width, len(rows)), rows.__contains__)
+    chops = compositor._render_chops(Region(0, rows[0], width, rows[-1] + 1 - rows[0]), set(rows).__contains__)
     return {y: Strip.join(chops[y].values()) for y in rows}
 
 
