@@ -49,15 +49,20 @@ CHECKERS: tuple[Checker, ...] = (
 )
 
 
+once = pytest.mark.xdist_group("project")  # one process reads the project
+
+
 @pytest.fixture(scope="module")
 def project() -> Project:
     return Project.read(ROOT)
 
 
+@once
 def test_the_project_is_found(project: Project) -> None:
     assert {"cluster", "console", "recordings"} <= project.names
 
 
+@once
 @pytest.mark.parametrize("check", CHECKERS, ids=lambda check: check.__name__)
 def test_the_project_keeps_the_rule(check: Checker, project: Project) -> None:
     breaches = [str(breach) for breach in check(project)]
@@ -387,6 +392,7 @@ def test_a_listed_exception_needs_a_reason_and_a_need(tmp_path: Path) -> None:
     assert [breach.path for breach in sizes.check_sizes(project, files={"cluster/long.py": ""})] == ["cluster/long.py"]
 
 
+@once
 def test_every_listed_exception_names_what_is_there(project: Project) -> None:
     paths = {module.path for module in project.modules}
     packages = {path.rpartition("/")[0] for path in paths}

@@ -16,6 +16,7 @@ from recordings.journal.reader import Recording
 from recordings.version import VERSION, describe_build
 from tests.support.console.command_processes import Ended, Flightdeck, command, in_a_process
 from tests.support.repository import ROOT
+from tests.support.slow_cases import mostly_slow
 
 
 @pytest.fixture
@@ -405,7 +406,10 @@ def test_output_that_cannot_be_written_is_told_in_one_line(small: str, how: list
     assert (done.returncode, done.stderr) == (2, "flightdeck: cannot write output: No space left on device\n")
 
 
-@pytest.mark.parametrize("words", [["scenarios"], ["show", "first-join"], ["doctor"], ["--version"], ["run", "--help"]])
+PRINTS = (["scenarios"], ["show", "first-join"], ["doctor"], ["--version"], ["run", "--help"])
+
+
+@pytest.mark.parametrize("words", mostly_slow(PRINTS, quick=[["scenarios"], ["run", "--help"]]))
 @pytest.mark.parametrize("how", [">/dev/full", ">&-"])
 def test_every_command_that_prints_says_that_it_cannot(words: list[str], how: str) -> None:
     done = subprocess.run(

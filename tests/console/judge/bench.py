@@ -152,9 +152,9 @@ def false_at_the_end(events: Sequence[e.Event], spec: ScenarioSpec) -> list[str]
     return judge(view, books, events[-1].at_us, spec, WIDTHS[0]).false
 
 
-def is_found_false(events: Sequence[e.Event], spec: ScenarioSpec, most: int = 30) -> bool:
-    """Whether the judge finds a false claim, at the first instant that shows one."""
-    return any(verdict.false for verdict in judged(events, spec, most))
+def is_found_false(events: Sequence[e.Event], spec: ScenarioSpec, most: int = 30, words: str = "") -> bool:
+    """Whether the judge finds a false claim, one with these words, at the first instant that shows one."""
+    return any(words in claim for verdict in judged(events, spec, most) for claim in verdict.false)
 
 
 def judge(view: ClusterView, books: Books, now_us: int, spec: ScenarioSpec, width: int) -> Verdict:

@@ -13,7 +13,7 @@ from console.presenters import formatting, members, overview, rebalance_causes, 
 from console.presenters.consumer_groups import causes, members_table, phase, reconciliation
 from console.presenters.consumer_groups import overview as consumer_overview
 from recordings.scenarios.loader import load, parse_scenario
-from tests.console.judge.bench import false_claims, flown
+from tests.console.judge.bench import false_claims, flown, is_found_false
 from tests.support.console import synthetic_consumer_groups
 
 FLIGHT = """
@@ -194,13 +194,9 @@ FALSE = (
 )
 
 
-def found(most: int) -> list[str]:
-    """The false claims on the hand-made flight, at so many instants."""
-    return false_claims(synthetic_consumer_groups.all_events(), load("first-flight").spec, most)
-
-
 def test_nothing_false_is_said_of_a_group_of_the_new_protocol() -> None:
-    assert "\n".join(found(60)[:20]) == ""
+    said = false_claims(synthetic_consumer_groups.all_events(), load("first-flight").spec, 30)
+    assert "\n".join(said[:20]) == ""
 
 
 @pytest.mark.parametrize("false_presenter", FALSE, ids=lambda one: one.__name__)
@@ -208,7 +204,7 @@ def test_a_false_presenter_of_the_new_protocol_is_found(
     false_presenter: Callable[[Patch], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     false_presenter(monkeypatch)
-    assert found(16)
+    assert is_found_false(synthetic_consumer_groups.all_events(), load("first-flight").spec, 16)
 
 
 def test_members_of_both_protocols_in_one_group_are_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -216,7 +212,7 @@ def test_members_of_both_protocols_in_one_group_are_told_apart(monkeypatch: pyte
     events = flown(spec, spec.seed, 100_000_000)
     assert false_claims(events, spec, 10) == []
     monkeypatch.setattr(members_table, "protocol_of", lambda member: "consumer")
-    assert any("speaks 'consumer', not 'classic'" in words for words in false_claims(events, spec, 10))
+    assert is_found_false(events, spec, 10, "speaks 'consumer', not 'classic'")
 
 
 def test_nothing_false_is_said_of_a_flight_with_groups_of_the_new_protocol() -> None:
@@ -226,7 +222,7 @@ def test_nothing_false_is_said_of_a_flight_with_groups_of_the_new_protocol() -> 
     assert "\n".join(false_claims(events, spec, 14)[:20]) == ""
     with pytest.MonkeyPatch.context() as patch:
         what_comes_back_is_part_of_the_rebalance(patch)
-        assert false_claims(events, spec, 14)
+        assert is_found_false(events, spec, 14)
 
 
 FENCED = """
@@ -263,4 +259,4 @@ def test_the_log_of_events_says_when_a_member_is_fenced_and_why(monkeypatch: pyt
         note_of(view, event, kind, subject, predicate.replace("UNKNOWN_MEMBER_ID", "FENCED_MEMBER_EPOCH"))
 
     monkeypatch.setattr(fold_clients, "note_of", another_error)
-    assert any("FENCED" in claim for claim in false_claims(events, spec, 9))
+    assert is_found_false(events, spec, 9, "FENCED")

@@ -21,7 +21,7 @@ from tests.support.console.pilot import Seat, sit
 from tests.support.console.places import source_in
 from tests.support.console.stopped_clock import StillFlight
 from tests.support.library import LIBRARY
-from tests.support.slow_cases import partly_campaign
+from tests.support.slow_cases import mostly_slow, partly_campaign
 
 QUICK = {
     "first-flight": (170, 8),
@@ -106,7 +106,7 @@ def lacking(name: str, seconds: int, most: int) -> list[str]:
     return missing(flown(spec, spec.seed, seconds * SECOND_US), spec, most)
 
 
-@pytest.mark.parametrize("name", QUICK)
+@pytest.mark.parametrize("name", mostly_slow(QUICK, quick=["first-flight", "coordinator-failover"]))
 def test_what_is_sick_is_on_a_small_overview(name: str) -> None:
     assert "\n\n".join(lacking(name, *QUICK[name])[:2]) == ""
 

@@ -24,7 +24,7 @@ from recordings.scenarios.loader import load
 from recordings.swarm.generator import draw
 from tests.support.independent_bill import IndependentBill, Line
 from tests.support.library import LIBRARY
-from tests.support.slow_cases import partly_campaign
+from tests.support.slow_cases import mostly_slow, partly_campaign
 
 SECOND_US = 1_000_000
 FEW = {
@@ -39,6 +39,7 @@ SEEN_BY_BUGS = {
     "below-min-isr": None, "failing-dependency": 100, "transaction-abort": None, "pause-and-resume": 100,
     "offset-reset": 100,
 }  # fmt: skip
+once = pytest.mark.xdist_group("bills")  # one process: the flights are flown once
 LARGE = {"reference-l": 5, "reference-m": 12, "reference-xl": 7}
 
 
@@ -101,9 +102,9 @@ def swarm_plan(seed: int) -> Plan:
     return Plan(scenario=spec.title, text="", spec=spec, settings=Settings(seed=spec.seed, until_us=spec.until_us))
 
 
-@pytest.mark.parametrize(("name", "seconds"), FEW.items())
-def test_the_bill_of_a_few_lessons_is_what_their_journals_say(name: str, seconds: int) -> None:
-    assert not differences(library_plan(name, seconds))
+@pytest.mark.parametrize("name", mostly_slow(FEW, quick=list(FEW)[::3]))
+def test_the_bill_of_a_few_lessons_is_what_their_journals_say(name: str) -> None:
+    assert not differences(library_plan(name, FEW[name]))
 
 
 def test_a_group_that_was_deleted_reads_again_in_another_generation_of_the_same_number() -> None:
@@ -158,6 +159,7 @@ def metered(flight: Flown) -> list[str]:
     return _different(flight.expected, plain(meter.bill(flight.until_us)))
 
 
+@once
 def test_a_sound_meter_has_no_difference(flights: list[Flown]) -> None:
     assert not [each for flight in flights for each in metered(flight)]
 
@@ -192,6 +194,7 @@ STALLED_BUGS = (
 )
 
 
+@once
 @pytest.mark.parametrize("method", STALLED_BUGS)
 def test_a_meter_that_misses_what_ends_a_stall_is_caught(
     method: str, flights: list[Flown], monkeypatch: pytest.MonkeyPatch
@@ -200,8 +203,8 @@ def test_a_meter_that_misses_what_ends_a_stall_is_caught(
     assert any(".stalled_partition_us" in each for flight in flights for each in metered(flight))
 
 
+@once
 @pytest.mark.parametrize("field", BUGS)
 def test_a_meter_with_a_bug_is_caught(field: str, flights: list[Flown], monkeypatch: pytest.MonkeyPatch) -> None:
     BUGS[field](monkeypatch)
-    found = [each for flight in flights for each in metered(flight)]
-    assert any(f".{field.partition(',')[0]}" in each for each in found), found
+    assert any(f".{field.partition(',')[0]}" in each for flight in flights for each in metered(flight))
