@@ -17,7 +17,9 @@ from recordings.spark.analyses import held_back as held
 from recordings.spark.analyses import producers
 from recordings.spark.facts import open_transactions as facts
 from recordings.spark.report_model import FlightReport
+from recordings.spark.runtime.session import suited_to
 from recordings.spark.tables import Tables
+from recordings.tables.export import export
 from tests.support.spark.five_readers import FiveReaders
 from tests.support.spark.fleet import AT_LENGTH, EVERY_RUN
 from tests.support.spark.hand_made_tables import HandMadeTables
@@ -114,16 +116,22 @@ def spark_held(tables: Tables, run_id: str) -> list[str]:
 
 
 @pytest.fixture(scope="module")
-def all_tables(spark: SparkSession, every_run: FiveReaders) -> Tables:
-    return Tables(spark, [str(every_run.tables)])
+def two_flights(
+    spark: SparkSession, every_run: FiveReaders, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Tables]:
+    """The tables of the flights that are looked at here, with the settings of a report on few events."""
+    place = tmp_path_factory.mktemp("two")
+    export([every_run.flights[name].path for name in ("swarm-7001", "swarm-7020")], place)
+    with suited_to(spark, 0):
+        yield Tables(spark, [str(place)])
 
 
 def test_queue_times_without_batches_that_were_never_sent_are_caught(
-    all_tables: Tables, every_run: FiveReaders
+    two_flights: Tables, every_run: FiveReaders
 ) -> None:
     run_id = every_run.flights["swarm-7001"].run_id
-    assert spark_queues(all_tables, run_id) == raw_queues(every_run, "swarm-7001")
-    assert spark_queues(Without(all_tables, "batch_failed"), run_id) != raw_queues(every_run, "swarm-7001")
+    assert spark_queues(two_flights, run_id) == raw_queues(every_run, "swarm-7001")
+    assert spark_queues(Without(two_flights, "batch_failed"), run_id) != raw_queues(every_run, "swarm-7001")
 
 
 def since_its_first_record(spans: DataFrame) -> DataFrame:
@@ -148,12 +156,12 @@ def always_one(_tables: Tables, spans: DataFrame) -> DataFrame:
 )
 def test_a_broken_fact_of_what_held_an_offset_back_is_caught(
     broken: Callable[[pytest.MonkeyPatch, Tables], Tables],
-    all_tables: Tables,
+    two_flights: Tables,
     every_run: FiveReaders,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     run_id, truth = every_run.flights["swarm-7020"].run_id, in_order(raw_held(every_run, "swarm-7020"))
-    tables = broken(monkeypatch, Tables(all_tables.spark, all_tables.places))
+    tables = broken(monkeypatch, Tables(two_flights.spark, two_flights.places))
     assert spark_held(tables, run_id) != truth
 
 
