@@ -28,6 +28,7 @@ from console.screens.topology.topic import TopicScreen
 from console.widgets.panel import Panel
 from tests.support.console.pilot import Seat, sit
 from tests.support.console.stopped_clock import NAMES
+from tests.support.slow_cases import mostly_slow
 
 PRESSED_ELSEWHERE = {"console.quit"}  # leaves: `test_q_leaves_from_everywhere`
 
@@ -155,9 +156,10 @@ def test_the_palette_has_every_action() -> None:
     sit(script)
 
 
-@pytest.mark.parametrize(
-    "action", [action for action in ACTIONS if action.id not in PRESSED_ELSEWHERE], ids=lambda action: action.id
-)
+PRESSED = [action for action in ACTIONS if action.id not in PRESSED_ELSEWHERE]
+
+
+@pytest.mark.parametrize("action", mostly_slow(PRESSED, quick=PRESSED[::3]), ids=lambda action: action.id)
 def test_every_key_can_be_pressed_on_every_screen(action: Action) -> None:
     async def script(seat: Seat) -> None:
         for place in ("overview", "billing"):

@@ -8,7 +8,7 @@ import pytest
 from console import bridge, terminal_output
 from console.app import FlightdeckApp
 
-FRAMES = 150
+FRAMES = 75
 MOST = 50 * FRAMES
 
 

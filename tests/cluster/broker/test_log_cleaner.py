@@ -163,12 +163,12 @@ def test_tombstones_remove_their_keys_and_go_themselves() -> None:
     assert held(scenario)["lost"] == 0
 
 
-@pytest.mark.parametrize("steps", FAULTS)
+@pytest.mark.parametrize("steps", mostly_slow(FAULTS, quick=FAULTS[::3]))
 def test_faults_break_nothing(steps: tuple[tuple[float, str], ...]) -> None:
     held(compacted(*steps))
 
 
-@pytest.mark.parametrize("steps", FAULTS[:3])
+@pytest.mark.parametrize("steps", mostly_slow(FAULTS[:3], quick=FAULTS[2:3]))
 def test_transactions_are_compacted_too(steps: tuple[tuple[float, str], ...]) -> None:
     """Aborted records go first, markers when their records have gone; readers of committed data see no aborted one."""
     held(in_transactions(*steps))
@@ -203,7 +203,7 @@ def test_a_broken_cleaner_is_caught(
     assert found in violation["found"]
 
 
-@pytest.mark.parametrize("steps", FAULTS)
+@pytest.mark.parametrize("steps", mostly_slow(FAULTS, quick=FAULTS[1::3]))
 def test_the_fate_of_each_record_is_the_truth(steps: tuple[tuple[float, str], ...]) -> None:
     """Compared at each second with logs and clients, which know nothing of events."""
     assert delivery_errors(compacted(*steps)) == []

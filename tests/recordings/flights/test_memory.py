@@ -180,7 +180,7 @@ def test_a_transaction_leaves_little_behind(tmp_path: Path) -> None:
     assert grown_by_a_transaction(tmp_path / "flight") < BYTES_A_TRANSACTION
 
 
-@pytest.mark.parametrize("what", TRANSACTIONS_KEPT)
+@pytest.mark.parametrize("what", mostly_slow(TRANSACTIONS_KEPT, quick=list(TRANSACTIONS_KEPT)[:1]))
 def test_what_is_kept_of_each_transaction_is_found(tight: pytest.MonkeyPatch, tmp_path: Path, what: str) -> None:
     tight.setattr(*TRANSACTIONS_KEPT[what])
     assert grown_by_a_transaction(tmp_path / "flight") > BYTES_A_TRANSACTION

@@ -19,7 +19,7 @@ from recordings.swarm.generator import draw
 from recordings.tables.committed_offsets import CommittedOffsetRow, committed_offset_rows
 from recordings.tables.summary import summarize
 from tests.support.library import LIBRARY
-from tests.support.slow_cases import partly_campaign
+from tests.support.slow_cases import mostly_slow, partly_campaign
 from tests.support.truncation_scenarios import buffered, deposed
 
 SECOND_US = 1_000_000
@@ -113,7 +113,7 @@ def same(rows: list[CommittedOffsetRow], steps: list[Step]) -> None:
     assert sorted(found) == sorted(steps)
 
 
-@pytest.mark.parametrize("name", QUICK)
+@pytest.mark.parametrize("name", mostly_slow(QUICK, quick=list(QUICK)[::2]))
 def test_of_the_library(name: str) -> None:
     events = flown(load(name).spec)
     same(committed_offset_rows(folded(events)), recounted(events))
@@ -125,7 +125,7 @@ def test_of_the_whole_library(name: str) -> None:
     same(committed_offset_rows(folded(events)), recounted(events))
 
 
-@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("seed", mostly_slow(SEEDS, quick=list(SEEDS)[::2]))
 def test_of_the_swarm(seed: int) -> None:
     events = flown(draw(seed, 60 * SECOND_US).spec)
     rows, steps = committed_offset_rows(folded(events)), recounted(events)
