@@ -45,7 +45,7 @@ def events(name: str, seconds: int) -> tuple[Event, ...]:
 FLIGHTS = sorted(set(ALL.values()))
 
 
-@pytest.mark.parametrize("flight", mostly_slow(FLIGHTS, quick=FLIGHTS[::14], slow=19))
+@pytest.mark.parametrize("flight", mostly_slow(FLIGHTS, quick=FLIGHTS[::28], slow=20))
 def test_of_these_flights_nothing_false_is_said_else(flight: tuple[str, int]) -> None:
     assert false_claims(events(*flight), named(flight[0])) == []
 
