@@ -100,6 +100,7 @@ class FlightScreen(StackedScreen[None]):
         self._numbered = 0  # the panel whose number was pressed last, until another key or a click
         self._last_key = ""
         self._focus_next = ""  # the panel that gets the focus when the screen is on top
+        self._painted = False
 
     # --- a subclass defines -----------------------------------------------------------------------------------------
 
@@ -416,6 +417,13 @@ class FlightScreen(StackedScreen[None]):
         if self._has_room():
             with self.app.batch_update():
                 self._paint_bars(self.console_app.flight)
+
+    def _compositor_refresh(self) -> None:
+        """Textual's frame. Its first one, before they have heard of their size, would show empty widgets."""
+        if not self._painted and self.is_current and self.board.size:
+            self._painted = True
+            self.paint()
+        super()._compositor_refresh()
 
     def _has_room(self) -> bool:
         """Whether the screen can be drawn; in a terminal that is too small it says so."""

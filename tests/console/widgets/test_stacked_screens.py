@@ -10,6 +10,7 @@ from textual.screen import Screen
 from textual.strip import Strip
 
 from console.screens.flight_screen import FlightScreen
+from console.screens.group import GroupScreen
 from console.screens.overlays import HelpScreen
 from console.themes.names import DARK, TERMINAL
 from console.widgets import stacked_screens
@@ -157,3 +158,25 @@ def test_an_overlay_takes_turns_with_the_bars_and_the_rows_of_the_screen_below_i
         assert painted == ["help", "overview in 0 frames with bars"]
 
     sit(script, size=SIZE)
+
+
+def test_a_place_has_its_bars_and_its_panels_in_its_first_frame() -> None:
+    """Widgets hear of their size after that frame: the screen was empty for a moment, on a busy machine for seconds."""
+    frames: list[str] = []
+
+    async def script(seat: Seat) -> None:
+        app = seat.app
+        app._tick = lambda: None  # type: ignore[method-assign]
+        display = app._display
+
+        def watched(screen: Screen[Any], drawn: Any) -> None:  # noqa: ANN401 - as the original
+            display(screen, drawn)
+            if isinstance(screen, GroupScreen) and screen is app.screen:
+                frames.append("\n".join(strip.text for strip in screen._compositor.render_strips()))
+
+        app._display = watched  # type: ignore[method-assign,assignment]
+        await seat.press("enter")
+
+    sit(script, size=SIZE)
+    for words in ("FLIGHTDECK", "billing waits for billing-3", "1 billing ─", "2 members", "? help"):
+        assert words in frames[0]
