@@ -34,11 +34,13 @@ SHORTER_S = {  # of those that cost most; in the slow run they are flown to thei
 }  # fmt: skip
 LARGE = "reference-xl"  # building it and joining its groups takes seconds
 WHOLE_ALONE = (
-    "consumer-epoch-fenced", "deploy-storm", "eager-cooperative-consumer", "failing-dependency", "migration-back",
-    "one-slow-member", "output-acks", "partition-load", "read-process-write", "reference-l", "regex-subscription",
-    "scale-out",
+    "assignor-upgrade", "consumer-epoch-fenced", "consumer-session-expired", "deploy-storm",
+    "eager-cooperative-consumer", "eager-vs-cooperative", "failing-dependency", "fan-out", "fetch-from-follower",
+    "migration-back", "migration-rolling", "network-flap", "one-slow-member", "output-acks", "partition-load",
+    "pause-and-resume", "paused-by-hand", "poison-pill", "rack-aware-assignment", "read-process-write", "reference-l",
+    "regex-subscription", "rolling-restart-static", "scale-out", "slow-dependency", "two-groups",
 )  # fmt: skip
-"""A third of all turns that the default run would take: the slow run has them, to their end."""
+"""Half of the time that the default run would take: the slow run has them, to their end."""
 
 
 def _marks(name: str) -> list[pytest.MarkDecorator]:
