@@ -7,7 +7,7 @@ to the coordinators. Source: Kafka's `CoordinatorRuntime`.
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import Final, Generic, Protocol, TypeVar, cast
+from typing import Any, Final, Generic, Protocol, TypeVar, cast
 
 from cluster.broker.host import BrokerHost
 from cluster.broker.replica import Replica
@@ -15,7 +15,7 @@ from cluster.coordinators.decision import Decision, Markers, Record
 from cluster.events import Event
 from cluster.network import InFlightRequest
 from cluster.protocol import messages as m
-from cluster.protocol.api import Request
+from cluster.protocol.api import Request, Response
 from cluster.protocol.api_table import error_response
 from cluster.protocol.errors import ErrorCode
 from cluster.protocol.names import coordinator_partition
@@ -55,6 +55,18 @@ class CoordinatorRules(Protocol):
 
 
 CoordinatorT = TypeVar("CoordinatorT", bound=CoordinatorRules)
+
+
+class AdminCall:
+    """A request of an administrator: no link carries it. `answered` gets the coordinator's response."""
+
+    def __init__(self, request: Request, answered: Callable[[Response], None]) -> None:
+        self.request: Any = request
+        self._answered = answered
+
+    def reply(self, response: Response) -> None:
+        """Take the answer."""
+        self._answered(response)
 
 
 class HostedCoordinator(Generic[CoordinatorT]):
@@ -143,7 +155,7 @@ class CoordinatorRuntime(ABC, Generic[CoordinatorT]):
         error = ErrorCode.NONE if leader >= 0 else ErrorCode.COORDINATOR_NOT_AVAILABLE
         return m.FindCoordinatorResponse(error, leader)
 
-    def for_key(self, key: str, call: InFlightRequest) -> None:
+    def for_key(self, key: str, call: InFlightRequest | AdminCall) -> None:
         """Pass a request to the coordinator of this key; answer NOT_COORDINATOR when it is not here."""
         hosted = self.hosted.get(self.partition_of(key))
         if hosted is None:
@@ -157,7 +169,7 @@ class CoordinatorRuntime(ABC, Generic[CoordinatorT]):
         """Append, replay, respond, emit; then wait for the records to be committed."""
         placed = self._append(hosted, decision.records) if decision.records else ErrorCode.NONE
         for call, response in decision.replies:
-            cast(InFlightRequest, call).reply(response)
+            cast(InFlightRequest | AdminCall, call).reply(response)
         if decision.events and not self._superseded(hosted):
             self._emit(decision.events)
         if decision.appended is not None and not isinstance(placed, ErrorCode):

@@ -15,6 +15,7 @@ from cluster.protocol.names import TopicPartition
 MOST_DIGITS: Final = 100
 
 _NAME = re.compile(r"[A-Za-z0-9._-]+")
+_SHIFT = re.compile(r"[+-]?[0-9]{1,18}")
 
 API_NAMES = names_sent_by(SentBy.CLIENT)
 """Kafka's names of the requests whose responses can be lost, in the order of their API keys."""
@@ -71,6 +72,16 @@ def _once(names: tuple[str, ...]) -> tuple[str, ...]:
     return names
 
 
+def _shift(text: str) -> int:
+    if not _SHIFT.fullmatch(text):
+        raise ValueError(f"{text[:80]!r} is not a number of offsets such as -100 or +5")
+    return int(text)
+
+
+def _places(names: Names) -> tuple[str, ...]:
+    return (*names.topics, *names.partitions())
+
+
 def _partition(text: str) -> TopicPartition:
     return TopicPartition.parse(_name(text))
 
@@ -112,6 +123,7 @@ KINDS: dict[str, WordKind] = {
     "partitions": WordKind(
         "TOPIC-P,…", _partitions, _comma_separated, known=Names.partitions, what="partition", target=True
     ),
+    "places": WordKind("TOPIC[-P],…", _topics, _comma_separated, known=_places, what="topic or partition", target=True),
     "scope": WordKind(
         "SCOPE", _name, known=Names.scopes, what="topic, group, producer, broker or cluster", target=True
     ),
@@ -124,6 +136,7 @@ KINDS: dict[str, WordKind] = {
     "rollout": WordKind("GROUP|brokers", _name, known=_rolled, what="group", target=True),
     "limit": WordKind("N|P%", _limit),
     "offset": WordKind("OFFSET", _at_least(0)),
+    "shift": WordKind("±N", _shift),
     "text": WordKind('"TEXT"', str, quoted=True),
 }
 

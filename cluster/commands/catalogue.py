@@ -10,6 +10,8 @@ from typing import Literal
 
 import msgspec
 
+ResetTo = Literal["earliest", "latest", "current", "offset", "shift", "ago"]
+
 
 class Kill(msgspec.Struct, frozen=True, tag="kill"):
     """End a process without a clean shutdown (SIGKILL); with `for_us` it starts again after that."""
@@ -251,6 +253,32 @@ class Seek(msgspec.Struct, frozen=True, tag="seek"):
     to: int
 
 
+class ResetOffsets(msgspec.Struct, frozen=True, tag="reset_offsets"):
+    """Commit other offsets for a group without members, as `kafka-consumer-groups.sh --reset-offsets --execute` does.
+
+    `places`: topics and partitions; () is every partition with a committed offset. `amount`: the offset, the number of
+    offsets (`shift`), or how long before now (`ago`, µs).
+    """
+
+    group: str
+    where: ResetTo
+    places: tuple[str, ...] = ()
+    amount: int = 0
+
+
+class DeleteGroup(msgspec.Struct, frozen=True, tag="delete_group"):
+    """Delete a group without members and its committed offsets, as `kafka-consumer-groups.sh --delete` does."""
+
+    group: str
+
+
+class DeleteOffsets(msgspec.Struct, frozen=True, tag="delete_offsets"):
+    """Delete committed offsets of topics and partitions that no member of the group subscribes to."""
+
+    group: str
+    places: tuple[str, ...]
+
+
 class AbandonTransaction(msgspec.Struct, frozen=True, tag="abandon_transaction"):
     """A producer neither commits nor aborts its open transaction and begins no other."""
 
@@ -332,6 +360,7 @@ Command = (
     | EndRollout | Cut | Heal | Hold | Release | SlowLink | LoseResponses | AddPartitions | Subscribe | Set | Seek
     | AbandonTransaction | AbortHangingTransaction | Elect | Isolate | FailOverController | MoveCoordinator | SlowDisk
     | FillDisk | DeleteRecords | Nemesis | Mark | SlowDependency | PausePartitions | ResumePartitions | FailDependency
-    | RestoreDependency | Unsubscribe
+    | RestoreDependency | Unsubscribe | ResetOffsets
+    | DeleteGroup | DeleteOffsets
 )  # fmt: skip
 """Any command."""

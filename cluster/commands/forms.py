@@ -11,6 +11,8 @@ from cluster.commands.catalogue import (
     AddPartitions,
     Crash,
     Cut,
+    DeleteGroup,
+    DeleteOffsets,
     DeleteRecords,
     Elect,
     EndRollout,
@@ -29,6 +31,7 @@ from cluster.commands.catalogue import (
     PauseHeartbeats,
     PausePartitions,
     Release,
+    ResetOffsets,
     Restart,
     RestoreDependency,
     Resume,
@@ -52,6 +55,7 @@ from cluster.commands.catalogue import (
 from cluster.commands.grammar import Form, MenuRow, RandomFault
 
 _FOR: Final = "[for <for_us:duration>]"
+_IN: Final = "[in <places:places>]"
 _RESUME: Final = "resume partitions {others} of {last}"
 
 COMMANDS: tuple[Form, ...] = (
@@ -145,6 +149,21 @@ COMMANDS: tuple[Form, ...] = (
     Form(Set, f"set <scope:scope> <key:key> <value:value> {_FOR}", "change a configuration key or scenario field"),
     Form(Seek, "seek <group:group> <partition:partition> to <to:offset>", "move a group's position",
          random=(RandomFault(28, "seek", "seek {group} {partition} to {0..90}"),)),
+    Form(ResetOffsets, f"reset offsets of <group:group> to earliest {_IN}", "commit the starts of its logs for a group",
+         {"where": "earliest", "amount": 0}),
+    Form(ResetOffsets, f"reset offsets of <group:group> to latest {_IN}", "commit the ends of its logs for a group",
+         {"where": "latest", "amount": 0}),
+    Form(ResetOffsets, f"reset offsets of <group:group> to current {_IN}", "commit again what a group has committed",
+         {"where": "current", "amount": 0}),
+    Form(ResetOffsets, f"reset offsets of <group:group> to offset <amount:offset> {_IN}",
+         "commit an offset for a group", {"where": "offset"}),
+    Form(ResetOffsets, f"reset offsets of <group:group> to <amount:duration> ago {_IN}",
+         "commit the offsets of an instant for a group", {"where": "ago"}),
+    Form(ResetOffsets, f"reset offsets of <group:group> by <amount:shift> {_IN}", "move a group's committed offsets",
+         {"where": "shift"}),
+    Form(DeleteGroup, "delete group <group:group>", "delete a group without members and its committed offsets"),
+    Form(DeleteOffsets, "delete offsets of <group:group> in <places:places>",
+         "delete committed offsets of topics that a group does not subscribe to"),
     Form(AbandonTransaction, "abandon transaction of <producer:client>", "leave a transaction open",
          undo="restart {0}",
          random=(RandomFault(29, "abandon", "abandon transaction of {producer}"),)),

@@ -120,6 +120,7 @@ from cluster.events.group_coordinator import MemberIdAssigned as MemberIdAssigne
 from cluster.events.group_coordinator import MemberRemoved as MemberRemoved
 from cluster.events.group_coordinator import OffsetCommitRefused as OffsetCommitRefused
 from cluster.events.group_coordinator import OffsetsCommitted as OffsetsCommitted
+from cluster.events.group_coordinator import OffsetsDeleted as OffsetsDeleted
 from cluster.events.group_coordinator import OffsetsExpired as OffsetsExpired
 from cluster.events.group_coordinator import ProtocolElected as ProtocolElected
 from cluster.events.group_coordinator import RebalanceStarted as RebalanceStarted

@@ -229,6 +229,13 @@ class OffsetsExpired(Event, frozen=True, kw_only=True):
     partitions: tuple[str, ...]
 
 
+class OffsetsDeleted(Event, frozen=True, kw_only=True):
+    """Committed offsets of the group that an administrator deleted, alone or with the group, are dropped."""
+
+    group: str
+    partitions: tuple[str, ...]
+
+
 class GroupDeleted(Event, frozen=True, kw_only=True):
     """The group is no more, nor are its offsets: deleted, nothing left to keep, or not in its new coordinator's log."""
 

@@ -45,6 +45,7 @@ class GroupInvariants:
             e.PositionsReset: self.positions_reset,
             e.OffsetsCommitted: self.offsets_committed,
             e.OffsetsExpired: self.offsets_expired,
+            e.OffsetsDeleted: self.offsets_expired,
             e.JoinReceived: self.join_received,
             e.HeartbeatAnswered: self.heartbeat_answered,
             e.MemberRemoved: self.member_removed,
@@ -165,8 +166,8 @@ class GroupInvariants:
             found = f"{event.member} committed with epoch {event.generation}, its coordinator gave it {known.epoch}"
             broken("G6", event, f"{event.group}: {found}")
 
-    def offsets_expired(self, event: e.OffsetsExpired) -> None:
-        """Forget expired offsets."""
+    def offsets_expired(self, event: e.OffsetsExpired | e.OffsetsDeleted) -> None:
+        """Forget offsets that are dropped."""
         for name in event.partitions:
             self._committed.get(event.group, {}).pop(name, None)
 

@@ -10,6 +10,7 @@ from cluster.invariants.handlers import Handlers
 from cluster.invariants.log_state import LogState
 from cluster.invariants.replicas import ALL_BYTES, LogLookup
 from cluster.invariants.sentences import broken
+from cluster.protocol.names import ADMIN_CLIENT
 from cluster.protocol.record_batch import RecordBatch
 from cluster.spec import ScenarioSpec
 from cluster.view import ClusterView
@@ -73,6 +74,7 @@ class StreamInvariants:
             e.ConsumerGroupLoaded: self.group_loaded,
             e.GroupDeleted: self.forget_group,
             e.OffsetsExpired: self.offsets_expired,
+            e.OffsetsDeleted: self.offsets_expired,
         }
 
     # --- polls --------------------------------------------------------------------------------------------------------
@@ -221,6 +223,9 @@ class StreamInvariants:
     def offsets_committed(self, event: e.OffsetsCommitted) -> None:
         """G14."""
         known = self._committed
+        if event.member == ADMIN_CLIENT:  # an administrator moves them anywhere
+            known.update({(event.group, name): offset for name, offset in event.offsets.items()})
+            return
         fallen = [name for name, offset in event.offsets.items() if offset < known.get((event.group, name), -1)]
         if fallen and (left := self._pending_abandoned(event.member, event.at_us)):
             self._abandoned_us[event.member] = left[1:]
@@ -263,8 +268,8 @@ class StreamInvariants:
         for key in [key for key in self._committed if key[0] == event.group]:
             del self._committed[key]
 
-    def offsets_expired(self, event: e.OffsetsExpired) -> None:
-        """Forget expired offsets."""
+    def offsets_expired(self, event: e.OffsetsExpired | e.OffsetsDeleted) -> None:
+        """Forget offsets that are dropped."""
         for name in event.partitions:
             self._committed.pop((event.group, name), None)
 

@@ -52,6 +52,7 @@ class ErrorCode(Enum):
     MEMBER_ID_REQUIRED = 79, False, True
     GROUP_MAX_SIZE_REACHED = 81, False, True
     FENCED_INSTANCE_ID = 82, False, True
+    GROUP_SUBSCRIBED_TO_TOPIC = 86, False, True
     INVALID_RECORD = 87, False, True
     UNSTABLE_OFFSET_COMMIT = 88, True, True
     PRODUCER_FENCED = 90, False, True

@@ -357,6 +357,20 @@ class DeleteGroupsResponse(Response):
     errors: dict[str, ErrorCode]
 
 
+class OffsetDeleteRequest(GroupRequest):
+    """OffsetDelete (API 47)."""
+
+    group: str
+    partitions: tuple[str, ...]
+
+
+class OffsetDeleteResponse(Response):
+    """OffsetDelete (API 47): the group's error, and partition → error."""
+
+    error: ErrorCode
+    errors: dict[str, ErrorCode]
+
+
 _BROKER, _GROUP, _CLIENT, _ADMIN = ServedBy.BROKER, ServedBy.GROUP_COORDINATOR, SentBy.CLIENT, SentBy.ADMIN
 
 APIS: tuple[Api, ...] = (
@@ -380,5 +394,6 @@ APIS: tuple[Api, ...] = (
     api(23, "OffsetForLeaderEpoch", OffsetForLeaderEpochRequest, _BROKER, _CLIENT),
     api(42, "DeleteGroups", DeleteGroupsRequest, _GROUP, _ADMIN,
         lambda request, error: DeleteGroupsResponse(dict.fromkeys(request.groups, error))),
+    api(47, "OffsetDelete", OffsetDeleteRequest, _GROUP, _ADMIN, lambda _, error: OffsetDeleteResponse(error, {})),
 )  # fmt: skip
 """One row for each API above."""

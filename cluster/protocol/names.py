@@ -18,6 +18,10 @@ _MURMUR2_SEED: Final = 0x9747_B28C
 _MURMUR2_M: Final = 0x5BD1_E995
 
 
+ADMIN_CLIENT: Final = "adminclient"
+"""The client id of an administrator's tool. No member has it: their names end in a number."""
+
+
 class TopicPartition(NamedTuple):
     """A partition of a topic; sorts by topic, then number; `str()` is Kafka's "orders-0".
 

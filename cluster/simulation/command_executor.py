@@ -15,6 +15,7 @@ from cluster.simulation.disk_commands import DiskCommands
 from cluster.simulation.group_commands import GroupCommands
 from cluster.simulation.link_commands import LinkCommands
 from cluster.simulation.nemesis import NemesisSchedule
+from cluster.simulation.offset_commands import OffsetCommands
 from cluster.simulation.partition_pauses import PartitionPauses
 from cluster.simulation.process_commands import ProcessCommands
 from cluster.simulation.rollouts import Rollouts
@@ -54,6 +55,7 @@ class CommandExecutor:
             c.EndRollout: end_rollout,
             **BrokerCommands(cluster, active, processes).handlers,
             **LinkCommands(cluster, active).handlers,
+            **OffsetCommands(cluster).handlers,
             **TransactionCommands(cluster, active).handlers,
             **DiskCommands(cluster, active, processes.launch).handlers,
             **NemesisSchedule(cluster, active).handlers,

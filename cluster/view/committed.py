@@ -1,15 +1,18 @@
 """Committed offsets that move back: by which commit, after what, and how much was read again because of it.
 
 A commit tells the position of its member. It is lower than the last one after a seek, a reset or a truncation of the
-log, and with assign(), where each consumer commits its own position with the group's name. Without these it is an
-older commit that was served late, or a coordinator's log lost the newer one.
+log, and with assign(), where each consumer commits its own position with the group's name. An administrator resets
+the offsets of an inactive group. Without these it is an older commit that was served late, or a coordinator's log lost
+the newer one.
 """
 
 from typing import Final
 
 import msgspec
 
-LATE, LOADED, ASSIGNED = "late", "loaded", "assign"
+from cluster.protocol.names import ADMIN_CLIENT
+
+LATE, LOADED, ASSIGNED, RESET = "late", "loaded", "assign", "reset"
 NO_OFFSET: Final = -1
 STEPS_KEPT: Final = 500
 
@@ -19,8 +22,8 @@ class CommittedStepBack(msgspec.Struct, gc=False):
 
     `member` and `generation` are the commit's: "" for a transaction, and for a coordinator that loaded the group.
     `cause`: how the position had been set since the last commit (`seek`, `earliest`, `latest`, `by_duration`,
-    `truncated`), else LATE, LOADED or ASSIGNED. `read_again`: records below `before` that members finished since,
-    until a commit reached `before` again.
+    `truncated`), else LATE, LOADED, ASSIGNED or RESET. `read_again`: records below `before` that members finished
+    since, until a commit reached `before` again.
     """
 
     at_us: int
@@ -41,9 +44,17 @@ CAUSES: dict[str, str] = {
     "truncated": "after its log was truncated",
     LATE: "an older commit that was served late",
     ASSIGNED: "at its own position, as it calls assign()",
+    RESET: "its offsets were reset",
     LOADED: "as its coordinator loaded the group",
 }
 """What is said of each cause."""
+
+
+def cause_of(member: str, generation: int, moved_by: str) -> str:
+    """Why a commit is lower than the last one; `moved_by`: how its member's position was set since that one."""
+    if member == ADMIN_CLIENT:
+        return RESET
+    return moved_by or (ASSIGNED if generation < 0 and member else LATE)
 
 
 def step_words(steps: list[CommittedStepBack]) -> str:
@@ -52,6 +63,8 @@ def step_words(steps: list[CommittedStepBack]) -> str:
     to = "nothing" if first.after == NO_OFFSET else f"{first.after}"
     more = f" and {len(steps) - 1} more" if len(steps) > 1 else ""
     by = ""
-    if first.cause != LOADED:
+    if first.cause == RESET:
+        by = " by an administrator"
+    elif first.cause != LOADED:
         by = f" by {first.member} of generation {first.generation}" if first.member else " by a transaction"
     return f"committed offset of {first.partition} went back {first.before} → {to}{more}{by}: {CAUSES[first.cause]}"

@@ -4,7 +4,7 @@ from typing import Final
 
 from cluster import events as e
 from cluster.protocol.rebalance_causes import RebalanceCause
-from cluster.view.committed import ASSIGNED, LATE, LOADED, NO_OFFSET, STEPS_KEPT, CommittedStepBack, step_words
+from cluster.view.committed import LOADED, NO_OFFSET, RESET, STEPS_KEPT, CommittedStepBack, cause_of, step_words
 from cluster.view.fold_cluster import note, note_of
 from cluster.view.fold_table import FoldTable
 from cluster.view.rebalances import ConsumerGroupView, OpenRebalance, RebalanceView
@@ -272,15 +272,14 @@ def offsets_committed(view: ClusterView, event: e.OffsetsCommitted) -> None:
         group.state = "Empty"
     readers = group.readers
     fallen: list[CommittedStepBack] = []
-    late = ASSIGNED if event.generation < 0 and event.member else LATE
     for name, offset in event.offsets.items():
         reader = readers.get(name)
         if reader is None:
             reader = readers[name] = ReaderView()
         if offset < reader.committed:
-            step = CommittedStepBack(
-                event.at_us, name, reader.committed, offset, event.member, event.generation, reader.moved_by or late
-            )
+            cause = cause_of(event.member, event.generation, reader.moved_by)
+            by = event.member, event.generation, cause
+            step = CommittedStepBack(event.at_us, name, reader.committed, offset, *by)
             reader.step_back = step if step.cause != "truncated" else None  # else no record is read again
             fallen.append(step)
         elif reader.step_back is not None and offset >= reader.step_back.before:
@@ -295,7 +294,8 @@ def _stepped_back(view: ClusterView, event: e.Event, group: GroupView, steps: li
     """Note committed offsets that went back by one commit, or as a coordinator loaded the group."""
     group.steps_back += steps
     del group.steps_back[:-STEPS_KEPT]
-    concerned = (steps[0].member, *[step.partition for step in steps])
+    by = (steps[0].member,) if steps[0].cause != RESET else ()
+    concerned = (*by, *[step.partition for step in steps])
     note(view, event, "offset", group.group, f"{group.group}: {step_words(steps)}", targets=concerned)
 
 
@@ -370,15 +370,6 @@ def group_unloaded(view: ClusterView, event: e.GroupUnloaded) -> None:
         return  # a deposed coordinator; its successor has the group already
     group.pending = {}
     group.open_rebalance = None
-
-
-@FOLD.handles(e.OffsetsExpired)
-def offsets_expired(view: ClusterView, event: e.OffsetsExpired) -> None:
-    group = view.groups[event.group]
-    for name in event.partitions:
-        if name in group.readers:
-            group.readers[name].committed = NEVER
-    note_of(view, event, "member", event.group, f": offsets of {len(event.partitions)} partitions expired")
 
 
 @FOLD.handles(e.GroupDeleted)

@@ -1,9 +1,9 @@
-"""The fold of what moves a consumer's positions besides poll(), and of what it fetches from where, or not at all."""
+"""The fold of what moves positions besides poll() and drops committed offsets, and of what is fetched from where."""
 
 from cluster import events as e
 from cluster.view.fold_cluster import note_of
 from cluster.view.fold_table import FoldTable
-from cluster.view.state import ClusterView, ReaderView
+from cluster.view.state import NEVER, ClusterView, ReaderView
 
 FOLD = FoldTable()
 
@@ -73,3 +73,21 @@ def preferred_read_replica_changed(view: ClusterView, event: e.PreferredReadRepl
             reader.replicas = (*reader.replicas, event.broker)
     else:
         read_from.pop(event.partition, None)
+
+
+@FOLD.handles(e.OffsetsExpired)
+def offsets_expired(view: ClusterView, event: e.OffsetsExpired) -> None:
+    _drop(view, event, "expired")
+
+
+@FOLD.handles(e.OffsetsDeleted)
+def offsets_deleted(view: ClusterView, event: e.OffsetsDeleted) -> None:
+    _drop(view, event, "are deleted")
+
+
+def _drop(view: ClusterView, event: e.OffsetsExpired | e.OffsetsDeleted, how: str) -> None:
+    readers = view.groups[event.group].readers
+    for name in event.partitions:
+        if name in readers:
+            readers[name].committed = NEVER
+    note_of(view, event, "member", event.group, f": offsets of {len(event.partitions)} partitions {how}")

@@ -1,8 +1,10 @@
 """Predictors of commands to links, disks, leaders, logs and positions."""
 
 from cluster.commands import catalogue as c
-from cluster.view.state import NEVER, MemberView
+from cluster.protocol.names import TopicPartition, topic_of
+from cluster.view.state import NEVER, MemberView, PartitionView
 from cluster.view.transactions import is_hanging
+from console.presenters.formatting import duration
 from console.presenters.impact_model import MS, NO_BROKER, ImpactModel, Predictors, number_of, predictor
 from console.presenters.impact_processes import heartbeats_stop
 
@@ -260,6 +262,90 @@ def seek(model: ImpactModel, command: c.Seek) -> None:
     model.note(f"{owner} {words} of {name}")
 
 
+def reset_offsets(model: ImpactModel, command: c.ResetOffsets) -> None:
+    """Members that start later read the offsets that moved back again, and skip those that moved on."""
+    group = model.view.groups[command.group]
+    if group.state not in ("Empty", "Dead"):
+        inactive = f"Assignments can only be reset if the group '{command.group}' is inactive"
+        model.refuse(f"{inactive}, but the current state is {group.state}.")
+        return
+    if command.where == "ago":
+        model.note(f"brokers look up the offsets of {duration(command.amount)} ago, which no event tells")
+        return
+    committed = {name: one.committed for name, one in group.readers.items() if one.committed != NEVER}
+    places = _places(model, command.places) if command.places else sorted(committed, key=TopicPartition.parse)
+    if not places:
+        model.refuse(f"{command.group} has no committed offset: name topics to reset")
+    for name in places:
+        partition = model.view.partitions.get(name)
+        if partition is None:
+            model.refuse(f"no topic or partition is named {name}")
+        elif partition.leader == NO_BROKER:
+            model.refuse(f"LEADER_NOT_AVAILABLE: {name} has no leader")
+        elif command.where == "shift" and name not in committed:
+            model.refuse(f"Cannot shift offset for partition {name} since there is no current committed offset")
+        if model.impact.refused or partition is None:
+            return
+        _note_reset(model, partition, committed.get(name), command)
+
+
+def _places(model: ImpactModel, words: tuple[str, ...]) -> list[str]:
+    topics = model.view.topics
+    counts = ((word, topics[word].partitions if word in topics else 0) for word in words)
+    return [name for word, count in counts for name in ([f"{word}-{n}" for n in range(count)] or [word])]
+
+
+def _note_reset(model: ImpactModel, partition: PartitionView, before: int | None, command: c.ResetOffsets) -> None:
+    """A partition's new offset, within its log."""
+    start, end = partition.log_start, partition.high_watermark
+    wanted = {
+        "earliest": start,
+        "latest": end,
+        "current": end if before is None else before,
+        "offset": command.amount,
+        "shift": (before or 0) + command.amount,
+    }[command.where]
+    after = min(max(wanted, start), end)
+    name = partition.partition
+    if before is None:
+        model.note(f"{name} begins at {after:,}")
+    elif after < before:
+        model.note(f"{name} {before:,} → {after:,}: {before - after:,} offsets are read again")
+    elif after > before:
+        model.note(f"{name} {before:,} → {after:,}: {after - before:,} offsets are skipped")
+    else:
+        model.note(f"{name} stays at {after:,}")
+
+
+def delete_group(model: ImpactModel, command: c.DeleteGroup) -> None:
+    """The committed offsets go with the group."""
+    group = model.view.groups[command.group]
+    committed = sum(one.committed != NEVER for one in group.readers.values())
+    if group.state not in ("Empty", "Dead"):
+        model.refuse("NON_EMPTY_GROUP: The group is not empty.")
+    elif group.state == "Dead" or not (committed or group.coordinated_by != NEVER):
+        model.refuse("GROUP_ID_NOT_FOUND: The group id does not exist.")
+    else:
+        model.note(f"{committed:,} committed offsets are deleted: members that start begin at auto.offset.reset")
+
+
+def delete_offsets(model: ImpactModel, command: c.DeleteOffsets) -> None:
+    """Offsets of topics that no member subscribes to."""
+    group = model.view.groups[command.group]
+    topics = {
+        topic
+        for name in group.members.values()
+        if name in model.view.members
+        for topic in model.view.members[name].topics
+    }
+    places = _places(model, command.places)
+    kept = [name for name in places if topic_of(name) in topics]
+    if kept:
+        model.refuse(f"GROUP_SUBSCRIBED_TO_TOPIC: a member of {command.group} subscribes to {topic_of(kept[0])}")
+    gone = sum(name in group.readers and group.readers[name].committed != NEVER for name in places)
+    model.note(f"{gone:,} committed offsets of {command.group} are deleted")
+
+
 def abort_hanging(model: ImpactModel, command: c.AbortHangingTransaction) -> None:
     """The transaction at the last stable offset aborts, and readers of committed data continue."""
     partition = model.partition(command.topic, command.partition)
@@ -305,6 +391,9 @@ PREDICTORS: Predictors = dict((
     predictor(c.FailDependency, fail_dependency),
     predictor(c.RestoreDependency, restore_dependency),
     predictor(c.Seek, seek),
+    predictor(c.ResetOffsets, reset_offsets),
+    predictor(c.DeleteGroup, delete_group),
+    predictor(c.DeleteOffsets, delete_offsets),
     predictor(c.AbortHangingTransaction, abort_hanging),
     predictor(c.Nemesis, nemesis),
 ))  # fmt: skip

@@ -24,6 +24,8 @@ WITH commit AS (
         ON known.run_id = loaded.run_id AND known."group" = loaded."group" AND first_seq < loaded.seq
     UNION ALL
     SELECT run_id, "group", seq, at_us, unnest(partitions), NULL, '', -1, NULL FROM offsets_expired
+    UNION ALL
+    SELECT run_id, "group", seq, at_us, unnest(partitions), NULL, '', -1, NULL FROM offsets_deleted
 ), step AS (
     SELECT *, lag(committed) OVER each AS before, lag(seq) OVER each AS before_seq
     FROM change

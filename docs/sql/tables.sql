@@ -57,6 +57,7 @@ CREATE OR REPLACE VIEW offsets_committed AS FROM read_parquet(getvariable('table
 CREATE OR REPLACE VIEW offset_commit_refused AS FROM read_parquet(getvariable('tables') || '/offset_commit_refused/*.parquet', union_by_name = true);
 CREATE OR REPLACE VIEW auto_commit_failed AS FROM read_parquet(getvariable('tables') || '/auto_commit_failed/*.parquet', union_by_name = true);
 CREATE OR REPLACE VIEW offsets_expired AS FROM read_parquet(getvariable('tables') || '/offsets_expired/*.parquet', union_by_name = true);
+CREATE OR REPLACE VIEW offsets_deleted AS FROM read_parquet(getvariable('tables') || '/offsets_deleted/*.parquet', union_by_name = true);
 CREATE OR REPLACE VIEW group_deleted AS FROM read_parquet(getvariable('tables') || '/group_deleted/*.parquet', union_by_name = true);
 CREATE OR REPLACE VIEW group_loaded AS FROM read_parquet(getvariable('tables') || '/group_loaded/*.parquet', union_by_name = true);
 CREATE OR REPLACE VIEW group_unloaded AS FROM read_parquet(getvariable('tables') || '/group_unloaded/*.parquet', union_by_name = true);

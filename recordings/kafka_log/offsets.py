@@ -4,6 +4,7 @@
 
 from cluster import events as e
 from cluster.protocol import reasons
+from cluster.protocol.names import ADMIN_CLIENT
 from recordings.kafka_log.consumer_lines import (
     ASYNC_CONSUMER,
     COMMITS,
@@ -180,7 +181,7 @@ def offsets_committed(log: KafkaLogState, event: e.OffsetsCommitted) -> list[Lin
     if event.member in log.members:
         _unheard(log.members[event.member])
     for partition, offset in event.offsets.items():
-        epoch = log.read_epoch(event.member, partition, offset) if event.member else None
+        epoch = log.read_epoch(event.member, partition, offset) if event.member not in ("", ADMIN_CLIENT) else None
         log.committed_epochs[event.group, partition] = epoch
     return []
 

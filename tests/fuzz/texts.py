@@ -114,6 +114,7 @@ def command_bases() -> list[str]:
         "release all", "slow link broker-1 <-> billing-1 by 40ms", "lose next 2 Produce responses from broker-1",
         "add partitions orders to 8", "subscribe billing-1 to orders", "set billing session.timeout.ms 9000",
         "set checkout rate 40/s", "seek billing orders-0 to 3", "abandon transaction of checkout-1",
+        "reset offsets of billing to 30s ago in orders", "reset offsets of billing by -5 in orders-1",
         "abort hanging transaction orders-0", "elect preferred orders-0", "elect unclean orders-1", "isolate broker-1",
         "fail over controller", "move coordinator of billing to broker-2", "slow disk of broker-1 by 20ms",
         "fill disk of broker-1", "delete records orders-0 up to 5", 'mark "here it is"', "speed 20", "flat out",

@@ -92,7 +92,7 @@ class ConsumerGroupShadows:
                     group.sessions[event.member_id] = event.session_deadline_us
             case e.OffsetsCommitted():
                 group.offsets.update(event.offsets)
-            case e.OffsetsExpired():
+            case e.OffsetsExpired() | e.OffsetsDeleted():
                 for partition in event.partitions:
                     del group.offsets[partition]
             case e.GroupDeleted() | e.GroupUnloaded():

@@ -246,7 +246,7 @@ class Shadow:
                 if event.session_deadline_us >= 0:
                     group.sessions[event.member_id] = event.session_deadline_us
                 group.offsets.update(event.offsets)
-            case e.OffsetsExpired():
+            case e.OffsetsExpired() | e.OffsetsDeleted():
                 for partition in event.partitions:
                     del group.offsets[partition]
             case e.GroupDeleted() | e.GroupUnloaded():

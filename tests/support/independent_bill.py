@@ -391,6 +391,8 @@ class IndependentBill:
         for name in line["partitions"]:
             self.groups[line["group"]].committed.pop(name, None)
 
+    _offsets_deleted = _offsets_expired
+
     def _member_removed(self, line: Line, _: int) -> None:
         self.groups[line["group"]].alone.pop(line["member_id"], None)
 

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from cluster.broker.coordinator_runtime import HostedCoordinator
+from cluster.broker.coordinator_runtime import AdminCall, HostedCoordinator
 from cluster.broker.group_coordinator_service import GroupCoordinatorService
 from cluster.broker.log_cleaner import LogCleaner
 from cluster.broker.replica import Replica
@@ -29,7 +29,9 @@ from cluster.clients.consumer.rejoin import Rejoin
 from cluster.clients.producer.accumulator import Accumulator, ProducerBatch
 from cluster.clients.producer.producer import Producer
 from cluster.controller.controller import Controller
+from cluster.coordinators.consumer_group.consumer_group import ConsumerGroup
 from cluster.coordinators.decision import Decision, Draft
+from cluster.coordinators.group import admin as group_admin
 from cluster.coordinators.group import coordinator as group_coordinator
 from cluster.coordinators.group import join as group_join
 from cluster.coordinators.group import join_barrier as group_rebalance
@@ -497,6 +499,8 @@ def _watch_brokers(patch: pytest.MonkeyPatch, recorder: IndependentRecorder) -> 
         """A heartbeat counts when it is answered; one that leaves is none."""
         partition = hosted.replica.partition
         for call, _response in decision.replies if hosted.epoch == recorder.elected.get(partition) else ():
+            if isinstance(call, AdminCall):
+                continue
             assert isinstance(call, InFlightRequest)
             request = call.request
             new = isinstance(request, ConsumerGroupHeartbeatRequest) and request.member_epoch >= 0
@@ -570,11 +574,17 @@ def _watch_rebalances(patch: pytest.MonkeyPatch, notes: CoordinatorNotes) -> Non
         if group_id in context.groups:
             notes.deleted(context.groups[group_id])
 
+    def drops(_: GroupContext, group: ConsumerGroup, __: object, ___: object, *, group_too: bool) -> None:
+        if group_too:
+            notes.deleted(group)
+
     def replaced(_: None, __: object, group: ClassicGroup, ___: str, request: JoinGroupRequest, *____: object) -> None:
         notes.replaced(group, request.client_id)
 
     _wrapped(patch, group_join, "replace_static_member", after=replaced)
     _wrapped(patch, group_retention, "remove_group", before=forgets)
+    for admin in (group_admin, group_retention):
+        _wrapped(patch, admin, "drop_consumer_group", before=drops)
     _wrapped(patch, group_rebalance, "close_barrier", before=closes, after=closed)
     _wrapped(patch, group_sync, "_distribute", after=stable)
     for module in (group_rebalance, group_sync, group_coordinator):

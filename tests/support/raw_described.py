@@ -125,6 +125,8 @@ class RawDescribed:
         for name in line["partitions"]:
             self._group(line).committed.pop(name, None)
 
+    _offsets_deleted = _offsets_expired
+
     def _group_deleted(self, line: Line) -> None:
         group = self._group(line)
         group.state, group.members, group.assigned, group.committed = "Dead", {}, {}, {}

@@ -18,7 +18,7 @@ from cluster.coordinators.group.group_offsets import GroupOffsets
 from cluster.coordinators.group.offset_replay import has_open_transaction
 from cluster.coordinators.group.states import GroupState
 from cluster.coordinators.records import CommittedOffset, GroupTombstone, OffsetTombstone
-from cluster.events import GroupDeleted, OffsetsExpired
+from cluster.events import GroupDeleted, OffsetsDeleted, OffsetsExpired
 from cluster.protocol.errors import ErrorCode
 from cluster.protocol.names import TopicPartition
 from cluster.reach import reached
@@ -63,11 +63,17 @@ def drop_consumer_group(
 
 
 def write_tombstones(
-    context: GroupContext, group: GroupOffsets, partitions: tuple[str, ...], draft: Draft, *, group_too: bool
+    context: GroupContext,
+    group: GroupOffsets,
+    partitions: tuple[str, ...],
+    draft: Draft,
+    *,
+    group_too: bool,
+    dropped_as: type[OffsetsExpired | OffsetsDeleted] = OffsetsExpired,
 ) -> None:
     """Write tombstones for offsets of these partitions, and for the group; the deletion counts when they are committed.
 
-    A group that a member has joined meanwhile is kept.
+    A group that a member has joined meanwhile is kept. `dropped_as`: why the offsets go.
     """
     if not partitions and not group_too:
         return
@@ -87,7 +93,7 @@ def write_tombstones(
         for partition in dropped:
             del group.offsets[partition]
         if dropped:
-            later.emit(OffsetsExpired(group=group.group_id, partitions=dropped))
+            later.emit(dropped_as(group=group.group_id, partitions=dropped))
         if group_too and isinstance(group, ClassicGroup) and _nothing_stored(group):
             remove_group(context, group.group_id)
             later.emit(GroupDeleted(group=group.group_id, broker=context.broker))

@@ -10,6 +10,7 @@ from heapq import merge
 from typing import Any, NamedTuple
 
 from cluster import events as e
+from cluster.protocol.names import ADMIN_CLIENT
 from console.presenters.formatting import duration, ranges
 
 KEPT, KEPT_PRODUCES = 2_500, 1_500
@@ -59,6 +60,8 @@ def _number(count: int, noun: str) -> str:
 
 def _offsets(event: e.OffsetsCommitted) -> Message:
     role, words = coordinator_of(event.group), f"{_number(len(event.offsets), 'partition')}"
+    if event.member == ADMIN_CLIENT:
+        return Message(event, NOTE, role, (), f"OffsetCommit · NONE · of an administrator · {words}")
     if not event.member:
         return Message(event, NOTE, role, (), f"offsets committed without a member · {words}")
     return Message(

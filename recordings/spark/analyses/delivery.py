@@ -12,6 +12,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as sf
 
 from cluster.config import Value, resolve
+from cluster.protocol.names import ADMIN_CLIENT
 from cluster.spec import ProducerSpec, ScenarioSpec
 from recordings.scenarios.loader import ScenarioErrors, SettingError, parse_scenario
 from recordings.scenarios.overrides import apply_settings, parse_setting
@@ -202,7 +203,7 @@ def _changed(tables: Tables) -> DataFrame:
 def _moved(tables: Tables) -> DataFrame:
     """The groups whose position was set other than by what their members committed: `run_id`, `group`."""
     reset = tables["positions_reset"].where("reason in ('seek', 'latest', 'by_duration')")
-    by_operator = tables["offsets_committed"].where("member = ''")
+    by_operator = tables["offsets_committed"].where(sf.col("member").isin("", ADMIN_CLIENT))
     return reset.select("run_id", "group").unionByName(by_operator.select("run_id", "group")).distinct()
 
 

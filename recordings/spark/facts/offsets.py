@@ -110,7 +110,8 @@ def commits(tables: Tables) -> DataFrame:
     """
     key = ("run_id", "group", "seq", "at_us")
     committed = tables["offsets_committed"].select(*key, sf.explode("offsets").alias("partition", "committed"))
-    expired = tables["offsets_expired"].select(*key, sf.explode("partitions").alias("partition"))
+    dropped = tables["offsets_expired"].unionByName(tables["offsets_deleted"])
+    expired = dropped.select(*key, sf.explode("partitions").alias("partition"))
     deleted = tables["group_deleted"].select(*key, sf.create_map().cast("map<string,bigint>").alias("offsets"))
     replayed = tables["consumer_group_loaded"].select(*key, "offsets")
     replaced = tables["group_loaded"].select(*key, "offsets").unionByName(replayed).unionByName(deleted)

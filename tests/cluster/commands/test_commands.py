@@ -81,6 +81,16 @@ EVERY_FORM: dict[str, Command] = {
     "set billing session.timeout.ms 10000": commands.Set("billing", "session.timeout.ms", "10000"),
     "set billing assignors range,sticky for 1m": commands.Set("billing", "assignors", "range,sticky", 60_000_000),
     "seek billing orders-3 to 0": commands.Seek("billing", "orders", 3, 0),
+    "reset offsets of billing to earliest": commands.ResetOffsets("billing", "earliest"),
+    "reset offsets of billing to latest in orders,payments-0": commands.ResetOffsets(
+        "billing", "latest", ("orders", "payments-0")
+    ),
+    "reset offsets of billing to current": commands.ResetOffsets("billing", "current"),
+    "reset offsets of billing to offset 7 in orders": commands.ResetOffsets("billing", "offset", ("orders",), 7),
+    "reset offsets of billing to 90s ago": commands.ResetOffsets("billing", "ago", (), 90_000_000),
+    "reset offsets of billing by -5 in orders-1": commands.ResetOffsets("billing", "shift", ("orders-1",), -5),
+    "delete group billing": commands.DeleteGroup("billing"),
+    "delete offsets of billing in orders,payments-0": commands.DeleteOffsets("billing", ("orders", "payments-0")),
     "abandon transaction of checkout-1": commands.AbandonTransaction("checkout-1"),
     "abort hanging transaction orders-3": commands.AbortHangingTransaction("orders", 3),
     "elect preferred orders-0": commands.Elect("preferred", "orders", 0),
@@ -107,7 +117,8 @@ BUILT = {
     commands.DeleteRecords, commands.AddPartitions, commands.AbandonTransaction, commands.AbortHangingTransaction,
     commands.Nemesis, commands.Rollout, commands.RollingRestartBrokers, commands.EndRollout,
     commands.SlowDependency, commands.PausePartitions, commands.ResumePartitions,
-    commands.FailDependency, commands.RestoreDependency,
+    commands.FailDependency, commands.RestoreDependency, commands.ResetOffsets,
+    commands.DeleteGroup, commands.DeleteOffsets,
 }  # fmt: skip
 
 
@@ -269,6 +280,9 @@ by_field: dict[str, st.SearchStrategy[object]] = {
     "on": st.booleans(),
     "wait_for_isr": st.booleans(),
     "workload": st.sampled_from(["deployment", "statefulset"]),
+    "where": st.sampled_from(["earliest", "latest", "current", "offset", "shift", "ago"]),
+    "places": st.lists(name, min_size=1, max_size=3, unique=True).map(tuple),
+    "amount": duration,
     "max_unavailable": st.sampled_from(["", "0", "3", "25%"]),
     "max_surge": st.sampled_from(["", "0", "3", "25%"]),
 }
@@ -282,6 +296,8 @@ def any_command(draw: st.DrawFn) -> Command:
         values = {}
     if values.get("workload") == "statefulset":
         values["max_surge"] = ""
+    if values.get("where") in ("earliest", "latest", "current"):
+        values["amount"] = 0
     if kind is commands.Nemesis and not values["on"]:
         values["seed"] = None
     return cast(Command, kind(**values))

@@ -115,6 +115,7 @@ LEGAL: list[list[e.Event]] = [
     [*stable(1, g1=(P,)), committed(0), loaded(P)],
     [*stable(1, g1=(P,)), loaded(P), loaded()],
     [*stable(1, g1=(P,)), committed(0), e.OffsetsExpired(group="g", partitions=(P,)), loaded()],
+    [*stable(1, g1=(P,)), committed(0), e.OffsetsDeleted(group="g", partitions=(P,)), loaded()],
     [appended(0), watermark(10), elected(2, 1), taken(2, 1, 10), truncated(1, 4, 10, "crash"), elected(1, 2),
      taken(1, 2, 4)],
 ]  # fmt: skip

@@ -75,6 +75,9 @@ def _of_offsets(event: e.Event) -> Told | None:
     match event:
         case e.SessionRenewed():
             return Told("▶", event.member, (_coordinator(event.group),), ("OffsetCommit",))
+        case e.OffsetsCommitted(member="adminclient"):
+            words = ("OffsetCommit", "NONE", "of an administrator", f"{len(event.offsets)} partition")
+            return Told("●", _coordinator(event.group), (), words)
         case e.OffsetsCommitted(member=""):
             return Told("●", _coordinator(event.group), (), (f"{len(event.offsets)} partition",))
         case e.OffsetsCommitted():

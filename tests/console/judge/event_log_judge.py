@@ -52,7 +52,9 @@ def _went_back(m: Match, one: e.Event) -> bool:
         return one.group == m[1] and one.offsets.get(m[2]) == (None if m[3] == "nothing" else int(m[3]))
     if not isinstance(one, e.OffsetsCommitted) or one.group != m[1] or m[3] == "nothing":
         return False
-    member, generation = m[4] or "", int(m[5] or -1)
+    if (one.member == "adminclient") != (m[6] is not None):
+        return False
+    member, generation = "adminclient" if m[6] else m[4] or "", int(m[5] or -1)
     return (one.member, one.generation, one.offsets.get(m[2])) == (member, generation, int(m[3]))
 
 
@@ -124,7 +126,7 @@ SAYINGS: tuple[Saying, ...] = (
     (
         (
             r"(\S+): committed offset of (\S+) went back \d+ → (\d+|nothing)(?: and \d+ more)?"
-            r"(?: by (?:(\S+) of generation (-?\d+)|a transaction))?: .+"
+            r"(?: by (?:(\S+) of generation (-?\d+)|a transaction|(an administrator)))?: .+"
         ),
         _went_back,
     ),
@@ -374,6 +376,10 @@ SAYINGS: tuple[Saying, ...] = (
     (
         r"(\S+): offsets of (\d+) partitions expired",
         lambda m, one: isinstance(one, e.OffsetsExpired) and len(one.partitions) == int(m[2]),
+    ),
+    (
+        r"(\S+): offsets of (\d+) partitions are deleted",
+        lambda m, one: isinstance(one, e.OffsetsDeleted) and (one.group, len(one.partitions)) == (m[1], int(m[2])),
     ),
 )
 

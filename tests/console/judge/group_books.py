@@ -293,7 +293,7 @@ class GroupBooks:
         group.committed.update(event.offsets)
         group.state = "Empty" if group.state == "Dead" else group.state
 
-    def _expired(self, event: e.OffsetsExpired) -> None:
+    def _expired(self, event: e.OffsetsExpired | e.OffsetsDeleted) -> None:
         for name in event.partitions:
             self.groups[event.group].committed.pop(name, None)
 
@@ -402,6 +402,7 @@ class GroupBooks:
         e.SessionRenewed: _renewed,
         e.OffsetsCommitted: _committed,
         e.OffsetsExpired: _expired,
+        e.OffsetsDeleted: _expired,
         e.GroupDeleted: _deleted,
         e.GroupLoaded: _loaded,
         e.GroupUnloaded: _unloaded,

@@ -221,6 +221,13 @@ SENTENCES: dict[str, tuple[str, ...]] = {
     ),
     "add partitions orders to 2": ("nothing: INVALID_PARTITIONS: orders has 12 partitions already",),
     "seek billing orders-0 to 0": ("billing-1 reads 1,424 offsets again of orders-0",),
+    "reset offsets of billing to earliest": (
+        "nothing: Assignments can only be reset if the group 'billing' is inactive, but the current state is Stable.",
+    ),
+    "delete group billing": ("nothing: NON_EMPTY_GROUP: The group is not empty.",),
+    "delete offsets of billing in orders-0": (
+        "nothing: GROUP_SUBSCRIBED_TO_TOPIC: a member of billing subscribes to orders",
+    ),
     "abort hanging transaction orders-0": ("nothing: no transaction is open in orders-0",),
     "nemesis on": ("random faults from its seed: a minority of the brokers at a time, and any client",),
     "nemesis off": ("nothing: the nemesis is not on",),

@@ -8,6 +8,7 @@ import pytest
 import trio
 
 from cluster import events as e
+from cluster.protocol.names import ADMIN_CLIENT
 from cluster.simulation import Simulation
 from cluster.spec import ScenarioSpec
 from cluster.view import ClusterView
@@ -71,7 +72,7 @@ def recounted(events: list[e.Event]) -> list[Step]:
                     if now is None or now < before:
                         steps.append(Step(event.at_us, event.group, key[1], before, now, "", -1))
                 last |= {(event.group, name): offset for name, offset in event.offsets.items()}
-            case e.OffsetsExpired():
+            case e.OffsetsExpired() | e.OffsetsDeleted():
                 for name in event.partitions:
                     last.pop((event.group, name), None)
             case e.GroupDeleted():
@@ -193,6 +194,7 @@ def test_one_commit_of_many_partitions_is_one_line_and_a_lost_one_is_gone() -> N
         ),
         commit({"t-1": 2}, 5, member=""),
         msgspec.structs.replace(commit({"t-1": 1}, 6), generation=-1),
+        msgspec.structs.replace(commit({"t-1": 0}, 7, member=ADMIN_CLIENT), generation=-1),
     ]  # fmt: skip
     view = folded(events)
     late = "an older commit that was served late"
@@ -201,6 +203,7 @@ def test_one_commit_of_many_partitions_is_one_line_and_a_lost_one_is_gone() -> N
         "g: committed offset of t-1 went back 9 → 5 and 1 more: as its coordinator loaded the group",
         f"g: committed offset of t-1 went back 5 → 2 by a transaction: {late}",
         "g: committed offset of t-1 went back 2 → 1 by g-1 of generation -1: at its own position, as it calls assign()",
+        "g: committed offset of t-1 went back 1 → 0 by an administrator: its offsets were reset",
     ]
     rows = committed_offset_rows(view)
     same(rows, recounted(events))

@@ -125,6 +125,7 @@ def _log() -> Iterator[tuple[float, e.Event]]:
         ),
     )
     yield 13.3, e.OffsetsExpired(group="g", partitions=(P,))
+    yield 13.4, e.OffsetsDeleted(group="g", partitions=(P,))
 
 
 def _taken(broker: int, epoch: int, log_end: int) -> e.Event:

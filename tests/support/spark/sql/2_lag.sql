@@ -7,6 +7,8 @@ FROM (SELECT *, unnest(map_entries(offsets)) AS one FROM offsets_committed)
 UNION ALL
 SELECT run_id, "group", seq, at_us, unnest(partitions), -1 FROM offsets_expired
 UNION ALL
+SELECT run_id, "group", seq, at_us, unnest(partitions), -1 FROM offsets_deleted
+UNION ALL
 SELECT gone.run_id, gone."group", gone.seq, gone.at_us, reads.partition, -1
 FROM group_deleted AS gone JOIN reads USING (run_id, "group")
 UNION ALL
