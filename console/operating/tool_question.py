@@ -79,7 +79,7 @@ def answer(flight: Flight, question: ToolQuestion) -> Printed:
     if not only_looks(asked):
         refusal = refusal_of(view, asked)
         if refusal is None:
-            orders_of(asked)  # raises why the cluster cannot do it
+            orders_of(asked, flight.names())  # raises why the cluster cannot do it
         return refusal or Printed()
     configs = configs_of(flight.source.spec, view)
     return look(LookedAtFlight(view, flight.now_us, configs, no_log), asked)

@@ -8,23 +8,27 @@ import re
 from collections.abc import Callable
 from typing import Any, Final
 
-from cluster.commands import AddPartitions, Command, DeleteRecords, Elect, Names, Set
-from cluster.commands.catalogue import AbortHangingTransaction
-from cluster.config import nearest
+from cluster.commands import (
+    AddPartitions,
+    Command,
+    DeleteGroup,
+    DeleteOffsets,
+    DeleteRecords,
+    Elect,
+    Names,
+    ResetOffsets,
+    Set,
+)
+from cluster.commands.catalogue import AbortHangingTransaction, ResetTo
+from cluster.config import nearest, parse_iso_duration
 from cluster.protocol.names import TopicPartition
 from recordings.kafka_tools.config_tables import entity_of
-from recordings.kafka_tools.tool_lines import ToolLine
+from recordings.kafka_tools.tool_lines import ToolLine, reset_scenario
 
 _PAIR: Final = re.compile(r"\s*([^=,\[\]]+?)\s*=\s*(\[[^\]]*\]|[^,]*)\s*(?:,|$)")
 _UNSUPPORTED: Final = {
     ("kafka-topics", "create"): "`created = '30s'` in a scenario's [[topic]] creates it then",
     ("kafka-topics", "delete"): "no topic is deleted in a flight: kafka-delete-records.sh empties its partitions",
-    ("kafka-consumer-groups", "reset-offsets"): "no command commits offsets for a group without members: --dry-run"
-    " shows the plan, and `seek GROUP PARTITION to OFFSET` moves a running group",
-    ("kafka-consumer-groups", "delete"): "no command deletes a group: without members it ends when its offsets expire,"
-    " `set cluster offsets.retention.minutes N`",
-    ("kafka-consumer-groups", "delete-offsets"): "no command deletes offsets: they expire,"
-    " `set cluster offsets.retention.minutes N`",
     ("kafka-consumer-groups", "validate-regex"): "`--validate-regex` concerns no cluster",
     ("kafka-transactions", "forceTerminateTransaction"): "the id's next InitProducerId does it: `restart PRODUCER`",
 }  # fmt: skip
@@ -152,9 +156,81 @@ def _abort(line: ToolLine, names: Names | None) -> list[Command]:
     return [AbortHangingTransaction(_topic(line, names), number)]
 
 
+def _groups(line: ToolLine, names: Names | None) -> list[str]:
+    """The groups of a line; all that the scenario has for --all-groups."""
+    if not line.has("all-groups"):
+        groups = list(dict.fromkeys(line.all("group")))
+        if not groups:
+            raise line.wrong(f"Option [{line.action}] takes one of these options: [group], [all-groups]")
+        known = groups if names is None else list(names.groups)
+        unknown = [group for group in groups if group not in known]
+        if unknown:
+            raise line.wrong(f"no group is named {unknown[0]}", "group", nearest(unknown[0], known))
+        return groups
+    if names is None:
+        raise line.wrong("--all-groups: name each group in a scenario", "all-groups")
+    return list(names.groups)
+
+
+def _places(line: ToolLine, names: Names | None) -> tuple[str, ...]:
+    """The topics and partitions of `--topic orders:0,2 --topic payments`."""
+    found: dict[str, None] = {}
+    for text in line.all("topic"):
+        topic, colon, numbers = text.partition(":")
+        if names is not None and topic not in names.topics:
+            raise line.wrong(f"there is no topic `{topic}`", "topic", nearest(topic, names.topics))
+        for number in numbers.split(",") if colon else ():
+            if not (number.isascii() and number.isdigit() and len(number) < 10):
+                raise line.wrong(f"Invalid partition '{number}' specified in topic arg '{text}'", "topic")
+        found.update(dict.fromkeys([f"{topic}-{int(one)}" for one in numbers.split(",")] if colon else [topic]))
+    return tuple(found)
+
+
+def _reset_offsets(line: ToolLine, names: Names | None) -> list[Command]:
+    """One commit for each group. Source: `ConsumerGroupService.resetOffsets`."""
+    scenario = reset_scenario(line)
+    amount = 0
+    match scenario:
+        case "to-datetime":
+            raise line.wrong("--to-datetime: a flight has no dates: --by-duration PT30S counts from now", scenario)
+        case "from-file":
+            raise line.wrong("--from-file: no file is read here: --to-offset sets an offset", scenario)
+        case "to-offset":
+            amount = max(0, line.number(scenario, 0) or 0)
+        case "shift-by":
+            amount = line.number(scenario, 0) or 0
+        case "by-duration":
+            try:
+                amount = parse_iso_duration(line.one(scenario))
+            except ValueError as error:
+                raise line.wrong(f"--by-duration: {error}", scenario) from None
+    places = () if line.has("all-topics") else _places(line, names)
+    return [ResetOffsets(group, _RESETS[scenario], places, amount) for group in _groups(line, names)]
+
+
+def _groups_tool(line: ToolLine, names: Names | None) -> list[Command]:
+    if line.action == "reset-offsets":
+        return _reset_offsets(line, names)
+    if line.action == "delete":
+        return [DeleteGroup(group) for group in _groups(line, names)]
+    if not line.has("group") or not line.has("topic"):
+        raise line.wrong("Option [delete-offsets] takes the following options: [group], [topic]")
+    return [DeleteOffsets(_groups(line, names)[-1], _places(line, names))]
+
+
+_RESETS: Final[dict[str, ResetTo]] = {
+    "to-earliest": "earliest",
+    "to-latest": "latest",
+    "to-current": "current",
+    "to-offset": "offset",
+    "shift-by": "shift",
+    "by-duration": "ago",
+}
+
 _ORDERS: Final[dict[str, Callable[[ToolLine, Names | None], list[Command]]]] = {
     "kafka-topics": _alter_topic,
     "kafka-configs": _alter_configs,
+    "kafka-consumer-groups": _groups_tool,
     "kafka-leader-election": _elect,
     "kafka-delete-records": _delete_records,
     "kafka-transactions": _abort,

@@ -7,13 +7,12 @@ from cluster.view.state import NEVER, ClusterView, GroupView
 from recordings.kafka_log.java_maps import consumed_order
 from recordings.kafka_tools.group_descriptions import committed_partitions, exists
 from recordings.kafka_tools.group_tables import ResetRow, reset_table
+from recordings.kafka_tools.orders import orders_of
 from recordings.kafka_tools.printed import MISSING, Printed, columns, failed, widest
-from recordings.kafka_tools.tool_lines import ToolLine, is_tool_line, read_tool_line
+from recordings.kafka_tools.tool_lines import ToolLine, is_tool_line, read_tool_line, reset_scenario
 from recordings.kafka_tools.topic_tables import topic_failed
 
-_SCENARIOS: Final = ("from-file", "shift-by", "to-offset", "to-earliest", "to-current", "to-latest", "by-duration",
-                     "to-datetime")  # fmt: skip
-_NO_TIMES: Final = "no view dates every record: --to-offset, --to-earliest, --to-latest and --shift-by are understood"
+_NO_TIMES: Final = "no view dates every record: with --execute the brokers look the offsets up"
 _SUBSCRIBED: Final = (
     "org.apache.kafka.common.errors.GroupSubscribedToTopicException: Deleting offsets of a topic is forbidden while the"
     " consumer group is actively subscribed to it."
@@ -109,22 +108,19 @@ def _active(group: GroupView | None) -> bool:
 
 def _reset(view: ClusterView, groups: list[str], line: ToolLine) -> Printed:
     """The plan of each inactive group. Source: `ConsumerGroupService.resetOffsets`."""
-    given = [option for option in _SCENARIOS if line.has(option)]
-    if not line.has("all-topics") and not line.has("topic"):
-        raise line.wrong("One of the reset scopes should be defined: --all-topics, --topic.")
-    if not given:
-        known = ", ".join(f"[{option}]" for option in _SCENARIOS)
-        raise line.wrong(f"Option '[reset-offsets]' requires one of the following scenarios: [{known}]")
-    if len(given) > 1:
-        raise line.wrong(f"Option [{given[0]}] can't be used with option [{given[1]}]", given[1])
-    if given[0] in ("from-file", "by-duration", "to-datetime"):
-        raise line.wrong(f"--{given[0]} is not understood here: {_NO_TIMES}", given[0])
+    scenario = reset_scenario(line)
+    if scenario in ("from-file", "to-datetime"):
+        orders_of(line)  # raises why
+    if scenario == "by-duration" and only_plans(line):
+        raise line.wrong(f"--by-duration: {_NO_TIMES}", scenario)
     said, rows = Printed(), list[ResetRow]()
     for name in groups:
         group = view.groups.get(name)
         if group is not None and _active(group):
             inactive = f"Assignments can only be reset if the group '{name}' is inactive"
             said += failed(f"{inactive}, but the current state is {group.state}.")
+            continue
+        if scenario == "by-duration":
             continue
         committed = committed_partitions(group) if group is not None else {}
         places = list(committed) if line.has("all-topics") else named_places(view, line)
@@ -134,7 +130,7 @@ def _reset(view: ClusterView, groups: list[str], line: ToolLine) -> Printed:
                 f'Executing consumer group command failed due to The partitions "{",".join(missing)}" do not exist'
             )
         order = consumed_order(map(str, places))
-        rows += [_row(view, name, place, committed, line, given[0]) for place in map(TopicPartition.parse, order)]
+        rows += [_row(view, name, place, committed, line, scenario) for place in map(TopicPartition.parse, order)]
     return said + reset_table(groups, rows)
 
 

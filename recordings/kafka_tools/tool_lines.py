@@ -15,6 +15,8 @@ _WORD: Final = re.compile(r"""\s*(?:\\\n\s*)*((?:'[^']*'|"(?:\\.|[^"\\])*"|\\.|[
 _PIECE: Final = re.compile(r"""'([^']*)'|"((?:\\.|[^"\\])*)"|\\(.)|([^'"\\]+)""", re.DOTALL)
 _NAME: Final = re.compile(r"(?:.*/)?(kafka-[a-z-]+?)(?:\.sh|\.bat)?")
 _PROMPT: Final = re.compile(r"\s*[$#]\s+")
+_RESETS: Final = ("from-file", "shift-by", "to-offset", "to-earliest", "to-current", "to-latest", "by-duration",
+                  "to-datetime")  # fmt: skip
 _IGNORED: Final = ("bootstrap-server", "command-config", "timeout")
 
 
@@ -156,6 +158,19 @@ class ToolLine(NamedTuple):
         if least is not None and int(text) < least:
             raise self.wrong(f"--{option}: {text} is less than {least}", option)
         return int(text)
+
+
+def reset_scenario(line: ToolLine) -> str:
+    """Where `--reset-offsets` moves the offsets to: its one option of these. Raises CommandError."""
+    given = [option for option in _RESETS if line.has(option)]
+    if not line.has("all-topics") and not line.has("topic"):
+        raise line.wrong("One of the reset scopes should be defined: --all-topics, --topic.")
+    if not given:
+        known = ", ".join(f"[{option}]" for option in _RESETS)
+        raise line.wrong(f"Option '[reset-offsets]' requires one of the following scenarios: [{known}]")
+    if len(given) > 1:
+        raise line.wrong(f"Option [{given[0]}] can't be used with option [{given[1]}]", given[1])
+    return given[0]
 
 
 def is_tool_line(text: str) -> bool:

@@ -1,11 +1,16 @@
 """Lines of Kafka's tools at the console's prompt."""
 
+import copy
+from types import SimpleNamespace
+from typing import cast
+
 import pytest
 
 from cluster.commands import CommandError
 from cluster.view import ClusterView, fold
 from console.command_line import completions, read
-from console.operating.tool_question import ToolOrder, ToolQuestion, order_preview, why_refused
+from console.flight import Flight
+from console.operating.tool_question import ToolOrder, ToolQuestion, answer, order_preview, why_refused
 from console.presenters.styled_text import plain
 from recordings.scenarios.loader import load
 from tests.support.kafka_tools_recorded import flown
@@ -61,3 +66,26 @@ def test_what_a_line_would_hit_is_shown_first(view: ClusterView) -> None:
     order = read(line.replace("90", "1"), NAMES)
     assert isinstance(order, ToolOrder)
     assert "Error while executing topic command" in why_refused(view, order)
+
+
+RESET = "kafka-consumer-groups.sh --reset-offsets --topic {} --to-earliest --execute --group {}"
+
+
+def test_an_unknown_group_is_not_reset_in_silence(view: ClusterView) -> None:
+    question = read(RESET.format(TOPIC, "nobody"), NAMES)
+    assert isinstance(question, ToolQuestion)
+    flight = cast(Flight, SimpleNamespace(view=view, names=lambda: NAMES))
+    with pytest.raises(CommandError, match="no group is named nobody"):
+        answer(flight, question)
+
+
+def test_a_reset_is_an_order_with_its_offsets_shown_first(view: ClusterView) -> None:
+    idle = copy.deepcopy(view)
+    group = next(iter(idle.groups.values()))
+    text = RESET.format(f"{TOPIC}:0", group.group)
+    assert "but the current state is Stable." in plain(order_preview(idle, idle.at_us, text, NAMES, SESSION_US))
+    group.state = "Empty"
+    group.readers[f"{TOPIC}-0"].committed = 5
+    assert plain(order_preview(idle, idle.at_us, text, NAMES, SESSION_US)) == (
+        f"reset offsets of {group.group} to earliest in {TOPIC}-0 would hit: {TOPIC}-0 5 → 0: 5 offsets are read again"
+    )

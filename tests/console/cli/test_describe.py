@@ -91,7 +91,7 @@ def test_what_cannot_be_described_is_said(
         (
             "kafka-consumer-groups.sh --reset-offsets --group new --topic payments --to-latest --execute",
             2,
-            "`seek GROUP",
+            "no group is named new",
         ),
         ("kafka-consumer-groups.sh --reset-offsets --group new --topic payments --to-latest", 0, "NEW-OFFSET"),
         ("kafka-reassign-partitions.sh --list", 2, "kafka-leader-election.sh"),

@@ -20,6 +20,7 @@ from tests.support.repository import ROOT
 
 PLACES = '{"partitions":[{"topic":"orders","partition":0},{"topic":"orders","partition":2}]}'
 OFFSETS = '{"partitions":[{"topic":"orders","partition":0,"offset":42}],"version":1}'
+RESET = "kafka-consumer-groups.sh --reset-offsets --group g --all-topics --execute"
 SERVER = "--bootstrap-server kafka:9092"
 RUNBOOK = """
 title = "a runbook"
@@ -79,6 +80,21 @@ by = "10s"
             ["abort hanging transaction orders-0"],
         ),
         (f"kafka-topics.sh {SERVER}  --list", [f'mark "kafka-topics.sh {SERVER} --list"']),
+        (f"{RESET} --to-earliest", ["reset offsets of g to earliest"]),
+        (f"{RESET} --group h --to-latest", ["reset offsets of g to latest", "reset offsets of h to latest"]),
+        (f"{RESET} --to-current", ["reset offsets of g to current"]),
+        (f"{RESET} --to-offset -2", ["reset offsets of g to offset 0"]),
+        (f"{RESET} --shift-by -3", ["reset offsets of g by -3"]),
+        (f"{RESET} --by-duration PT1H30M", ["reset offsets of g to 90m ago"]),
+        (
+            f"{RESET.replace('--all-topics', '--topic a:0,2 --topic b')} --to-offset 7",
+            ["reset offsets of g to offset 7 in a-0,a-2,b"],
+        ),
+        ("kafka-consumer-groups.sh --delete --group g --group h", ["delete group g", "delete group h"]),
+        (
+            "kafka-consumer-groups.sh --delete-offsets --group g --topic a:1 --topic b",
+            ["delete offsets of g in a-1,b"],
+        ),
         ("kill broker-1", ["kill broker-1"]),
     ],
 )  # fmt: skip
@@ -93,11 +109,17 @@ def test_lines_are_the_commands_that_the_cluster_has(line: str, commands: list[s
         ("kafka-topics.sh --delete --topic orders", "kafka-delete-records.sh empties", None),
         ("kafka-topics.sh --create --topic x", "creates it then", None),
         ("kafka-topics.sh --alter --topic orders --partions 3", "no option --partions", "--partitions"),
-        (
-            "kafka-consumer-groups.sh --reset-offsets --group g --all-topics --to-earliest --execute",
-            "`seek GROUP",
-            None,
-        ),
+        (f"{RESET} --to-datetime 2026-01-01T00:00:00.000", "a flight has no dates: --by-duration", None),
+        ("kafka-consumer-groups.sh --delete", "takes one of these options: [group], [all-groups]", None),
+        ("kafka-consumer-groups.sh --delete-offsets --group g", "following options: [group], [topic]", None),
+        ("kafka-consumer-groups.sh --delete-offsets --group g --topic a:-1", "Invalid partition '-1'", None),
+        (f"{RESET} --from-file plan.csv", "no file is read here", None),
+        (f"{RESET} --by-duration 10s", "write it like PT1H", None),
+        (f"{RESET} --to-offset ten", "`ten` is not a whole number", None),
+        (f"{RESET} --shift-by 99999999999999999999", "is not a whole number", None),
+        (f"{RESET} --to-earliest --to-latest", "can't be used with option", None),
+        (f"{RESET.replace('--group g', '--all-groups')} --to-latest", "name each group in a scenario", None),
+        (f"{RESET.replace('--all-topics', '--topic a:x')} --to-latest", "Invalid partition 'x'", None),
         ("kafka-consumer-groups.sh --reset-offsets --group g --dry-run --execute", "only accepts one of", None),
         ("kafka-consumer-group.sh --list", "is not understood", "kafka-consumer-groups.sh"),
         ("kafka-configs.sh --alter --topic orders --add-config retention.ms", 'format "key=val"', None),
@@ -213,10 +235,23 @@ def test_a_line_that_cannot_be_rehearsed_is_an_error_at_its_line() -> None:
     assert "--partitions" in str(refused.value)
 
 
-def test_the_documented_runbook_is_flown(tmp_path: Path) -> None:
-    text = (ROOT / "docs" / "runbooks.md").read_text("utf-8")
+DOCUMENTED = (ROOT / "docs" / "runbooks.md").read_text("utf-8").split("```toml\n")[1:]
+
+
+@pytest.mark.parametrize(("number", "expectations"), [(0, 2), (1, 3)])
+def test_the_documented_runbooks_are_flown(tmp_path: Path, number: int, expectations: int) -> None:
     scenario = tmp_path / "runbook.toml"
-    scenario.write_text(text[text.index("```toml\n") + 8 : text.rindex("```")], "utf-8")
+    scenario.write_text(DOCUMENTED[number].partition("```")[0], "utf-8")
     result = fly(make_plan(load(scenario)))
     assert result.held
-    assert len(result.expectations) == 2
+    assert len(result.expectations) == expectations
+    assert result.refused == ()
+
+
+def test_a_runbook_that_resets_a_running_group_is_judged_wrong(tmp_path: Path) -> None:
+    """Without the step that stops the members nothing is reset, and an expectation says so."""
+    scenario = tmp_path / "runbook.toml"
+    scenario.write_text(DOCUMENTED[1].partition("```")[0].replace("scale billing to 0", "scale billing to 2"), "utf-8")
+    result = fly(make_plan(load(scenario)))
+    assert not result.held
+    assert [one["ok"] for one in result.expectations] == [False, False, True]
