@@ -59,7 +59,10 @@ class ScreenBelow:
             self._lines.clear()
 
     def lines(self, crop: Region) -> list[Strip]:
-        """The lines of a region; empty if nothing lies below, nothing of it is seen, or it has not this size yet."""
+        """The lines of a region; empty if nothing lies below, nothing of it is seen, or it is not yet as high.
+
+        A screen below that has not yet heard of a new size has lines of its old width.
+        """
         above = self._above
         stack, colour = above.app.screen_stack, above.styles.background
         place = stack.index(above) if above in stack else 0
@@ -72,7 +75,7 @@ class ScreenBelow:
         if missing:
             paper = above.visual_style.rich_style
             for y, line in _lines_of(stack[place - 1], missing).items():
-                self._lines[y] = _dimmed(line, colour, paper)
+                self._lines[y] = _dimmed(line, colour, paper).adjust_cell_length(self._width, paper)
         lines = [self._lines[y] for y in crop.line_range if y in self._lines]
         if len(lines) < crop.height:
             return []

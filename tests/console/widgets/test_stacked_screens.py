@@ -180,3 +180,21 @@ def test_a_place_has_its_bars_and_its_panels_in_its_first_frame() -> None:
     sit(script, size=SIZE)
     for words in ("FLIGHTDECK", "billing waits for billing-3", "1 billing ─", "2 members", "? help"):
         assert words in frames[0]
+
+
+def test_a_screen_below_of_another_width_leaves_no_hole(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is arranged later than the overlay: a terminal that grew ended the console."""
+
+    async def script(seat: Seat) -> None:
+        seat.app._tick = lambda: None  # type: ignore[method-assign]
+        await seat.press("question_mark")
+        above = seat.app.screen
+        for width in (59, 120, 200):
+            strips = {y: Strip([Segment("x" * width)], width) for y in range(SIZE[1])}
+            monkeypatch.setattr(stacked_screens, "_lines_of", lambda _below, _places, strips=strips: strips)
+            above.refresh()
+            lines = above.render_lines(above.region)
+            assert [line.cell_length for line in lines] == [SIZE[0]] * SIZE[1]
+            assert lines[0].text == "x" * min(width, SIZE[0]) + " " * (SIZE[0] - width)
+
+    sit(script, size=SIZE)
