@@ -40,8 +40,7 @@ from console.screens.why import open_why
 from console.settings import Keymap, SettingsFile, read_keymap, shown_key
 from console.shutdown import ShutdownGuard
 from console.terminal_output import (
-    divide_without_cycles,
-    draw_changes_only,
+    adapt,
     hear_input,
     remapped_keys,
     size_of_terminal,
@@ -106,8 +105,7 @@ class FlightdeckApp(App[None]):
         source: Source | None = None,
     ) -> None:
         super().__init__()
-        draw_changes_only(self)
-        divide_without_cycles()
+        adapt(self)
         self.console.size = size_of_terminal()
         self.settings_file = SettingsFile()
         self.theming = Theming(self, lambda: self.settings_file)

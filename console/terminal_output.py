@@ -23,6 +23,7 @@ from textual.filter import LineFilter, Monochrome
 from textual.message import Message
 from textual.screen import Screen
 from textual.strip import Strip
+from textual.timer import Timer, TimerCallback
 from textual.widget import Widget
 
 from console.visible import in_cells
@@ -41,6 +42,29 @@ def size_of_terminal() -> tuple[int, int]:
     """
     columns, lines = shutil.get_terminal_size()
     return columns, lines
+
+
+def adapt(app: App[None]) -> None:
+    """What a new application of Textual needs before it runs."""
+    draw_changes_only(app)
+    divide_without_cycles()
+    lose_no_timer(app)
+
+
+def lose_no_timer(app: App[None]) -> None:
+    """Have the application's timers that fire once fire in any case.
+
+    Textual skips the ticks of a timer that it comes to late, the only one of these too: when the flight's thread holds
+    Python's lock as the timer starts. By such a timer of 8 ms the screens hear of the terminal's new size.
+    """
+    set_timer = app.set_timer
+
+    def set_and_keep(delay: float, callback: TimerCallback | None = None, **options: Any) -> Timer:  # noqa: ANN401
+        timer = set_timer(delay, callback, **options)
+        timer._skip = False
+        return timer
+
+    app.set_timer = set_and_keep  # type: ignore[method-assign]
 
 
 def draw_changes_only(app: App[None]) -> None:

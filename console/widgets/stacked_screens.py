@@ -68,8 +68,9 @@ class ScreenBelow:
         place = stack.index(above) if above in stack else 0
         if place == 0 or colour.a >= 1:
             return []
-        if above.size.width != self._width:
-            self._width = above.size.width
+        width = above.outer_size.width  # as it is arranged: its `size` is the terminal's from the first moment on
+        if width != self._width:
+            self._width = width
             self._lines.clear()
         missing = [y for y in crop.line_range if y not in self._lines]
         if missing:

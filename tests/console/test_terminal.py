@@ -1,8 +1,14 @@
 """What is written to the terminal: the same cells as Textual would draw, in fewer bytes."""
 
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import pytest
 from rich.console import Console
 from rich.segment import Segment
 from rich.style import Style
+from textual import timer
 from textual._compositor import ChopsUpdate, LayoutUpdate
 from textual.strip import Strip
 
@@ -100,3 +106,27 @@ def test_attributes_that_end_are_reset() -> None:
 
 def test_text_without_a_style_has_the_terminals_colours() -> None:
     assert "a\x1b[0mb" in _update(Segment("a", RED), Segment("b", None), first=0, last=2)
+
+
+def test_the_screens_hear_of_a_new_size_whatever_holds_the_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Textual skips a timer that it comes to late, though it fires only once: a live flight never took the size."""
+    clock: Any = vars(timer)["_time"]
+    read: Callable[[], float] = clock.get_time
+    once: list[float] = []
+
+    def held_up() -> float:
+        """Each time that a timer which fires once looks at the clock, a second has gone by."""
+        caller = sys._getframe(1).f_locals.get("self")
+        if not (isinstance(caller, timer.Timer) and caller._repeat == 0):
+            return read()
+        once.append(read() + len(once))
+        return once[-1]
+
+    async def script(seat: Seat) -> None:
+        await seat.pilot.pause(0.2)
+        monkeypatch.setattr(clock, "get_time", held_up)
+        await seat.pilot.resize_terminal(90, 30)
+        await seat.wait_for(lambda: seat.app.screen.outer_size == (90, 30))
+        assert len(once) > 1
+
+    sit(script, size=SIZE)
