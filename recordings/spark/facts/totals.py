@@ -9,6 +9,8 @@ from recordings.spark.facts.passages import READER
 from recordings.spark.report_model import FATES
 from recordings.spark.tables import Tables
 
+PARTITION = ("run_id", "partition")
+
 
 def partition_totals(tables: Tables) -> DataFrame:
     """Records of each partition: `run_id`, `partition`, `topic`, `internal`, `produced`, `acked`, `appended`, `bytes`.
@@ -40,24 +42,38 @@ def _appended(tables: Tables) -> DataFrame:
 
     Control records do not count.
     """
-    key = ("run_id", "partition", "seq")
-    taken = tables["leadership_taken"].select(*key, "leader_epoch", "broker", sf.col("appended").alias("held"))
-    cut = tables["log_truncated"].select(*key, "broker", sf.col("appended").alias("held"))
-    added = tables["records_appended"].where("marker = ''").select(*key, "leader_epoch", sf.col("count").alias("added"))
-    everything = Window.partitionBy("run_id", "partition")
-    takes = sf.col("held").isNotNull() & sf.col("leader_epoch").isNotNull()
-    newest = sf.max(sf.when(takes, sf.struct("leader_epoch", "seq", "broker"))).over(everything)
-    his = (sf.col("broker") == sf.col("_newest.broker")) & (sf.col("seq") >= sf.col("_newest.seq"))
-    base = sf.when(sf.col("held").isNotNull() & his, sf.col("seq"))
-    added_since = sf.col("held").isNull() & (sf.col("seq") > sf.col("_base"))
-    by_it = sf.coalesce(sf.col("leader_epoch") >= sf.col("_newest.leader_epoch"), sf.lit(True))
+    began = tables.once("last_logs", lambda: _last_logs(tables))
+    by_it = sf.coalesce(sf.col("leader_epoch") >= sf.col("_epoch"), sf.lit(True))
+    added = (
+        tables["records_appended"]
+        .where("marker = ''")
+        .select(*PARTITION, "seq", "leader_epoch", sf.col("count").alias("appended"))
+        .join(sf.broadcast(began.drop("appended")), list(PARTITION))
+        .where((sf.col("seq") > sf.col("_seq")) & by_it)
+    )
+    return began.select(*PARTITION, "appended").unionByName(added.select(*PARTITION, "appended"))
+
+
+def _last_logs(tables: Tables) -> DataFrame:
+    """The log of each partition's last leader when it began to lead, or after its last truncation since.
+
+    `PARTITION`, `appended` (records, then), `_seq` (of that event), `_epoch` (the leader's).
+    """
+    key = (*PARTITION, "seq", "broker", "appended")
+    taken = tables["leadership_taken"].select(*key, "leader_epoch")
+    changes = taken.unionByName(tables["log_truncated"].select(*key), allowMissingColumns=True)
+    takes = sf.when(sf.col("leader_epoch").isNotNull(), sf.struct("leader_epoch", "seq", "broker"))
+    newest = sf.max(takes).over(Window.partitionBy(*PARTITION))
     return (
-        taken.unionByName(cut, allowMissingColumns=True)
-        .unionByName(added, allowMissingColumns=True)
+        changes.where("appended is not null")
         .withColumn("_newest", newest)
-        .withColumn("_base", sf.max(base).over(everything))
-        .where((sf.col("seq") == sf.col("_base")) | (added_since & by_it))
-        .select("run_id", "partition", sf.coalesce("held", "added").alias("appended"))
+        .where("broker = _newest.broker and seq >= _newest.seq")
+        .groupBy(*PARTITION)
+        .agg(
+            sf.max_by("appended", "seq").alias("appended"),
+            sf.max("seq").alias("_seq"),
+            sf.max("_newest.leader_epoch").alias("_epoch"),
+        )
     )
 
 
