@@ -115,6 +115,28 @@ def test_the_whole_flight(name: str, seconds: int | None, request: pytest.Fixtur
     check_golden(f"{name} {seconds or 'full'}", flown, request.config.getoption("--rewrite-golden"))
 
 
+@pytest.mark.golden
+@pytest.mark.campaign
+@pytest.mark.parametrize("name", WHOLE_ALONE)
+def test_the_flight_of_a_compiled_cluster_is_golden(name: str) -> None:
+    """Those that the compiled build does not fly beside the truth, whose code is as slow there as here."""
+    spec, journal = load(name).spec, JournalHash()
+    simulation = Simulation(spec, spec.seed, sinks=[journal])
+
+    async def main() -> None:
+        async with simulation.running():
+            for now_us in Expectations(spec).checkpoints(spec.until_us):
+                await simulation.timeline.fly(now_us)
+            journal.flush()
+
+    trio.run(main, clock=simulation.timeline)
+    check_golden(
+        f"{name} full",
+        {"sha256": journal.sha256, "events": journal.events, "turns": simulation.timeline.turn},
+        rewrite=False,
+    )
+
+
 @pytest.mark.parametrize(("hash_seed", "seconds"), [("0", 30), pytest.param("4711", 130, marks=pytest.mark.slow)])
 def test_a_flight_is_the_same_in_every_process(hash_seed: str, seconds: int) -> None:
     program = (
