@@ -3,6 +3,7 @@
 # ruff: noqa: PLC0415 - the errors of other packages are imported only after an error
 
 import contextlib
+import shlex
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -60,9 +61,19 @@ def _usage(error: CycloptsError, commands: Sequence[str]) -> str:
         if command == "flightdeck" and word in commands:
             reason = f"options follow the command: `flightdeck {word} …`"
         elif command == "flightdeck":
-            near = nearest(word, commands)
+            near = _opens(word) or nearest(word, commands)
             reason = f"there is no command {word!r}" + (f"; did you mean {near}?" if near else "")
     return f"{reason}\ntry `{command} --help`"
+
+
+def _opens(word: str) -> str:
+    """How the console opens what was given in place of a command: a recording, a scenario; empty if it is neither."""
+    from recordings.scenarios.loader import library
+
+    quoted = shlex.quote(word)
+    if Path(word).is_dir():
+        return f"`flightdeck play {quoted}`"
+    return f"`flightdeck --scenario {quoted}`" if word.endswith(".toml") or word in library() else ""
 
 
 def print_last_events(events: "Sequence[Event]") -> None:

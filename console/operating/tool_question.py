@@ -88,7 +88,11 @@ def answer(flight: Flight, question: ToolQuestion) -> Printed:
 def why_refused(view: ClusterView, order: ToolOrder) -> str:
     """The words of the tool when Kafka refuses, or has nothing to do; empty when the commands can be given."""
     refusal = refusal_of(view, order.line)
-    return "" if refusal is None else " ".join(refusal.streams.split())
+    if refusal is None:
+        return ""
+    reason, *tables = refusal.streams.strip().split("\n\n")
+    with_rows = [table for table in tables if "\n" in table.strip()]  # the tool prints a header above nothing, too
+    return " ".join(" ".join([reason, *with_rows]).split())
 
 
 def order_preview(view: ClusterView, now_us: int, text: str, names: Names, session_us: int) -> Line:

@@ -270,7 +270,7 @@ def reset_offsets(model: ImpactModel, command: c.ResetOffsets) -> None:
         model.refuse(f"{inactive}, but the current state is {group.state}.")
         return
     if command.where == "ago":
-        model.note(f"brokers look up the offsets of {duration(command.amount)} ago, which no event tells")
+        model.note(f"brokers look up the offsets of {duration(command.amount)} ago: no event has them")
         return
     committed = {name: one.committed for name, one in group.readers.items() if one.committed != NEVER}
     places = _places(model, command.places) if command.places else sorted(committed, key=TopicPartition.parse)

@@ -244,6 +244,9 @@ def test_show_prints_a_text_that_can_be_flown(flightdeck: Flightdeck, tmp_path: 
 
 MISTAKES: list[tuple[tuple[str, ...], str]] = [
     (("rnu",), "there is no command 'rnu'; did you mean run?"),
+    (("first-flight",), "there is no command 'first-flight'; did you mean `flightdeck --scenario first-flight`?"),
+    (("my shop.toml",), "there is no command 'my shop.toml'; did you mean `flightdeck --scenario 'my shop.toml'`?"),
+    (("/tmp",), "there is no command '/tmp'; did you mean `flightdeck play /tmp`?"),
     (("run",), "SCENARIO requires an argument"),
     (("run", "frist-flight"), "no scenario has this name (did you mean first-flight?)"),
     (("run", "nowhere.toml"), "nowhere.toml: it cannot be read: No such file or directory"),
