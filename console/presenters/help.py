@@ -12,7 +12,7 @@ from console.presenters import states
 from console.presenters.fault_menu import CommandTarget, MenuEntry
 from console.presenters.formatting import clock
 from console.presenters.list_view import Listing, holds
-from console.presenters.styled_text import ACCENT, ERROR, FAINT, MUTED, PLAIN, STRONG, Line, cut, fit, line, wrapped
+from console.presenters.styled_text import ACCENT, ERROR, FAINT, MUTED, PLAIN, STRONG, Line, fit, line, wrapped
 
 STATES = {
     "lag": states.LAG,
@@ -107,7 +107,10 @@ def place_help(
     """
     number = max(1, width // COLUMN_CELLS)
     room = width // number
-    here = [(section, [_shortcut(key, effect, room) for key, _, effect in keys]) for section, keys in possible.items()]
+    here = [
+        (section, [row for key, _, effect in keys for row in _shortcut(key, effect, room)])
+        for section, keys in possible.items()
+    ]
     meanings = [(title, [row for each in STATES[title].items() for row in _state(*each, room)]) for title in glossary]
     refused = [row for reason, keys in _by_reason(impossible).items() for row in _refused(keys, reason, room)]
     notices = [line("  ", (message, MUTED)) for message in said]
@@ -130,8 +133,8 @@ def in_columns(blocks: Sequence[Sequence[Line]], number: int, width: int) -> lis
     return [line(*(span for cell in row for span in fit(cell, width))) for row in zip(*padded, strict=True)]
 
 
-def _shortcut(key: str, effect: str, width: int) -> Line:
-    return cut(line((f"  {key:<{KEY_CELLS}} ", STRONG), (effect, PLAIN)), width - 1)
+def _shortcut(key: str, effect: str, width: int) -> list[Line]:
+    return wrapped(line((f"  {key:<{KEY_CELLS}} ", STRONG), (effect, PLAIN)), width - 1, indent=KEY_CELLS + 3)
 
 
 def _by_reason(impossible: Sequence[Shortcut]) -> dict[str, list[str]]:
