@@ -74,9 +74,12 @@ class ScreenBelow:
             self._lines.clear()
         missing = [y for y in crop.line_range if y not in self._lines]
         if missing:
-            paper = above.visual_style.rich_style
+            paper, filters = above.visual_style.rich_style, above.get_line_filters()
             for y, line in _lines_of(stack[place - 1], missing).items():
-                self._lines[y] = _dimmed(line, colour, paper).adjust_cell_length(self._width, paper)
+                dimmed = _dimmed(line, colour, paper).adjust_cell_length(self._width, paper)
+                for each in filters:  # without colours, for one: dimming has mixed some
+                    dimmed = dimmed.apply_filter(each, colour)
+                self._lines[y] = dimmed
         lines = [self._lines[y] for y in crop.line_range if y in self._lines]
         if len(lines) < crop.height:
             return []

@@ -23,7 +23,7 @@ import zstandard
 from cluster import events, view
 from cluster.commands import catalogue, command_kinds, forms
 from cluster.config import units
-from cluster.protocol import rebalance_causes, record_batch
+from cluster.protocol import names, rebalance_causes, record_batch
 from cluster.storage import offset_ranges, transaction_index
 from cluster.view import ClusterView
 from recordings.bounded_files import RecordingError, decoded, read_ours
@@ -201,7 +201,7 @@ def fingerprint() -> str:
 
 def fold_files() -> list[Path]:
     """The files of the fold: cluster/view, what it imports, and those that make old events new."""
-    imported = (offset_ranges, rebalance_causes, record_batch, transaction_index, units)
+    imported = (names, offset_ranges, rebalance_causes, record_batch, transaction_index, units)
     upgrading = (catalogue, command_kinds, forms, upgrade)
     files = [_source_of(module) for module in (*imported, *upgrading)]
     packages = [sorted(Path(str(package.__file__)).parent.rglob("*.py")) for package in (events, view)]

@@ -247,8 +247,20 @@ def offsets_expired(log: KafkaLogState, event: e.OffsetsExpired) -> list[Line]:
     return [coordinator_line(log.group(event.group), message, logger=SHARD)]
 
 
+@WRITER.handles(e.OffsetsDeleted)
+def offsets_deleted(log: KafkaLogState, event: e.OffsetsDeleted) -> list[Line]:
+    """OffsetDelete has no line; that of DeleteGroups comes with the group's own event."""
+    log.group(event.group).offsets_deleted = event.at_us, len(event.partitions)
+    return []
+
+
 @WRITER.handles(e.GroupDeleted)
 def group_deleted(log: KafkaLogState, event: e.GroupDeleted) -> list[Line]:
+    """Deleted by an administrator, with its offsets (`GroupCoordinatorShard.deleteGroups`); an expiration says less."""
     group = log.group(event.group)
     group.state, group.generation, group.members = "Empty", 0, ()
-    return []
+    at_us, count = group.offsets_deleted
+    if at_us != event.at_us:
+        return []
+    message = f"The following groups were deleted: {event.group}. A total of {count} offsets were removed."
+    return [coordinator_line(group, message, logger=SHARD)]

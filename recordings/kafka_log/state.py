@@ -26,7 +26,8 @@ class GroupLogState(msgspec.Struct):
     rebalance is logged first; `refusal`: why it was not converted. `asynchronous`: its members speak the new protocol
     from their next start on, unless they say otherwise themselves. `consumer`: of the new protocol, perhaps with
     `topic_regex` instead of topics; its members' epochs, rebalance timeouts and instance ids are by member id, and
-    `classic` has the ids of those that speak the classic protocol.
+    `classic` has the ids of those that speak the classic protocol. `offsets_deleted`: when (µs) an administrator last
+    deleted offsets of it, and how many.
     """
 
     partition: str
@@ -42,6 +43,7 @@ class GroupLogState(msgspec.Struct):
     subscriptions: dict[int, dict[str, Subscription]] = {}
     consumer: bool = False
     asynchronous: bool = False
+    offsets_deleted: tuple[int, int] = (-1, 0)
     assignors: tuple[str, ...] = ()
     changed_us: int = -1
     converted: bool = False

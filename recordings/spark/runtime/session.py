@@ -100,13 +100,13 @@ def spark_session(master: str | None = None, *, name: str = "flightdeck") -> Ite
     it is, and goes on afterwards. Raises NoJavaError, and SparkStartError when Spark does not start, the cluster does
     not answer, or this process runs a session on another master.
     """
+    if master is not None and master.startswith(STANDALONE):
+        _reach(master)
     running = SparkSession.getActiveSession()
     if running is not None:
         _check_master(running, master)
         yield running
         return
-    if master is not None and master.startswith(STANDALONE):
-        _reach(master)
     if master is not None and master.startswith("sc://"):
         with _stopping(_connect(master, name)) as session:
             yield session

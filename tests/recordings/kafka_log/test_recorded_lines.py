@@ -350,3 +350,13 @@ def test_why_a_batch_is_sent_again(error: str, broker: int, said: str) -> None:
         " org.apache.kafka.common.errors.NetworkException: Disconnected from node 1 Going to request metadata update now"
     )
     assert lines_of(retried) == [again, metadata][: 1 + (error == "NETWORK_EXCEPTION")]
+
+
+def test_a_group_that_an_administrator_deletes_and_one_that_expires() -> None:
+    dropped = e.OffsetsDeleted(at_us=5, group="billing", partitions=("orders-0", "orders-1"))
+    gone = e.GroupDeleted(at_us=5, group="billing", broker=1)
+    [line] = lines_of(dropped, gone)
+    assert line.endswith("The following groups were deleted: billing. A total of 2 offsets were removed.")
+    assert lines_of(dropped) == [], "offsets alone"
+    assert lines_of(dropped, msgspec.structs.replace(gone, at_us=9)) == [], "its last member has left since"
+    assert lines_of(gone) == []
