@@ -5,7 +5,8 @@ that is most of the output. This module writes the same cells in about a fifth o
 3 kB/s instead of 42). It reads Textual's private update (`textual._compositor`); updates of other types pass unchanged.
 It also replaces control characters in the text of cells, as the last step before the terminal.
 
-Textual's private names are used here, and in `stacked_screens` and `overlays`: check those three for a new Textual.
+Textual's private names are used here, and in `stacked_screens`, `overlays` and `flight_screen`: check those four for a
+new Textual.
 """
 
 import shutil

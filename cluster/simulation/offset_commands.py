@@ -21,6 +21,7 @@ from cluster.protocol.api import Request, Response
 from cluster.protocol.errors import ErrorCode
 from cluster.protocol.messages import NO_MEMBER
 from cluster.protocol.names import ADMIN_CLIENT
+from cluster.protocol.offset_resets import cannot_shift, only_inactive, partitions_meant, reset_offset
 from cluster.simulation.active_faults import CommandRefusedError, Handlers
 from cluster.simulation.running_cluster import RunningCluster
 
@@ -40,7 +41,7 @@ class OffsetCommands:
         """OffsetCommit (API 8) without member and generation, for a group that is inactive."""
         group = self._group(command.group)
         committed = {} if group is None else {name: one.offset for name, one in group.offsets.items()}
-        places = self._places(command.places) if command.places else tuple(committed)
+        places = partitions_meant(command.places, self._cluster.topics) if command.places else tuple(committed)
         offsets = {name: (self._offset(command, name, committed), -1, "") for name in places}
         if not offsets:
             raise CommandRefusedError(f"{command.group} has no committed offset: name topics to reset")
@@ -58,7 +59,7 @@ class OffsetCommands:
 
     def _delete_offsets(self, command: c.DeleteOffsets) -> None:
         """OffsetDelete (API 47). Offsets of other topics are deleted even if one topic is refused."""
-        request = m.OffsetDeleteRequest(command.group, self._places(command.places))
+        request = m.OffsetDeleteRequest(command.group, partitions_meant(command.places, self._cluster.topics))
         self._ask(
             command,
             command.group,
@@ -66,33 +67,15 @@ class OffsetCommands:
             lambda answer: _first_error(answer.errors) if answer.error is ErrorCode.NONE else answer.error,
         )
 
-    def _places(self, words: tuple[str, ...]) -> tuple[str, ...]:
-        """The partitions that are meant: a topic's name is all of its partitions."""
-        topics, found = self._cluster.topics, dict[str, None]()
-        for word in words:
-            names = [f"{word}-{number}" for number in range(topics[word])] if word in topics else [word]
-            found.update(dict.fromkeys(names))
-        return tuple(found)
-
     def _offset(self, command: c.ResetOffsets, name: str, committed: dict[str, int]) -> int:
-        """A partition's new offset, within its log. Source: `OffsetsUtils.checkOffsetsRange`, `resetByDuration`."""
+        """A partition's new offset. Source: `OffsetsUtils.resetByDuration`, and see `reset_offset`."""
         replica = self._leader(name)
         start, end = replica.log.log_start, replica.high_watermark
-        if command.where == "earliest":
-            return start
-        if command.where == "latest":
-            return end
-        if command.where == "current":
-            return committed.get(name, end)
         if command.where == "ago":  # without a younger record: the latest offset
             return min(replica.log.first_since(max(0, self._cluster.timeline.now_us - command.amount)), end)
-        wanted = command.amount
-        if command.where == "shift":
-            if name not in committed:
-                lacks = "since there is no current committed offset"
-                raise CommandRefusedError(f"Cannot shift offset for partition {name} {lacks}")
-            wanted += committed[name]
-        return min(max(wanted, start), end)
+        if command.where == "shift" and name not in committed:
+            raise CommandRefusedError(cannot_shift(name))
+        return reset_offset(command.where, command.amount, start, end, committed.get(name))
 
     def _leader(self, name: str) -> Replica:
         broker = self._broker_of(name)
@@ -130,8 +113,7 @@ class OffsetCommands:
         elif group is not None and group.state not in (GroupState.EMPTY, GroupState.DEAD):
             state = group.state.value
         if state:
-            inactive = f"Assignments can only be reset if the group '{name}' is inactive"
-            raise CommandRefusedError(f"{inactive}, but the current state is {state}.")
+            raise CommandRefusedError(only_inactive(name, state))
         return consumer_group or group
 
     def _ask(self, command: Command, group: str, request: Request, error_in: Callable[[Any], ErrorCode | None]) -> None:

@@ -63,17 +63,17 @@ def group_lag(view: ClusterView, group: GroupView) -> int:
     return lag
 
 
-def partition_lags(view: ClusterView, group: GroupView) -> dict[str, int]:
-    """The group's lag in each partition of its topics, in records: together they are `group_lag`."""
+def partition_lags(view: ClusterView, group: GroupView, names: Iterable[str] | None = None) -> dict[str, int]:
+    """The group's lag in each of these partitions, in records; in all of its topics they are together `group_lag`."""
     partitions, readers, latest = view.partitions, group.readers, group.offset_reset == "latest"
     lags: dict[str, int] = {}
-    for topic in group.topics:  # without a call for each partition, see `group_lag`
-        for name in view.partitions_by_topic.get(topic, ()):
-            reader, partition = readers.get(name), partitions[name]
-            committed = reader.committed if reader is not None else NEVER
-            if committed == NEVER:  # as `reading_start`
-                committed = partition.high_watermark if latest else partition.log_start
-            lags[name] = max(0, partition.high_watermark - committed)
+    for name in group_partitions(view, group) if names is None else names:
+        reader, partition = readers.get(name), partitions[name]  # without a call for each partition, see `group_lag`
+        committed = reader.committed if reader is not None else NEVER
+        if committed == NEVER:  # as `reading_start`
+            committed = partition.high_watermark if latest else partition.log_start
+        unread = partition.high_watermark - committed
+        lags[name] = max(0, unread)
     return lags
 
 

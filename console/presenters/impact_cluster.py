@@ -2,6 +2,7 @@
 
 from cluster.commands import catalogue as c
 from cluster.protocol.names import TopicPartition, topic_of
+from cluster.protocol.offset_resets import cannot_shift, only_inactive, partitions_meant, reset_offset
 from cluster.view.state import NEVER, MemberView, PartitionView
 from cluster.view.transactions import is_hanging
 from console.presenters.formatting import duration
@@ -266,8 +267,7 @@ def reset_offsets(model: ImpactModel, command: c.ResetOffsets) -> None:
     """Members that start later read the offsets that moved back again, and skip those that moved on."""
     group = model.view.groups[command.group]
     if group.state not in ("Empty", "Dead"):
-        inactive = f"Assignments can only be reset if the group '{command.group}' is inactive"
-        model.refuse(f"{inactive}, but the current state is {group.state}.")
+        model.refuse(only_inactive(command.group, group.state))
         return
     if command.where == "ago":
         model.note(f"brokers look up the offsets of {duration(command.amount)} ago: no event has them")
@@ -283,30 +283,20 @@ def reset_offsets(model: ImpactModel, command: c.ResetOffsets) -> None:
         elif partition.leader == NO_BROKER:
             model.refuse(f"LEADER_NOT_AVAILABLE: {name} has no leader")
         elif command.where == "shift" and name not in committed:
-            model.refuse(f"Cannot shift offset for partition {name} since there is no current committed offset")
+            model.refuse(cannot_shift(name))
         if model.impact.refused or partition is None:
             return
         _note_reset(model, partition, committed.get(name), command)
 
 
-def _places(model: ImpactModel, words: tuple[str, ...]) -> list[str]:
-    topics = model.view.topics
-    counts = ((word, topics[word].partitions if word in topics else 0) for word in words)
-    return [name for word, count in counts for name in ([f"{word}-{n}" for n in range(count)] or [word])]
+def _places(model: ImpactModel, words: tuple[str, ...]) -> tuple[str, ...]:
+    return partitions_meant(words, {name: topic.partitions for name, topic in model.view.topics.items()})
 
 
 def _note_reset(model: ImpactModel, partition: PartitionView, before: int | None, command: c.ResetOffsets) -> None:
-    """A partition's new offset, within its log."""
-    start, end = partition.log_start, partition.high_watermark
-    wanted = {
-        "earliest": start,
-        "latest": end,
-        "current": end if before is None else before,
-        "offset": command.amount,
-        "shift": (before or 0) + command.amount,
-    }[command.where]
-    after = min(max(wanted, start), end)
-    name = partition.partition
+    """A partition's new offset."""
+    name, start, end = partition.partition, partition.log_start, partition.high_watermark
+    after = reset_offset(command.where, command.amount, start, end, before)
     if before is None:
         model.note(f"{name} begins at {after:,}")
     elif after < before:

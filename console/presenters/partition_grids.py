@@ -3,10 +3,9 @@
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from itertools import chain
-from operator import sub
 
-from cluster.view.document import read_up_to
-from cluster.view.state import NEVER, ClusterView, GroupView, PartitionView
+from cluster.view.document import partition_lags, read_up_to
+from cluster.view.state import ClusterView, GroupView, PartitionView
 from console.presenters.awaited_members import members_of
 from console.presenters.formatting import LEVELS, rate
 from console.presenters.list_view import BUILDING, CONTINUED, Listing, worst_first
@@ -240,36 +239,19 @@ class TopicsListing(Grid):
 
     def cells(self, names: Sequence[str]) -> Iterable[Span]:
         """Lag, or the sign of a partition without a live leader or below min.insync.replicas."""
-        view, partitions = self.view, [self.view.partitions[name] for name in names]
-        if not partitions:
+        if not names:
             return ()
-        topic = view.topics[partitions[0].topic]
-        cells = [_CELLS[bisect_right(STEPS, lag)] for lag in self._lags(names, partitions)]
-        if self.health[topic.topic][0][1] == ERROR:
-            for place, one in enumerate(partitions):
+        view = self.view
+        topic = view.topics[view.partitions[names[0]].topic]
+        lags = [partition_lags(view, group, names).values() for group in self.readers[topic.topic]]
+        cells = [_CELLS[bisect_right(STEPS, max(each))] for each in zip([0] * len(names), *lags, strict=True)]
+        if self.health[topic.topic][0][1] == ERROR:  # no other topic has a sign: thousands of cells are drawn a frame
+            for place, one in enumerate(view.partitions[name] for name in names):
                 if one.leader not in self.up:
                     cells[place] = ("✖", ERROR)
                 elif len(one.isr) < min(len(one.replicas), topic.min_insync_replicas):
                     cells[place] = ("▽", ERROR)
         return chain.from_iterable((cell, (" ", PLAIN)) for cell in cells) if self.cell == 2 else cells
-
-    def _lags(self, names: Sequence[str], partitions: Sequence[PartitionView]) -> list[int]:
-        """The largest lag of the groups that read a topic, in each of its partitions.
-
-        One comprehension a group: thousands of partitions are drawn in every frame.
-        """
-        ends = [one.high_watermark for one in partitions]
-        lags = [0] * len(ends)
-        for group in self.readers[partitions[0].topic]:
-            readers = [group.readers.get(name) for name in names]
-            starts = [NEVER if reader is None else reader.committed for reader in readers]
-            if NEVER in starts:
-                first_read = ends if group.offset_reset == "latest" else [one.log_start for one in partitions]
-                starts = [
-                    first if start == NEVER else start for first, start in zip(first_read, starts, strict=True)
-                ]  # as `reading_start`
-            lags = list(map(max, lags, map(sub, ends, starts)))
-        return lags
 
     def suffix(self, topic: str, first: int) -> Line:
         """The appended rate of the topic and the health of its partitions."""

@@ -205,7 +205,7 @@ def _reset_offsets(line: ToolLine, names: Names | None) -> list[Command]:
             except ValueError as error:
                 raise line.wrong(f"--by-duration: {error}", scenario) from None
     places = () if line.has("all-topics") else _places(line, names)
-    return [ResetOffsets(group, _RESETS[scenario], places, amount) for group in _groups(line, names)]
+    return [ResetOffsets(group, RESETS[scenario], places, amount) for group in _groups(line, names)]
 
 
 def _groups_tool(line: ToolLine, names: Names | None) -> list[Command]:
@@ -218,7 +218,7 @@ def _groups_tool(line: ToolLine, names: Names | None) -> list[Command]:
     return [DeleteOffsets(_groups(line, names)[-1], _places(line, names))]
 
 
-_RESETS: Final[dict[str, ResetTo]] = {
+RESETS: Final[dict[str, ResetTo]] = {
     "to-earliest": "earliest",
     "to-latest": "latest",
     "to-current": "current",
@@ -226,6 +226,7 @@ _RESETS: Final[dict[str, ResetTo]] = {
     "shift-by": "shift",
     "by-duration": "ago",
 }
+"""What each option of `--reset-offsets` is in a command."""
 
 _ORDERS: Final[dict[str, Callable[[ToolLine, Names | None], list[Command]]]] = {
     "kafka-topics": _alter_topic,

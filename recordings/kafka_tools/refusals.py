@@ -3,11 +3,12 @@
 from typing import Final
 
 from cluster.protocol.names import TopicPartition
+from cluster.protocol.offset_resets import cannot_shift, only_inactive, reset_offset
 from cluster.view.state import NEVER, ClusterView, GroupView
 from recordings.kafka_log.java_maps import consumed_order
 from recordings.kafka_tools.group_descriptions import committed_partitions, exists
 from recordings.kafka_tools.group_tables import ResetRow, reset_table
-from recordings.kafka_tools.orders import orders_of
+from recordings.kafka_tools.orders import RESETS, orders_of
 from recordings.kafka_tools.printed import MISSING, Printed, columns, failed, widest
 from recordings.kafka_tools.tool_lines import ToolLine, is_tool_line, read_tool_line, reset_scenario
 from recordings.kafka_tools.topic_tables import topic_failed
@@ -117,8 +118,7 @@ def _reset(view: ClusterView, groups: list[str], line: ToolLine) -> Printed:
     for name in groups:
         group = view.groups.get(name)
         if group is not None and _active(group):
-            inactive = f"Assignments can only be reset if the group '{name}' is inactive"
-            said += failed(f"{inactive}, but the current state is {group.state}.")
+            said += failed(only_inactive(name, group.state))
             continue
         if scenario == "by-duration":
             continue
@@ -142,21 +142,13 @@ def _row(
     line: ToolLine,
     scenario: str,
 ) -> ResetRow:
-    """A partition's new offset, within its log. Source: `OffsetsUtils.checkOffsetsRange`."""
-    one = view.partitions[str(place)]
+    one, amount = view.partitions[str(place)], 0
     if scenario == "shift-by" and place not in committed:
-        raise line.wrong(
-            f"Cannot shift offset for partition {place} since there is no current committed offset", "shift-by"
-        )
-    if scenario == "to-current":
-        return ResetRow(group, *place, committed.get(place, one.high_watermark))
-    wanted = {
-        "to-earliest": one.log_start,
-        "to-latest": one.high_watermark,
-        "to-offset": line.number("to-offset", 0) or 0,
-        "shift-by": committed.get(place, 0) + (line.number("shift-by", 0) or 0),
-    }[scenario]
-    return ResetRow(group, *place, min(max(wanted, one.log_start), one.high_watermark))
+        raise line.wrong(cannot_shift(str(place)), scenario)
+    if scenario in ("to-offset", "shift-by"):
+        amount = line.number(scenario, 0) or 0
+    offset = reset_offset(RESETS[scenario], amount, one.log_start, one.high_watermark, committed.get(place))
+    return ResetRow(group, *place, offset)
 
 
 def named_places(view: ClusterView, line: ToolLine) -> list[TopicPartition]:

@@ -39,8 +39,7 @@ class OpenedFlights:
     def __init__(self, places: Sequence[str | Path], *, spark: SparkSession | None, salvage: bool) -> None:
         with ExitStack() as opening:
             found, self.warnings = opening.enter_context(readable_tables(places, None, None, salvage, lambda *_: None))
-            session = spark or SparkSession.getActiveSession()
-            self.spark = session or opening.enter_context(spark_session(name="flightdeck notebook"))
+            self.spark = spark or opening.enter_context(spark_session(name="flightdeck notebook"))
             self.tables = Tables(self.spark, found)
             self._open = opening.pop_all()
 

@@ -195,7 +195,7 @@ FALSE = (
 
 
 def test_nothing_false_is_said_of_a_group_of_the_new_protocol() -> None:
-    said = false_claims(synthetic_consumer_groups.all_events(), load("first-flight").spec, 30)
+    said = false_claims(synthetic_consumer_groups.all_events(), load("first-flight").spec, 60)
     assert "\n".join(said[:20]) == ""
 
 

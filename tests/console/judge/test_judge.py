@@ -18,7 +18,7 @@ from tests.support.slow_cases import mostly_slow
 AT_MOST_S = {"reference-m": 12, "reference-l": 4, "reference-xl": 3, "reference-s": 60, "scale-out": 100}
 LONGEST_S = 240
 MANY = int(os.environ.get("FLIGHTDECK_INSTANTS", "8"))
-INSTANTS = {"reference-l": 8, "reference-xl": 2}
+INSTANTS = {"reference-l": 20, "reference-xl": 4}
 """How often the largest flights are judged: one look at 60,000 partitions and every place takes many seconds."""
 QUICK = {"first-flight": 90, "coordinator-failover": 125}
 RANDOM = int(os.environ.get("FLIGHTDECK_JUDGED", "25"))
@@ -33,7 +33,7 @@ def false_report(spec: ScenarioSpec, seed: int, seconds: int, most: int) -> str:
 @pytest.mark.parametrize("name", QUICK)
 def test_nothing_false_is_said_of_a_library_flight(name: str) -> None:
     spec = load(name).spec
-    assert false_report(spec, spec.seed, QUICK[name], 10) == ""
+    assert false_report(spec, spec.seed, QUICK[name], 20) == ""
 
 
 @pytest.mark.parametrize("seed", mostly_slow((0, 23, 195), quick=[23]))

@@ -123,7 +123,7 @@ def test_view_invariants_and_screens_say_what_is_true(protocol: str, static: boo
     spec = scenario(protocol, *steps, static=static)
     assert lies(spec) == []
     events = judged_flight(spec, spec.seed, spec.until_us)
-    assert false_claims(events, spec, 12) == []
+    assert false_claims(events, spec) == []
     assert not fly(make_plan(parse_scenario(text(protocol, *steps, static=static), "t.toml"))).invariants["violations"]
 
 
