@@ -8,15 +8,10 @@ import pytest
 
 from recordings.spark.report_model import FlightReport
 from tests.support.library import LIBRARY
-from tests.support.slow_cases import partly_campaign
 from tests.support.spark.five_readers import FiveReaders
-from tests.support.spark.fleet import LONG
 
 HERE = Path(__file__).parent
 SENTENCES: dict[str, dict[str, list[str]]] = tomllib.loads((HERE / "library_sentences.toml").read_text("utf-8"))
-
-LONGER = [name for name in LONG if name in SENTENCES]
-OTHERS = [name for name in sorted(SENTENCES) if name not in LONGER]
 
 pytestmark = pytest.mark.timeout(1200)  # a Java virtual machine, and the whole library
 
@@ -37,7 +32,7 @@ def told(flight: FlightReport) -> str:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", [*OTHERS, *partly_campaign(LONGER, 0)])
+@pytest.mark.parametrize("name", sorted(SENTENCES))
 def test_the_report_says_what_is_true_of_it_and_nothing_false(name: str, whole_fleet: FiveReaders) -> None:
     text = told(whole_fleet.reported(name))
     missing = [part for part in SENTENCES[name]["says"] if part not in text]

@@ -1,7 +1,7 @@
 """One truth, five readers: simulator = fold = `summary` = Spark's report = SQL of its own, of the same flights.
 
 Totals, delivery, rebalances with what they cost, and lag at every second. The default run has some flights and a broken
-cluster's; `-m slow` the whole library, fifty of the swarm's, every mutant's, and compacted topics under faults.
+cluster's; `-m slow` the library, twelve of the swarm's, every mutant's, and compacted topics under faults.
 """
 
 from collections.abc import Callable

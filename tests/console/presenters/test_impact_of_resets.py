@@ -73,3 +73,11 @@ def test_an_offset_that_impact_moves_into_its_log_is_found(monkeypatch: pytest.M
         "orders-1 68 → 80: 12 offsets are skipped",
         "orders-1 stays at 68",
     ]
+
+
+@pytest.mark.parametrize("text", ["delete group g", "delete offsets of g in orders", "delete offsets of g in orders-1"])
+def test_as_many_offsets_are_deleted_as_impact_says(text: str) -> None:
+    flight = flown(scenario(text))
+    (deleted,) = flight.all(e.OffsetsDeleted)
+    (said,) = said_before(flight, text)
+    assert said.startswith(f"{len(deleted.partitions)} committed offsets ")

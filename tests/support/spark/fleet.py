@@ -31,12 +31,8 @@ SIZED_S = {
     "scale-out": 200,
 }
 """Flights of very many records are cut where nothing new happens: the simulator's own count looks at each one."""
-LONG = (
-    "autoscaler-chases-its-lag", "deploy-storm", "eager-cooperative-consumer", "failing-dependency", "first-flight",
-    "migration-back", "migration-rolling", "output-acks", "rack-aware-assignment", "reference-l", "reference-m",
-    "reference-xl", "scale-out", "session-expired", "slow-dependency",
-)  # fmt: skip
-"""Flights of more than 70,000 events: three fifths of the library's. The slow run flies their `short-NAME`."""
+LARGEST = ("reference-l", "reference-m", "reference-xl")
+"""Loads of very many events in which nothing goes wrong."""
 FIRST_SEED, SWARM_SEEDS = 7_000, 40
 MUTANT_SEED = 9_000  # and as many more as it has places in the table
 TEN = (
@@ -81,7 +77,7 @@ def library() -> list[Sortie]:
     cut = [
         Sortie(f"short-{name}", _scenario(name), until_us=_short_us(name), scenario=name)
         for name in names
-        if f"short-{name}" in TEN or (name in LONG and name not in SIZED_S)
+        if f"short-{name}" in TEN
     ]
     return [*whole, *cut]
 
@@ -156,15 +152,15 @@ COMPACTED = ("compacted-transactions-crash", "compacted-fate-2009", "compacted-f
 ALL: dict[str, Sortie] = {sortie.name: sortie for sortie in (*library(), *swarm(), *mutants(), *SINGLE, *cleaned())}
 EVERY_RUN = (*TEN, ONE_MUTANT, *(sortie.name for sortie in SINGLE), *COMPACTED)
 """What the default run flies."""
-DRAWN, DRAWN_SLOW = ("swarm-", "mutant-"), 24
+SWARM_SLOW = 12
 
 
 def at_length() -> list[Any]:
-    """What `-m slow` flies, the library among it at its own length, and `-m campaign`: `LONG`, more that are drawn."""
+    """What `-m slow` flies, the library among it at its own length, and `-m campaign`: `LARGEST`, more of the swarm."""
     others = [name for name in ALL if name not in EVERY_RUN]
-    drawn = [name for name in others if name.startswith(DRAWN)]
-    slow = [name for name in others if name not in LONG and name not in drawn]
-    return [*slow, *partly_campaign(drawn, DRAWN_SLOW), *partly_campaign(LONG, 0)]
+    of_swarm = [name for name in others if name.startswith("swarm-")]
+    slow = [name for name in others if name not in LARGEST and name not in of_swarm]
+    return [*slow, *partly_campaign(of_swarm, SWARM_SLOW), *partly_campaign(LARGEST, 0)]
 
 
 AT_LENGTH = at_length()
