@@ -8,10 +8,14 @@ from random import Random
 
 import pytest
 
+from cluster.commands import parse
+from console.command_line import read
 from recordings.bounded_files import RecordingError
 from recordings.scenarios.predicates import Predicate, PredicateError
 from tests.fuzz.__main__ import TARGETS, main, run, table
 from tests.fuzz.engine import Budget, Outcome, Target, draws_of, fuzz
+from tests.fuzz.texts import CONSOLE_LINES, small
+from tests.support.command_texts import EVERY_FORM
 
 FEW = {"scenario": 60, "cel": 200, "command": 200, "setting": 200, "header": 60, "footer": 20, "journal": 30}
 HASTY = Budget(seconds=0.3, blocked_seconds=4.0, megabytes=100_000, growth_megabytes=50)
@@ -33,6 +37,13 @@ def test_an_input_is_made_again_from_its_seed_and_number(name: str) -> None:
     made = [target.make(draws_of(3, name, index)) for index in range(30)]
     assert made == [target.make(draws_of(3, name, index)) for index in range(30)]
     assert made != [target.make(draws_of(4, name, index)) for index in range(30)]
+
+
+def test_every_line_that_is_mutated_is_right() -> None:
+    for text in CONSOLE_LINES:
+        read(text, small().spec.names())
+    for text in EVERY_FORM:
+        parse(text)
 
 
 def number(random: Random) -> int:

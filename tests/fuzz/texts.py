@@ -31,6 +31,7 @@ from recordings.scenarios.loader import (
 from recordings.scenarios.predicates import Predicate, PredicateError
 from tests.fuzz.engine import Target
 from tests.fuzz.mutation import mutated_text
+from tests.support.command_texts import EVERY_FORM
 from tests.support.repository import ROOT
 from tests.support.zero_document import empty_document
 
@@ -38,6 +39,14 @@ FLOWN = 100
 """One of so many accepted scenarios is flown, for `FLOWN_US` and at most `FLOWN_EVENTS`."""
 FLOWN_US, FLOWN_EVENTS = MICROSECONDS["s"], 20_000
 LARGEST_BASE = 2_500
+CONSOLE_LINES = (
+    "kill broker 2", "rolling restart brokers every 1m wait for isr", "speed 20", "speed flat out",
+    "step group_stabilized", "until groups.billing.lag == 0", "record x.flight", "go billing-1",
+    "go topic orders", "go -10s", "go 1:20.5",
+    "why billing-2", "key 42 orders", "fork at 2s do kill broker-2", "diagnose stall billing-2", "describe groups",
+    "kafka-topics.sh --describe --topic orders", "theme dark",
+)  # fmt: skip
+"""What the `:` line takes besides a command's canonical text."""
 LINT_CASES = ROOT / "tests" / "recordings" / "lint" / "cases"
 
 SMALL = """
@@ -102,24 +111,9 @@ def scenario_words() -> list[str]:
     return [*keys, *fields, *(f'"{word}"' for word in command_bases())]
 
 
-@cache
 def command_bases() -> list[str]:
-    """One command of each kind, and the console's own."""
-    return [
-        "kill billing-2 for 3s", "crash broker-1", "stop checkout-1", "start broker-2", "restart billing-1 after 2s",
-        "pause checkout-1 for 5s", "resume checkout-1", "pause heartbeats of billing-1 for 12s",
-        "stall billing-1 for 1m",
-        "slow billing-1 per record to 20ms", "scale billing to 3", "rolling restart billing every 2s down 1s",
-        "cut broker-1 <-> broker-2 for 3s", "cut broker-1 -> broker-2", "heal all", "hold broker-1 -> broker-2",
-        "release all", "slow link broker-1 <-> billing-1 by 40ms", "lose next 2 Produce responses from broker-1",
-        "add partitions orders to 8", "subscribe billing-1 to orders", "set billing session.timeout.ms 9000",
-        "set checkout rate 40/s", "seek billing orders-0 to 3", "abandon transaction of checkout-1",
-        "reset offsets of billing to 30s ago in orders", "reset offsets of billing by -5 in orders-1",
-        "abort hanging transaction orders-0", "elect preferred orders-0", "elect unclean orders-1", "isolate broker-1",
-        "fail over controller", "move coordinator of billing to broker-2", "slow disk of broker-1 by 20ms",
-        "fill disk of broker-1", "delete records orders-0 up to 5", 'mark "here it is"', "speed 20", "flat out",
-        "step group_stabilized", "until groups.billing.lag == 0", "record x.flight", "go billing-1", "go -10s",
-    ]  # fmt: skip
+    """Every command, and what else the console's line takes."""
+    return [*EVERY_FORM, *CONSOLE_LINES]
 
 
 @cache

@@ -14,7 +14,7 @@ SCALING = (ROOT / "docs" / "scaling.md").read_text("utf-8")
 WHAT_IF = "rerun"
 """It takes as long as all other commands of the page."""
 DIFFERENT = {WHAT_IF, "diff"}
-"""Commands that end with 1 when two flights differ."""
+"""Commands that end with 1: the what-if breaks an expectation, and two flights differ."""
 
 
 @pytest.fixture
