@@ -1,0 +1,119 @@
+"""Pages that show a terminal: a reader who types their commands sees what they show.
+
+A block that is followed is one of ```` ```console ````. A page's commands share a folder; flights that two pages record
+alike are flown once.
+"""
+
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+
+from console.cli.main import COMMANDS
+from tests.support.console.command_processes import Ended, Flightdeck
+from tests.support.console.console_page import Shown, files, is_what_one_sees, shown
+from tests.support.repository import ROOT
+from tests.support.slow_cases import mostly_slow
+
+PAGES = {
+    path.relative_to(ROOT / "docs").as_posix(): path.read_text("utf-8")
+    for path in sorted((ROOT / "docs").rglob("*.md"))
+    if "```console\n" in path.read_text("utf-8")
+}
+QUICK = ("tutorial.md", "describe.md")
+"""Pages that take a second or two; the others are slow."""
+WHAT_IF = "rerun"
+"""It takes as long as all other commands of the tutorial."""
+ENDS_WITH_1 = {"diff", WHAT_IF}
+"""Commands of the pages that end with 1: two flights differ, and the what-if breaks an expectation."""
+TYPED_ONLY = {
+    "alerts.md": "recordings of the reader's own; Spark and 300 flights",
+    "bench.md": "measures the machine",
+    "cluster.md": "clusters of the reader's own",
+    "compare.md": "24 flights and Spark",
+    "game.md": "opens the console",
+    "import.md": "a Kafka cluster's tools; tests/console/cli/test_import.py has its example",
+    "lint.md": "files of the reader's own; tests/recordings/lint/test_lint_page.py has its example",
+    "metrics.md": "opens the console, serves, and needs Prometheus",
+    "plan.md": "32 flights of 26 minutes",
+    "prove.md": "more than a thousand flights",
+    "raster.md": "a recording of the reader's own",
+    "read.md": "logs of the reader's own; the tutorial reads one",
+    "remedies.md": "flies the lesson six times",
+    "sql/README.md": "needs DuckDB's command line; tests/recordings/tables/test_sql_questions.py runs each query",
+    "sweep.md": "Spark",
+    "tutorial.md": "opens the console",
+}
+"""Pages with commands that are checked as such (test_page_commands.py) and not executed, and why."""
+pytestmark = pytest.mark.xdist_group("followed-pages")  # one process: each flight is flown once
+Flown = dict[tuple[str, ...], tuple[Ended, Path]]
+
+
+@pytest.fixture(scope="module")
+def flown() -> Flown:
+    """Recorded flights, by the command that recorded them, and where they are."""
+    return {}
+
+
+@pytest.fixture
+def reader(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, flightdeck: Flightdeck, flown: Flown) -> Flightdeck:
+    """The command line, for one who stands beside examples/."""
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
+    monkeypatch.chdir(tmp_path)
+
+    def typed(*words: object) -> Ended:
+        line = tuple(map(str, words))
+        if line[0] != "run" or line[-2] != "--record" or line[1].endswith(".toml"):
+            return flightdeck(*line)
+        if line in flown:
+            shutil.copytree(flown[line][1], line[-1])
+        else:
+            flown[line] = flightdeck(*line), tmp_path / line[-1]
+        return flown[line][0]
+
+    return typed
+
+
+def follow(reader: Flightdeck, page: str, steps: list[Shown]) -> None:
+    for name, text in files(page).items():
+        Path(name).write_text(text)
+    for words, output in steps:
+        ended = reader(*words[1:])
+        seen = ended.err + ended.out
+        assert is_what_one_sees(output, seen), f"{' '.join(words)} prints:\n{seen}"
+        assert ended.code == int(words[1] in ENDS_WITH_1), words
+
+
+@pytest.mark.parametrize("page", mostly_slow(PAGES, QUICK))
+def test_what_is_typed_prints_what_the_page_shows(reader: Flightdeck, page: str) -> None:
+    follow(reader, PAGES[page], [step for step in shown(PAGES[page]) if step.words[1] != WHAT_IF])
+
+
+@pytest.mark.timeout(600)  # two flights, and their comparison, on a machine that may be busy
+@pytest.mark.slow
+def test_the_what_if_prints_what_the_page_shows(reader: Flightdeck) -> None:
+    steps = shown(PAGES["tutorial.md"])
+    (what_if,) = [step for step in steps if step.words[1] == WHAT_IF]
+    assert what_if.words[2] == steps[0].words[-1]
+    follow(reader, PAGES["tutorial.md"], [steps[0], what_if])
+
+
+def test_every_command_of_the_pages_is_one_and_nothing_else_is_typed() -> None:
+    typed = [words for page in PAGES.values() for words, _ in shown(page)]
+    assert all(words[0] == "flightdeck" and words[1] in COMMANDS for words in typed)
+
+
+def test_each_page_with_commands_that_are_not_executed_has_its_reason() -> None:
+    typed = re.compile(r"^```(?:sh|)\n[^`]*^flightdeck ", re.MULTILINE)
+    pages = {path.relative_to(ROOT / "docs").as_posix(): path.read_text("utf-8") for path in ROOT.glob("docs/**/*.md")}
+    assert sorted(name for name, page in pages.items() if typed.search(page)) == sorted(TYPED_ONLY)
+
+
+@pytest.mark.parametrize("wrong", ["9,601 produced", "9,600 produced\nmore", ""])
+def test_a_page_that_is_out_of_date_is_found(wrong: str) -> None:
+    printed = "session-expired in 3.1 s\n9,600 produced\n"
+    assert is_what_one_sees("session-expired in … s\n9,600 produced\n", printed)
+    assert is_what_one_sees("…\n9,600 produced\n", printed)
+    assert not is_what_one_sees(f"session-expired in … s\n{wrong}\n", printed)
+    assert not is_what_one_sees(f"…\n{wrong}x\n…\n", printed)
