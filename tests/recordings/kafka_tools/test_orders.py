@@ -15,6 +15,7 @@ from recordings.kafka_tools.printed import Printed
 from recordings.kafka_tools.refusals import refusal_of
 from recordings.kafka_tools.tool_lines import read_tool_line
 from recordings.scenarios.loader import ScenarioErrors, load, parse_scenario
+from tests.support.console.console_page import files
 from tests.support.kafka_tools_recorded import LOOKS, flown, same
 from tests.support.repository import ROOT
 
@@ -235,23 +236,13 @@ def test_a_line_that_cannot_be_rehearsed_is_an_error_at_its_line() -> None:
     assert "--partitions" in str(refused.value)
 
 
-DOCUMENTED = (ROOT / "docs" / "runbooks.md").read_text("utf-8").split("```toml\n")[1:]
-
-
-@pytest.mark.parametrize(("number", "expectations"), [(0, 2), (1, 3)])
-def test_the_documented_runbooks_are_flown(tmp_path: Path, number: int, expectations: int) -> None:
-    scenario = tmp_path / "runbook.toml"
-    scenario.write_text(DOCUMENTED[number].partition("```")[0], "utf-8")
-    result = fly(make_plan(load(scenario)))
-    assert result.held
-    assert len(result.expectations) == expectations
-    assert result.refused == ()
+AGAIN = files((ROOT / "docs" / "runbooks.md").read_text("utf-8"))["again.toml"]
 
 
 def test_a_runbook_that_resets_a_running_group_is_judged_wrong(tmp_path: Path) -> None:
     """Without the step that stops the members nothing is reset, and an expectation says so."""
     scenario = tmp_path / "runbook.toml"
-    scenario.write_text(DOCUMENTED[1].partition("```")[0].replace("scale billing to 0", "scale billing to 2"), "utf-8")
+    scenario.write_text(AGAIN.replace("scale billing to 0", "scale billing to 2"), "utf-8")
     result = fly(make_plan(load(scenario)))
     assert not result.held
     assert [one["ok"] for one in result.expectations] == [False, False, True]
