@@ -29,6 +29,8 @@ ENDS_WITH_1 = {"diff", WHAT_IF}
 """Commands of the pages that end with 1: two flights differ, and the what-if breaks an expectation."""
 KAFKA_REFUSES = "Error: "
 """What a tool of Kafka's prints first when it fails; its exit code is 1."""
+PRESSED = re.compile(r"^\| `(\S+(?:` `\S+)?)` \| [^|]+ \| ([^|]*)\|$", re.MULTILINE)
+QUOTED = re.compile("“([^”]+)”")
 PROGRESS = re.compile(r" *\d+ %")
 TYPED_ONLY = {
     "alerts.md": "rules of the reader's own, Spark, and 300 flights",
@@ -87,6 +89,7 @@ def follow(reader: Flightdeck, page: str, steps: list[Shown]) -> None:
         assert ended.code == int(words[1] in ENDS_WITH_1 or output.startswith(KAFKA_REFUSES)), words
 
 
+@pytest.mark.timeout(600)  # a page has several flights, and the machine may be busy
 @pytest.mark.parametrize("page", mostly_slow(PAGES, QUICK))
 def test_what_is_typed_prints_what_the_page_shows(reader: Flightdeck, page: str) -> None:
     follow(reader, PAGES[page], [step for step in shown(PAGES[page]) if step.words[1] != WHAT_IF])
@@ -99,6 +102,24 @@ def test_the_what_if_prints_what_the_page_shows(reader: Flightdeck) -> None:
     (what_if,) = [step for step in steps if step.words[1] == WHAT_IF]
     assert what_if.words[2] == steps[0].words[-1]
     follow(reader, PAGES["tutorial.md"], [steps[0], what_if])
+
+
+def script_of(page: str) -> str:
+    """The keys that a page tells its reader to press, as a script that looks for each text of its last column."""
+    steps = ['[[step]]\nat = "30s"\n']
+    for keys, seen in PRESSED.findall(page):
+        texts = QUOTED.findall(seen) or [""]
+        steps += [f'[[step]]\ndo = "press {keys.replace("` `", " ")}"\n' + (f'shows = "{texts[0]}"\n' if seen else "")]
+        steps += [f'[[step]]\nshows = "{text}"\n' for text in texts[1:]]
+    return 'title = "keys of a page"\n' + "".join(steps)
+
+
+def test_the_keys_of_the_tutorial_show_what_it_says(reader: Flightdeck) -> None:
+    first = shown(PAGES["tutorial.md"])[0]
+    assert reader(*first.words[1:]).code == 0
+    Path("keys.toml").write_text(script_of(PAGES["tutorial.md"]))
+    played = reader("play", first.words[-1], "--headless", "--script", "keys.toml")
+    assert (played.code, played.err, played.out) == (0, "", "7 steps of keys.toml: all expectations held\n")
 
 
 def test_every_command_of_the_pages_is_one_and_nothing_else_is_typed() -> None:
