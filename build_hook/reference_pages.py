@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Sequence
 from itertools import groupby
 
 from page_parts import code, table
+from recording_files import recording_files_page
 from scenario_keys import scenario_keys_page
 from view_fields import view_fields_page
 
@@ -14,6 +15,7 @@ from cluster.config.keys import CONFIG_KEYS, ConfigKey, Scope
 from cluster.config.other_keys import NOT_BUILT, WITHOUT_EFFECT
 from cluster.config.units import spoken_duration
 from console.cli.main import app
+from console.command_line import USAGES
 from recordings.kafka_tools.config_tables import value_text
 from recordings.scenarios.course import Lesson, lessons
 
@@ -27,6 +29,10 @@ COMMAND_TEXTS = """# Commands
 
 What the `:` line of the console, a scenario's `do`, `fork --do` and `impact` understand. Words in capitals are yours,
 what stands in brackets may be left out."""
+CONSOLE_TEXTS = """## Of the console alone
+
+The `:` line understands these, too. Of words between `|` one is typed. A line of a Kafka tool may be pasted
+([runbooks](runbooks.md), [describe](describe.md))."""
 COMMAND_LINE = """# Command line
 
 What `flightdeck COMMAND --help` prints. Without a command it opens the console. `--no-…` turns an option off whose
@@ -79,9 +85,11 @@ def _bound(word: str, value: float | None) -> str:
 
 
 def commands_page() -> str:
-    """Every form of every command."""
+    """Every form of every command, and what the console's line has besides."""
     rows = ((code(form.usage), form.hint, code(_undo(form)) if form.undo else "") for form in COMMANDS)
-    return f"{COMMAND_TEXTS}\n\n{table(('command', 'does', 'ended by'), rows)}"
+    of_console = ((code(usage), hint) for usage, hint in USAGES.values())
+    forms = table(("command", "does", "ended by"), rows)
+    return "\n\n".join([COMMAND_TEXTS, forms, CONSOLE_TEXTS, table(("command", "does"), of_console)])
 
 
 def _undo(form: Form) -> str:
@@ -119,5 +127,6 @@ PAGES: dict[str, Callable[[], str]] = {
     "command-line.md": command_line_page,
     "scenario-keys.md": scenario_keys_page,
     "view-fields.md": view_fields_page,
+    "recordings.md": recording_files_page,
 }
 """The pages by name."""

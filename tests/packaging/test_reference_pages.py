@@ -13,7 +13,9 @@ from cluster.config.config import ELSEWHERE
 from cluster.config.keys import CONFIG_KEYS
 from cluster.config.other_keys import NOT_BUILT, WITHOUT_EFFECT
 from console.cli.main import app
+from console.command_line import USAGES
 from console.settings.settings_file import MOST_COMMANDS, ConsoleSettings
+from recordings.journal.script import parse_script
 from recordings.scenarios.loader import LIBRARY
 from tests.support.repository import ROOT
 
@@ -26,11 +28,12 @@ KEYS = [
 ]
 LISTED = {
     "settings.md": KEYS,
-    "commands.md": [form.usage for form in COMMANDS],
+    "commands.md": [*(form.usage for form in COMMANDS), *(usage for usage, _ in USAGES.values())],
     "course.md": [path.stem for path in LIBRARY.glob("*.toml")],
 }
 NAMED: dict[str, tuple[str, Callable[[Any], list[tuple[str, str]]]]] = {
     "scenario-keys.md": ("scenario_keys", lambda made: [(key.table, key.name) for key in made.scenario_keys()]),
+    "recordings.md": ("recording_files", lambda made: list(made.file_fields())),
     "view-fields.md": ("view_fields", lambda made: [field[:2] for field in made.view_fields()]),
 }
 """Pages with a sentence for each name: their module, and what the code has."""
@@ -70,6 +73,11 @@ def test_every_name_has_its_sentence(pages: dict[str, Callable[[], str]], name: 
     assert sorted(named) == sorted(of_code(made))
     assert fewer(pages[name](), [key or table for table, key in named]) == []
     assert [text for sentences in texts.values() for text in sentences.values() if not text.endswith(".")] == []
+
+
+def test_the_script_of_the_page_of_recordings_is_one(pages: dict[str, Callable[[], str]]) -> None:
+    (text,) = re.findall(r"```toml\n(.*?)```", pages["recordings.md"](), re.DOTALL)
+    assert len(parse_script(text, "script.toml").steps) == 1
 
 
 def test_the_command_line_s_page_has_every_command_and_option(pages: dict[str, Callable[[], str]]) -> None:
