@@ -132,8 +132,8 @@ class ConsumerMemberSubscribed(Event, frozen=True, kw_only=True):
 class ConsumerGroupEpochBumped(Event, frozen=True, kw_only=True):
     """The group epoch rose: the target assignment is out of date. `cause` in the words of the scenario format.
 
-    `members` and `member_ids`: who set it off, client ids and the coordinator's ids; empty for a change of metadata.
-    `metadata_hash`: of the subscribed topics and their numbers of partitions.
+    `members` and `member_ids`: those that set it off, by client id and by the coordinator's id; empty for a change of
+    metadata. `metadata_hash`: of the subscribed topics and their numbers of partitions.
     """
 
     group: str

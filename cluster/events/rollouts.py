@@ -19,8 +19,8 @@ class RollingRestartStarted(Event, frozen=True, kw_only=True):
 class RolloutStarted(Event, frozen=True, kw_only=True):
     """The members of a group, or the brokers, begin to be replaced; the limits are numbers of processes.
 
-    `workload`: `deployment`, `statefulset` or `brokers`; `target`: the group, or `brokers`. `replaced`: who is to be
-    replaced; `ready`: who of them is ready now; `names`: the processes that are there in the end.
+    `workload`: `deployment`, `statefulset` or `brokers`; `target`: the group, or `brokers`. `replaced`: those that are
+    to be replaced; `ready`: those of them that are ready now; `names`: the processes that are there in the end.
     """
 
     target: str
