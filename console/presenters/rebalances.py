@@ -31,6 +31,7 @@ class RebalancesListing(Listing):
     """Newest first; the current rebalance on top."""
 
     title = "rebalances"
+    newest_first = True
     vacant = line(("none yet: the first one starts when a member joins", MUTED))
 
     def __init__(self, view: ClusterView, group: GroupView, now_us: int, width: int) -> None:

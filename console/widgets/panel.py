@@ -230,11 +230,12 @@ class Panel(Canvas, can_focus=True):
         keys = self._selectable()
         first, before = keys[0] if keys else "", self._first
         self._first = first
-        follows = self._listing is not None and self._listing.newest_first and self.selected == before
-        if follows:
-            self.selected = first
-        elif self._missed in keys:
+        newest_first = self._listing is not None and self._listing.newest_first and not self.order
+        follows = newest_first and self.selected == before
+        if self._missed in keys:
             self.selected = self._missed
+        elif follows:
+            self._selected = first
         elif self.selected not in keys:
             self._selected, self._missed = first, self._missed or self._selected
 

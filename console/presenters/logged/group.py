@@ -124,6 +124,7 @@ class LoggedRebalancesListing(Listing):
     """The rebalances in the lines so far, newest first; its key is the instant of its beginning and its place."""
 
     title = "rebalances"
+    newest_first = True
     vacant = line(("no line so far tells of a rebalance of this group", MUTED))
 
     def __init__(self, group: LoggedGroup, now_us: int, width: int) -> None:

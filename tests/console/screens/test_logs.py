@@ -103,6 +103,30 @@ def test_a_rebalance_that_the_log_ends_in_goes_on_and_nothing_raw_is_drawn(playe
     sit(script, app=FlightdeckApp(source=player), size=(140, 40))
 
 
+def test_the_newest_rebalance_stays_selected_until_another_one_is(player: Player) -> None:
+    async def script(seat: Seat) -> None:
+        def selected() -> str:
+            return board(seat).panels["rebalances"].selected
+
+        player.seek(5_000_000)
+        seat.app.go("orders")
+        await seat.settle()
+        assert selected() == "1"
+        player.seek(player.playback.end_us)
+        await seat.settle()
+        assert selected() == "3"
+        await seat.press("down")
+        assert selected() == "2"
+        player.seek(5_000_000)
+        await seat.settle()
+        assert selected() == "1"
+        player.seek(player.playback.end_us)
+        await seat.settle()
+        assert selected() == "2"
+
+    sit(script, app=FlightdeckApp(source=player), size=(140, 40))
+
+
 @pytest.mark.parametrize("place", ["transactions", "raster", "brokers", "comparison", "conversation"])
 def test_a_place_that_logs_do_not_tell_of_is_refused(place: str, player: Player) -> None:
     async def script(seat: Seat) -> None:

@@ -7,9 +7,12 @@ from typing import Any
 from textual.pilot import Pilot
 
 from console.app import FlightdeckApp
+from console.player import Player
 from console.screens.flight_screen import FlightScreen
 from console.widgets.canvas import Canvas
 from tests.support.console.stopped_clock import StillFlight
+
+SEEK_PAUSES = 100  # of 10 ms that a seek may take; a search of the whole recording goes on
 
 Script = Callable[["Seat"], Awaitable[None]]
 
@@ -49,9 +52,14 @@ class Seat:
         raise AssertionError(f"nothing shows {words!r}")
 
     async def settle(self) -> None:
-        """Until everything that was asked for is painted."""
+        """Until everything that was asked for is painted; a player does it with its next frames."""
         for _ in range(3):
             await self.pilot.pause()
+        source = self.app.flight.source
+        for _ in range(SEEK_PAUSES):
+            if not isinstance(source, Player) or not source.busy:
+                break
+            await self.pilot.pause(0.01)
         self.app.paint()
         await self.pilot.pause()
 
