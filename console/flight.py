@@ -13,6 +13,7 @@ from cluster.commands import Command, Names
 from cluster.events import Event
 from cluster.spec import ScenarioSpec
 from cluster.view import ClusterView
+from cluster.view.document import group_lag
 from cluster.view.state import LogEntry
 from console.flight_clock import BUILDING, ENDED, FAILED, PAUSED, FlightClock
 from console.presenters.conversations.newest_events import NewestEvents
@@ -187,11 +188,19 @@ class Flight:
         self.refused_commands = RefusedCommands()
         self.clock = source.clock
         self.behind = False
+        self._lags: dict[str, int] | None = None
 
     @property
     def now_us(self) -> int:
         """The instant that is shown, in µs; never before the last folded event."""
         return self.clock.now_us
+
+    @property
+    def group_lags(self) -> dict[str, int]:
+        """The lag of each group in records, counted once for all that one frame shows."""
+        if self._lags is None:
+            self._lags = {name: group_lag(self.view, group) for name, group in self.view.groups.items()}
+        return self._lags
 
     def names(self) -> Names:
         """The names that commands may use now: the scenario's, and those of members and topics created since."""
@@ -210,6 +219,7 @@ class Flight:
 
     def advance(self, seconds: float) -> None:
         """Fold queued events and read the clock; while events remain queued, the clock shows the view's instant."""
+        self._lags = None
         self.behind = self.source.drain(self.view, self.refused_commands, seconds)
         if self.seekable is not None:
             self.view = self.seekable.view

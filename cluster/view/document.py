@@ -5,7 +5,7 @@ the requested roots are made: a whole document of 2,000 partitions costs tens of
 """
 
 from bisect import bisect_right
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from cluster.view.delivery import FATES, fates
@@ -63,17 +63,22 @@ def group_lag(view: ClusterView, group: GroupView) -> int:
     return lag
 
 
-def partition_lags(view: ClusterView, group: GroupView, names: Iterable[str] | None = None) -> dict[str, int]:
-    """The group's lag in each of these partitions, in records; in all of its topics they are together `group_lag`."""
+def partition_lags(view: ClusterView, group: GroupView) -> dict[str, int]:
+    """The group's lag in each partition of its topics, in records; together they are `group_lag`."""
+    names = list(group_partitions(view, group))
+    return dict(zip(names, lags_in(view, group, names), strict=True))
+
+
+def lags_in(view: ClusterView, group: GroupView, names: Sequence[str]) -> list[int]:
+    """The group's lag in each of these partitions, in records, in their order."""
     partitions, readers, latest = view.partitions, group.readers, group.offset_reset == "latest"
-    lags: dict[str, int] = {}
-    for name in group_partitions(view, group) if names is None else names:
+    lags: list[int] = []
+    for name in names:
         reader, partition = readers.get(name), partitions[name]  # without a call for each partition, see `group_lag`
         committed = reader.committed if reader is not None else NEVER
         if committed == NEVER:  # as `reading_start`
             committed = partition.high_watermark if latest else partition.log_start
-        unread = partition.high_watermark - committed
-        lags[name] = max(0, unread)
+        lags.append(max(0, partition.high_watermark - committed))
     return lags
 
 

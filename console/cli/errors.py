@@ -9,13 +9,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cyclopts import CycloptsError, UnusedCliTokensError
-
 from cluster.config import nearest
 from console.cli.streams import OutputError, json_of, write
 from recordings.bounded_files import RecordingError
 
 if TYPE_CHECKING:
+    from cyclopts import CycloptsError
+
     from cluster.events import Event
     from recordings.flights.runner import FlightResult, Plan
     from recordings.scenarios.loader import ScenarioError
@@ -29,6 +29,8 @@ class UsageError(Exception):
 
 def explain(error: Exception, commands: Sequence[str]) -> int:
     """Print one message for an error and return the exit code; an unexpected error is reported as a bug."""
+    from cyclopts import CycloptsError
+
     from cluster.commands import CommandError
     from recordings.flights.runner import FlightError
     from recordings.scenarios.loader import ScenarioErrors, SettingError
@@ -51,8 +53,10 @@ def explain(error: Exception, commands: Sequence[str]) -> int:
     return BAD_INPUT
 
 
-def _usage(error: CycloptsError, commands: Sequence[str]) -> str:
+def _usage(error: "CycloptsError", commands: Sequence[str]) -> str:
     """The message for an invalid command line, and the help to read."""
+    from cyclopts import UnusedCliTokensError
+
     command = " ".join(["flightdeck", *(error.command_chain or ())])
     reason = str(error)
     if isinstance(error, UnusedCliTokensError) and error.unused_tokens:

@@ -8,19 +8,12 @@ them.
 """
 
 # ruff: noqa: PLC0415 - see above
-
-if __name__ == "__main__":
-    from console.cli.early_signals import listen
-
-    listen()  # a signal may arrive during the following imports
-
-import os
 import sys
 from collections.abc import Sequence
 from functools import partial
 from io import StringIO
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, NoReturn
+from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import App, Parameter
 
@@ -29,14 +22,14 @@ from console.cli.arguments import Invariants, Json, Record, Salvage, Strict
 from console.cli.bench import bench
 from console.cli.check import check
 from console.cli.describe import describe
-from console.cli.errors import BAD_INPUT, HELD, NOT_HELD, UsageError, explain, note, print_error, report_violation, warn
+from console.cli.errors import HELD, NOT_HELD, UsageError, note, print_error, report_violation, warn
 from console.cli.gaming.game import game
-from console.cli.impact import impact
 from console.cli.imports.import_files import import_files
 from console.cli.imports.new import new
 from console.cli.info import doctor, scenarios, show
 from console.cli.key import key
 from console.cli.linting.lint import lint
+from console.cli.opening import FIRST_SCENARIO, check_terminal, fly_here
 from console.cli.options import (
     AllowCode,
     AllowCodeFrom,
@@ -52,34 +45,28 @@ from console.cli.options import (
     theme_of,
 )
 from console.cli.pictures.raster import raster
+from console.cli.planning.impact import impact
 from console.cli.planning.plan import plan
 from console.cli.proving.prove import prove
 from console.cli.read import read
 from console.cli.recorded import diff, export, fork, summary
-from console.cli.scraping.metrics import Metrics, check_port, flight_served, flights_served, play_served
+from console.cli.scraping.metrics import Metrics, check_port, flight_served, play_served
 from console.cli.spark.compare import compare
 from console.cli.spark.report import report
 from console.cli.spark.standalone import standalone
 from console.cli.spark.sweep import sweep
 from console.cli.streams import (
-    OutputError,
-    discard_stdout,
-    discard_unwritten,
     has_screen,
     is_dumb_terminal,
     json_of,
-    open_closed_streams,
     print_text,
-    write,
     write_help,
     write_line,
 )
 from console.web.command import Port, Web, port_of, serve, words_of
-from recordings.flights import interruption
 from recordings.version import VERSION, describe_build
 
 if TYPE_CHECKING:
-    from console.bridge import Bridge
     from recordings.kafka_log.renderer import KafkaLog
 
 app = App(
@@ -96,7 +83,7 @@ app = App(
 @app.default
 def console(  # noqa: PLR0913 - options
     *,
-    scenario: Annotated[str, Parameter(help="A scenario of the library, or a file.")] = "first-flight",
+    scenario: Annotated[str, Parameter(help="A scenario of the library, or a file.")] = FIRST_SCENARIO,
     seed: Seed = None,
     until: Until = None,
     settings: Sets = None,
@@ -112,10 +99,8 @@ def console(  # noqa: PLR0913 - options
     """Without a command: open the console on a live flight."""
     served = port_of(port, web=web, plain=plain)
     check_port(metrics, web=web)
-    if not plain and not web and not has_screen():
-        raise UsageError(
-            "the console needs a terminal; `flightdeck run SCENARIO` flies without one, `flightdeck --plain` in lines"
-        )
+    if not plain and not web:
+        check_terminal()
     until_us, changes, leave = duration_of("--until", until), settings_of(settings), leave_of(allow_code)
     colours = theme_of(theme)
     from console.bridge import Bridge
@@ -143,21 +128,7 @@ def console(  # noqa: PLR0913 - options
             allow_code=allow_code,
         )
         return serve(words, served, source, print_text)
-    return _fly_here(source, colours, plain=plain, invariants=invariants, metrics=metrics)
-
-
-def _fly_here(source: "Bridge", theme: str | None, *, plain: bool, invariants: bool, metrics: int | None) -> int:
-    """Fly on this terminal, on screens or in lines."""
-    if plain or is_dumb_terminal():
-        from console.cli.plain import fly_in_lines
-
-        if not plain:
-            print_text(f"TERM={os.environ.get('TERM', '')}: this terminal shows no screens; the flight is in lines")
-        with flights_served(metrics) as source.watch:
-            return fly_in_lines(source, print_text, sys.stdin.fileno())
-    from console.cli.play import fly_on_screen
-
-    return fly_on_screen(source, theme, invariants=invariants, metrics=metrics)
+    return fly_here(source, colours, plain=plain, invariants=invariants, metrics=metrics)
 
 
 @app.command
@@ -343,47 +314,7 @@ app.command(import_files, name="import")
 app.command(impact, name="blast", show=False)  # the name of earlier releases
 
 
-def main(tokens: Sequence[str] | None = None) -> NoReturn:
-    """Run the command line and exit."""
-    open_closed_streams()
-    for stream in (sys.stdout, sys.stderr):
-        if hasattr(stream, "reconfigure"):
-            stream.reconfigure(errors="replace")  # an encoding without ✔ gets a ?
-    try:
-        interruption.listen()
-        code = _run(tokens)
-    except KeyboardInterrupt:  # during another message
-        code = BAD_INPUT
-    interruption.end_with(code)
-    discard_unwritten()
-    if tokens is not None:  # called by a program, which continues
-        interruption.hand_back()
-        sys.exit(code)
-    interruption.leave(code)
-
-
-def _run(tokens: Sequence[str] | None) -> int:
-    """Run a command line and report its error; returns the exit code."""
-    try:
-        words = sys.argv[1:] if tokens is None else tokens
-        code = _execute(words)
-        write("")
-        return code if isinstance(code, int) else HELD
-    except BrokenPipeError:  # the reader of the output has closed the pipe
-        discard_stdout()
-        return HELD
-    except KeyboardInterrupt:
-        print_error("interrupted before the flight began")
-        return BAD_INPUT
-    except Exception as error:
-        if isinstance(error, OutputError):
-            discard_stdout()
-        if os.environ.get("FLIGHTDECK_DEBUG"):
-            raise
-        return explain(error, COMMANDS)
-
-
-def _execute(words: Sequence[str]) -> object:
+def execute(words: Sequence[str]) -> object:
     """Execute a command line. Help is printed through `write_help`, so that its output errors are handled alike."""
     if HELP.isdisjoint(words):
         return app(words, exit_on_error=False, print_error=False)

@@ -2,7 +2,7 @@
 
 import math
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from cluster.view.document import group_lag
 from cluster.view.state import ClusterView, LogEntry
@@ -50,8 +50,18 @@ PHASES = {
 }
 
 
-def header(view: ClusterView, at: FlightClock, title: str, width: int, recording: bool) -> Line:
-    """One line: the flight's title, its time and speed, the health of the cluster."""
+def header(
+    view: ClusterView,
+    at: FlightClock,
+    title: str,
+    width: int,
+    recording: bool,
+    lags: Mapping[str, int] | None = None,
+) -> Line:
+    """One line: the flight's title, its time and speed, the health of the cluster.
+
+    `lags`: the lag of each group in records, where the frame has counted it already.
+    """
     name = title.partition(" · ")[0]
     banner = line((" FLIGHTDECK ", BANNER), " ")
     whole, brief, bare = (
@@ -62,7 +72,7 @@ def header(view: ClusterView, at: FlightClock, title: str, width: int, recording
     left: Line = ()
     middle: Line = ()
     right: Line = ()
-    lag = _lag(view) if view.logs is None else ()  # of every partition: once for all widths
+    lag = _lag(view, lags) if view.logs is None else ()  # of every partition: once for all widths
     for left, detail in ((whole, 3), (whole, 2), (brief, 2), (bare, 2), (bare, 1), ((), 1), ((), 0)):
         middle, right = time_words(at, short=not detail), _health(view, detail, lag, recording=recording)
         if length(left) + length(middle) + length(right) + 5 <= width:
@@ -108,7 +118,7 @@ def _reached_speed(at: FlightClock, *, short: bool) -> Span:
 
 def health(view: ClusterView, detail: int, *, recording: bool = False) -> Line:
     """Brokers, groups, lag and faults; less detail means fewer words, 0 omits lag."""
-    return _health(view, detail, _lag(view), recording=recording)
+    return _health(view, detail, _lag(view, None), recording=recording)
 
 
 def _health(view: ClusterView, detail: int, lag: Line, *, recording: bool) -> Line:
@@ -143,12 +153,12 @@ def _groups(view: ClusterView, detail: int) -> Line:
     return _to_panel("groups", tuple(spans))
 
 
-def _lag(view: ClusterView) -> Line:
+def _lag(view: ClusterView, counted: Mapping[str, int] | None) -> Line:
     if not view.groups:
         return ()
-    lags = [group_lag(view, group) for group in view.groups.values()]
-    lag = sum(lags)
-    trends = [lag_trend(group, each) for group, each in zip(view.groups.values(), lags, strict=True)]
+    lags = {name: group_lag(view, group) for name, group in view.groups.items()} if counted is None else counted
+    lag = sum(lags.values())
+    trends = [lag_trend(group, lags[name]) for name, group in view.groups.items()]
     arrow = next((trend for trend in trends if trend[1] == WARN), None)
     arrow = arrow or next((trend for trend in trends if trend[0] == "↗"), trends[0])
     return _to_panel("groups", line(("lag ", MUTED), count(lag).rjust(5), (f" {arrow[0]}", arrow[1])))

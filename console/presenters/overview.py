@@ -2,7 +2,7 @@
 
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from cluster.view.brokers import BrokerView
 from cluster.view.document import group_lag, group_time_lag_us
@@ -111,13 +111,13 @@ class GroupsListing(WorstFirstListing):
     title = "groups"
     vacant = line(("this scenario declares no consumer group", MUTED))
 
-    def __init__(self, view: ClusterView, now_us: int, width: int) -> None:
+    def __init__(self, view: ClusterView, now_us: int, width: int, lags: Mapping[str, int] | None = None) -> None:
         super().__init__(width)
         self.view, self.now_us = view, now_us
         if not view.brokers:
             self.vacant = BUILDING
         self.layout = layout(for_names(group_columns(view), view.groups), width)
-        self.lag = {name: group_lag(view, group) for name, group in view.groups.items()}
+        self.lag = {name: group_lag(view, group) for name, group in view.groups.items()} if lags is None else lags
         self.order(list(view.groups))
 
     def note(self) -> Line:

@@ -4,7 +4,7 @@ from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from itertools import chain
 
-from cluster.view.document import partition_lags, read_up_to
+from cluster.view.document import lags_in, read_up_to
 from cluster.view.state import ClusterView, GroupView, PartitionView
 from console.presenters.awaited_members import members_of
 from console.presenters.formatting import LEVELS, rate
@@ -243,8 +243,9 @@ class TopicsListing(Grid):
             return ()
         view = self.view
         topic = view.topics[view.partitions[names[0]].topic]
-        lags = [partition_lags(view, group, names).values() for group in self.readers[topic.topic]]
-        cells = [_CELLS[bisect_right(STEPS, max(each))] for each in zip([0] * len(names), *lags, strict=True)]
+        lags = [lags_in(view, group, names) for group in self.readers[topic.topic]] or [[0] * len(names)]
+        largest = lags[0] if len(lags) == 1 else map(max, *lags)
+        cells = [_CELLS[bisect_right(STEPS, lag)] for lag in largest]
         if self.health[topic.topic][0][1] == ERROR:  # no other topic has a sign: thousands of cells are drawn a frame
             for place, one in enumerate(view.partitions[name] for name in names):
                 if one.leader not in self.up:

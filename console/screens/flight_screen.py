@@ -461,7 +461,8 @@ class FlightScreen(StackedScreen[None]):
         width, app = self.size.width, self.console_app
         source = flight.source
         bars = self.bars
-        bars["header"].paint([chrome.header(flight.view, flight.clock, source.title, width, bool(source.recording))])
+        recorded, lags = bool(source.recording), flight.group_lags
+        bars["header"].paint([chrome.header(flight.view, flight.clock, source.title, width, recorded, lags)])
         notice = self._notice() or (date_line(flight.view.logs, flight.now_us) if flight.view.logs else ())
         bars["crumbs"].paint([chrome.crumbs(self.path(), width, notice, self._headline(flight))])
         ahead = flight.seekable.landmarks if flight.seekable is not None else ()

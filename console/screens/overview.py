@@ -66,7 +66,7 @@ class OverviewScreen(FlightScreen):
         self._show("ownership", bool(view.groups) and self.size.width >= WIDEST)
 
         def groups(width: int) -> Listing:
-            listing = GroupsListing(view, now_us, width)
+            listing = GroupsListing(view, now_us, width, flight.group_lags)
             self._worst = next(iter(listing.row_keys()), "")
             return listing
 

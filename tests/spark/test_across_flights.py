@@ -7,7 +7,7 @@ import msgspec
 import pytest
 from pyspark.sql import SparkSession
 
-from console.cli.main import main
+from console.cli.execution import main
 from recordings.alerts.rules import load_rules
 from recordings.alerts.scoring import score
 from recordings.alerts.watch import watch

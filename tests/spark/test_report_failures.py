@@ -14,7 +14,7 @@ from unittest.mock import Mock, create_autospec
 import pytest
 from pyspark.sql import SparkSession
 
-from console.cli.main import main
+from console.cli.execution import main
 from recordings.bounded_files import RecordingError
 from recordings.journal.reader import Recording
 from recordings.spark import output_files
@@ -35,7 +35,7 @@ NO_JAVA_AT_ALL = "from recordings.spark.runtime import java; java.PIP_JAVA = 'no
 FULL_DISK = (
     "import resource, sys; sys.dont_write_bytecode = True; resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))"
 )
-MAIN = "from console.cli.main import main; main()"
+MAIN = "from console.cli.execution import main; main()"
 
 
 def failed(

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from console.cli import main as cli
+from console.cli import execution as cli
 from tests.support.console.command_processes import Ended, Flightdeck
 from tests.support.minimal_scenario import SMALL
 

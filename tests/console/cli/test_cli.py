@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from console.cli import main as cli
+from console.cli import execution as cli
 from recordings.journal.reader import Recording
 from recordings.version import VERSION, describe_build
 from tests.support.console.command_processes import Ended, Flightdeck, command, in_a_process
@@ -377,7 +377,7 @@ def test_a_full_disk_is_told_and_what_was_recorded_is_kept(
 
 def test_help_and_version_import_nothing_heavy() -> None:
     script = (
-        "import sys\nfrom console.cli import main as cli\n"
+        "import sys\nfrom console.cli import execution as cli\n"
         "try:\n    cli._run(['--help'])\nexcept SystemExit:\n    pass\n"
         "heavy = {'textual', 'trio', 'pyarrow', 'pyspark', 'pandas', 'cel', 'zstandard'} & set(sys.modules)\n"
         "print('heavy:', sorted(heavy), file=sys.stderr)"
@@ -391,8 +391,8 @@ def test_help_and_version_import_nothing_heavy() -> None:
 def test_the_first_frame_waits_for_no_simulation_and_no_reader() -> None:
     """What the console imports before it paints: half of its start was the simulation, for the type of one method."""
     script = (
-        "import sys\nimport console.cli.main, console.cli.play, console.bridge\n"
-        "late = {'trio', 'structlog', 'multiprocessing', 'http', 'cluster.simulation', 'cluster.broker',"
+        "import sys\nimport console.cli.execution, console.cli.play, console.bridge\n"
+        "late = {'cyclopts', 'trio', 'structlog', 'multiprocessing', 'http', 'cluster.simulation', 'cluster.broker',"
         " 'console.player', 'recordings.journal', 'recordings.scenarios', 'recordings.flights.runner', 'pyspark'}\n"
         "print('textual' in sys.modules, sorted(late & set(sys.modules)))"
     )

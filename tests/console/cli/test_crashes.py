@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import pytest
 
-from console.cli import main as cli
+from console.cli import execution as cli
 from recordings.journal.reader import Recording
 from tests.support.console.command_processes import command
 from tests.support.repository import ROOT

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from console.cli.main import main
+from console.cli.execution import main
 
 
 def run(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str]:

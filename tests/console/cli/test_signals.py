@@ -156,10 +156,9 @@ def test_a_signal_while_the_command_is_imported_is_one_line(number: signal.Signa
     program = (
         "import sys, os\n"
         "loaded = set(sys.modules)\n"
-        "from console.cli import early_signals as early, start\n"
-        "assert set(sys.modules) - loaded == "
-        "{'console', 'console.cli', 'console.cli.early_signals', 'console.cli.start'}\n"
-        "early.listen()\n"
+        "from console.cli import start\n"
+        "assert set(sys.modules) - loaded == {'console', 'console.cli', 'console.cli.start'}\n"
+        "start.listen()\n"
         f"os.kill(os.getpid(), {int(number)})\n"
         "start.main()\n"
     )
@@ -171,7 +170,7 @@ def test_the_exit_code_is_ours_wherever_the_signal_came(number: signal.Signals) 
     """CPython ends by SIGINT once KeyboardInterrupt has passed through `exec` of a text, as in some imports."""
     program = (
         "import atexit, os\n"
-        "from console.cli import main as cli\n"
+        "from console.cli import execution as cli\n"
         "class Cluster:\n"
         "    def __del__(self): os.write(1, b'taken apart')\n"
         "cluster = Cluster()\n"
@@ -189,9 +188,9 @@ def test_what_is_ignored_stays_ignored() -> None:
     script = (
         "import signal\n"
         "signal.signal(signal.SIGINT, signal.SIG_IGN), signal.signal(signal.SIGHUP, signal.SIG_IGN)\n"
-        "from console.cli import early_signals as early\n"
+        "from console.cli import start\n"
         "from recordings.flights import interruption\n"
-        "for listen in (early.listen, interruption.listen):\n"
+        "for listen in (start.listen, interruption.listen):\n"
         "    listen()\n"
         "    signal.raise_signal(signal.SIGINT)\n"
         "    signal.raise_signal(signal.SIGHUP)\n"

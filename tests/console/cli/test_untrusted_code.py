@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from cluster.assignors import ASSIGNORS
-from console.cli import main as cli
+from console.cli import execution as cli
 from console.player import Player
 from recordings.flights.runner import fly, make_plan
 from recordings.scenarios.custom_code import Leave

@@ -13,7 +13,7 @@ from textual._compositor import LayoutUpdate
 from textual.geometry import Region
 from textual.strip import Strip
 
-from console.cli import main as cli
+from console.cli import execution as cli
 from console.cli import streams
 from console.terminal_output import tight_update
 from console.visible import in_cells, visible, visible_line

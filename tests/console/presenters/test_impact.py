@@ -8,7 +8,7 @@ import pytest
 from cluster.commands import COMMANDS, parse
 from cluster.commands import catalogue as c
 from cluster.view import ClusterView
-from console.cli.main import main
+from console.cli.execution import main
 from console.presenters import impact as impact_module
 from console.presenters.impact import impact_line, impact_of, listed, preview, sentences
 from console.presenters.styled_text import plain

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import pytest
 
 from console.app import FlightdeckApp
-from console.cli import main as cli
+from console.cli import execution as cli
 from console.script_runner import ScriptRunner
 from recordings.journal.catalogue import SAMPLES
 from recordings.journal.format import FOOTER

@@ -8,7 +8,7 @@ import pytest
 from cluster.broker.replica import Replica
 from cluster.invariants import SENTENCES
 from cluster.protocol.errors import ErrorCode
-from console.cli.main import main
+from console.cli.execution import main
 from recordings.flights.rerun import rerun
 from recordings.flights.runner import Plan, fly
 from recordings.journal.reader import Recording

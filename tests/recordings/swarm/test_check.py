@@ -11,7 +11,7 @@ from cluster.broker.replica import Replica
 from cluster.commands import RANDOM_FAULTS, Crash, SlowMember, text_of
 from cluster.protocol.record_batch import RecordBatch
 from cluster.spec import GroupSpec
-from console.cli.main import main
+from console.cli.execution import main
 from recordings.flights.runner import fly, make_plan
 from recordings.scenarios.loader import load, parse_scenario
 from recordings.swarm import check as checking
