@@ -118,7 +118,8 @@ def _started(found: "FlightDiff") -> Iterable[str]:
         (found.a, found.settings_a, found.logs.given_a),
         (found.b, found.settings_b, found.logs.given_b),
     ):
-        said = [*settings, *(f"{entry.text} at {clock(entry.at_us)}" for entry in given[:GIVEN_SHOWN])]
+        shown = [(entry.text.removesuffix("."), clock(entry.at_us)) for entry in given[:GIVEN_SHOWN]]
+        said = [*settings, *(f"{text} at {at}" for text, at in shown)]
         if len(given) > GIVEN_SHOWN:
             said.append(f"{len(given) - GIVEN_SHOWN} more")
         if said:

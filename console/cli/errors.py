@@ -55,11 +55,13 @@ def explain(error: Exception, commands: Sequence[str]) -> int:
 
 def _usage(error: "CycloptsError", commands: Sequence[str]) -> str:
     """The message for an invalid command line, and the help to read."""
-    from cyclopts import UnusedCliTokensError
+    from cyclopts import MissingArgumentError, UnusedCliTokensError
 
     command = " ".join(["flightdeck", *(error.command_chain or ())])
     reason = str(error)
-    if isinstance(error, UnusedCliTokensError) and error.unused_tokens:
+    if isinstance(error, MissingArgumentError) and error.argument is not None and "Did you mean" not in reason:
+        reason = f"{error.keyword} needs a value" if error.keyword else f"`{command}` needs {error.argument.name}"
+    elif isinstance(error, UnusedCliTokensError) and error.unused_tokens:
         word = error.unused_tokens[0]
         reason = f"unexpected argument {word!r} for `{command}`"
         if command == "flightdeck" and word in commands:

@@ -90,6 +90,8 @@ def load(path_or_name: str | Path) -> Scenario:
     path = Path(path_or_name)
     if isinstance(path_or_name, str) and path_or_name in library():
         path = LIBRARY / f"{path_or_name}.toml"
+    elif (path / "header.json").is_file():
+        raise ScenarioErrors([ScenarioError(str(path_or_name), 0, "it is a recording, and a scenario is asked for")])
     elif not path.is_file() and path.suffix != ".toml" and len(path.parts) == 1:
         names = library()
         suggestion = nearest(str(path_or_name), names)

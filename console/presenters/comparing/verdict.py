@@ -10,6 +10,7 @@ from console.presenters.raster.axis import short_clock
 from console.presenters.styled_text import ACCENT, MUTED, PLAIN, STRONG, WARN, Line, fit, line, wrapped
 
 if TYPE_CHECKING:
+    from cluster.view.state import LogEntry
     from recordings.comparison.diff import FlightDiff, Side
 
 GIVEN_SHOWN = 3
@@ -43,12 +44,17 @@ def parting_words(found: "FlightDiff") -> str:
     return f"first divergence {at}"
 
 
+def _given_at(one: "LogEntry") -> str:
+    """`kill broker-2 at 5:00.0`; the reason of a refusal is a sentence of Kafka's."""
+    return f"{one.text.removesuffix('.')} at {short_clock(one.at_us)}"
+
+
 def given_words(found: "FlightDiff") -> list[str]:
     """`only fork: kill broker-2 at 5:00.0`, for each flight that has something of its own."""
     said = []
     sides: list[tuple[Side, Sequence[str], Sequence[str]]] = [
-        (found.a, found.settings_a, [f"{one.text} at {short_clock(one.at_us)}" for one in found.logs.given_a]),
-        (found.b, found.settings_b, [f"{one.text} at {short_clock(one.at_us)}" for one in found.logs.given_b]),
+        (found.a, found.settings_a, [_given_at(one) for one in found.logs.given_a]),
+        (found.b, found.settings_b, [_given_at(one) for one in found.logs.given_b]),
     ]
     for side, settings, given in sides:
         words = [*settings, *given]
