@@ -12,7 +12,7 @@ import pytest
 
 from console.cli.main import COMMANDS
 from tests.support.console.command_processes import Ended, Flightdeck
-from tests.support.console.console_page import Shown, files, is_what_one_sees, shown
+from tests.support.console.console_page import Shown, files, is_what_one_sees, programs, shown
 from tests.support.repository import ROOT
 from tests.support.slow_cases import mostly_slow
 
@@ -21,7 +21,7 @@ PAGES = {
     for path in sorted((ROOT / "docs").rglob("*.md"))
     if "```console\n" in path.read_text("utf-8")
 }
-QUICK = ("tutorial.md", "alerts.md", "describe.md", "runbooks.md", "raster.md")
+QUICK = ("tutorial.md", "describe.md", "raster.md", "read.md", "runbooks.md")
 """Pages that take a second or two beside the tutorial's flights; the others are slow."""
 WHAT_IF = "rerun"
 """It takes as long as all other commands of the tutorial."""
@@ -33,7 +33,7 @@ PRESSED = re.compile(r"^\| `(\S+(?:` `\S+)?)` \| [^|]+ \| ([^|]*)\|$", re.MULTIL
 QUOTED = re.compile("“([^”]+)”")
 PROGRESS = re.compile(r" *\d+ %")
 TYPED_ONLY = {
-    "alerts.md": "rules of the reader's own, Spark, and 300 flights",
+    "alerts.md": "Spark, and 300 flights",
     "bench.md": "measures the machine",
     "cluster.md": "clusters of the reader's own",
     "compare.md": "24 flights and Spark",
@@ -44,8 +44,7 @@ TYPED_ONLY = {
     "plan.md": "32 flights of 26 minutes",
     "prove.md": "more than a thousand flights",
     "raster.md": "a recording of the reader's own",
-    "read.md": "logs of the reader's own; the tutorial reads one",
-    "sql/README.md": "needs DuckDB's command line; tests/recordings/tables/test_sql_questions.py runs each query",
+    "read.md": "logs of the reader's own",
     "sweep.md": "Spark",
     "tutorial.md": "opens the console",
 }
@@ -62,8 +61,9 @@ def flown() -> Flown:
 
 @pytest.fixture
 def reader(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, flightdeck: Flightdeck, flown: Flown) -> Flightdeck:
-    """The command line, for one who stands beside examples/."""
-    (tmp_path / "examples").symlink_to(ROOT / "examples")
+    """The command line, for one who stands at the top of a copy of the repository."""
+    for folder in ("docs", "examples"):
+        (tmp_path / folder).symlink_to(ROOT / folder)
     monkeypatch.chdir(tmp_path)
 
     def typed(*words: object) -> Ended:
@@ -93,6 +93,15 @@ def follow(reader: Flightdeck, page: str, steps: list[Shown]) -> None:
 @pytest.mark.parametrize("page", mostly_slow(PAGES, QUICK))
 def test_what_is_typed_prints_what_the_page_shows(reader: Flightdeck, page: str) -> None:
     follow(reader, PAGES[page], [step for step in shown(PAGES[page]) if step.words[1] != WHAT_IF])
+
+
+@pytest.mark.slow
+def test_the_python_of_a_page_prints_what_it_shows(reader: Flightdeck, capsys: pytest.CaptureFixture[str]) -> None:
+    page = PAGES["sql/README.md"]
+    follow(reader, page, shown(page))
+    ((program, output),) = programs(page)
+    exec(compile(program, "docs/sql/README.md", "exec"), {})
+    assert is_what_one_sees(output, capsys.readouterr().out)
 
 
 @pytest.mark.timeout(600)  # two flights, and their comparison, on a machine that may be busy

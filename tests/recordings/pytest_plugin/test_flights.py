@@ -1,6 +1,8 @@
 """The `flight` fixture: steps, commands, sentences, events, golden files, and what its failures say."""
 
 import os
+import re
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -116,9 +118,14 @@ def _pytest(directory: Path, *words: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-def test_the_example_project_passes() -> None:
-    ended = _pytest(ROOT / "examples" / "pytest")
-    assert "2 passed" in ended.stdout, ended.stdout + ended.stderr
+def test_the_example_project_and_the_test_of_the_page_pass(tmp_path: Path) -> None:
+    project = Path(shutil.copytree(ROOT / "examples" / "pytest", tmp_path / "project"))
+    (scenario,) = re.findall(r'"""\n(title.*?)"""', (project / "test_billing.py").read_text(), re.DOTALL)
+    (page,) = re.findall(r"```python\n(.*?)```", (ROOT / "docs" / "pytest.md").read_text(), re.DOTALL)
+    (project / "billing.toml").write_text(scenario)
+    (project / "test_page.py").write_text(page)
+    ended = _pytest(project)
+    assert "3 passed" in ended.stdout, ended.stdout + ended.stderr
 
 
 def test_a_failure_is_short_and_has_no_line_of_the_plugin(tmp_path: Path) -> None:

@@ -11,6 +11,8 @@ ANYTHING = "…"
 _BLOCK = re.compile(r"^```console\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 _FILE = re.compile(r'^```\w+ title="([\w.-]+)"\n(.*?)^```$', re.DOTALL | re.MULTILINE)
 
+_PROGRAM = re.compile(r"^```python\n([^`]*)^```\n[^`]*^```text\n([^`]*)^```$", re.MULTILINE)
+
 
 class Shown(NamedTuple):
     """A command of a page and the output that the page has for it."""
@@ -33,6 +35,11 @@ def shown(page: str) -> list[Shown]:
 def files(page: str) -> dict[str, str]:
     """The files that a page tells its reader to save, by name."""
     return dict(_FILE.findall(page))
+
+
+def programs(page: str) -> list[tuple[str, str]]:
+    """The Python programs of a page that stand before what they print, and that."""
+    return _PROGRAM.findall(page)
 
 
 def is_what_one_sees(expected: str, printed: str) -> bool:
