@@ -12,6 +12,7 @@ import msgspec
 from cluster.config import format_duration, spoken_duration
 from cluster.reach import NOT_ASKED, PROBES
 from console.cli.streams import rewrite, write
+from console.presenters.formatting import many
 from console.presenters.rebalance_causes import listed
 
 if TYPE_CHECKING:
@@ -251,8 +252,8 @@ def _groups(groups: dict[str, Any]) -> Iterable[str]:
     for name, group in groups.items():
         number = f"generation {group['generation']}" if group.get("protocol") != "consumer" else ""
         number = number or f"group epoch {group['group_epoch']}"
-        line = f"{name}: {group['state']}, {group['members']} members, {number}"
-        line += f", lag {group['lag']:,}, {group['rebalances']} rebalances"
+        line = f"{name}: {group['state']}, {many(group['members'], 'member')}, {number}"
+        line += f", lag {group['lag']:,}, {many(group['rebalances'], 'rebalance')}"
         last = group["last_rebalance"]
         if last["cause"]:
             trigger = f" ({last['trigger']})" if last["trigger"] else ""

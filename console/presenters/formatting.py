@@ -23,6 +23,11 @@ def count(number: float) -> str:
     return f"{number:.0f}"
 
 
+def many(number: int, noun: str) -> str:
+    """A number of things: `1 member`, `2,000 members`."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
 def whole_offset(number: int) -> str:
     """An offset in at most seven cells: whole as long as it fits, because offsets are compared with one another."""
     return f"{number}" if number < 10_000_000 else count(number)

@@ -10,6 +10,7 @@ from cyclopts import Parameter
 from console.cli.arguments import Json
 from console.cli.errors import HELD
 from console.cli.streams import json_of, print_text
+from console.presenters.formatting import many
 
 if TYPE_CHECKING:
     from recordings.importing.make import Imported
@@ -45,17 +46,13 @@ def words_of_import(imported: "Imported", out: Path) -> str:
     members = sum(group.members for group in spec.groups)
     partitions = sum(topic.partitions for topic in spec.topics)
     has = (
-        f"{_count(len(spec.brokers), 'broker')}, {_count(len(spec.topics), 'topic')} with"
-        f" {_count(partitions, 'partition')}, {_count(len(spec.groups), 'group')} with {_count(members, 'member')}"
+        f"{many(len(spec.brokers), 'broker')}, {many(len(spec.topics), 'topic')} with"
+        f" {many(partitions, 'partition')}, {many(len(spec.groups), 'group')} with {many(members, 'member')}"
     )
     lines = [f"{out}: {has}"]
     lines += [f"  guessed: {words}" for words in imported.guessed]
     lines += [f"  not in the scenario: {words}" for words in imported.left_out]
     return "\n".join([*lines, f"fly it: flightdeck --scenario {out}"])
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number:,} {noun}{'s' if number != 1 else ''}"
 
 
 def _json(imported: "Imported", out: Path) -> str:

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from cluster import events as e
 from cluster.protocol.names import ADMIN_CLIENT
-from console.presenters.formatting import duration, ranges
+from console.presenters.formatting import duration, many, ranges
 
 KEPT, KEPT_PRODUCES = 2_500, 1_500
 REQUEST, ANSWER, REFUSED, LOST, NOTE = "request", "answer", "refused", "lost", "note"
@@ -54,12 +54,8 @@ def producer_id_name(producer_id: int) -> str:
     return f"producer id {producer_id}"
 
 
-def _number(count: int, noun: str) -> str:
-    return f"{count} {noun}{'' if count == 1 else 's'}"
-
-
 def _offsets(event: e.OffsetsCommitted) -> Message:
-    role, words = coordinator_of(event.group), f"{_number(len(event.offsets), 'partition')}"
+    role, words = coordinator_of(event.group), f"{many(len(event.offsets), 'partition')}"
     if event.member == ADMIN_CLIENT:
         return Message(event, NOTE, role, (), f"OffsetCommit · NONE · of an administrator · {words}")
     if not event.member:
@@ -172,7 +168,7 @@ def _appended(event: e.RecordsAppended) -> Message | None:
     if event.marker:
         return Message(event, NOTE, LEADERS, (), f"WriteTxnMarkers · {event.marker} marker · {where}", about)
     if event.transactional and event.partition.startswith(OFFSETS_TOPIC):
-        return Message(event, NOTE, GROUPS, (), f"TxnOffsetCommit · {_number(event.count, 'offset')} · {where}", about)
+        return Message(event, NOTE, GROUPS, (), f"TxnOffsetCommit · {many(event.count, 'offset')} · {where}", about)
     return None
 
 
@@ -193,7 +189,7 @@ TABLE: dict[type[e.Event], Callable[[Any], Message | None]] = {
         REQUEST,
         x.member,
         (coordinator_of(x.group),),
-        f"SyncGroup · assignment of {_number(len(x.assignments), 'member')}" if x.leader else "SyncGroup",
+        f"SyncGroup · assignment of {many(len(x.assignments), 'member')}" if x.leader else "SyncGroup",
     ),
     e.GroupStabilized: lambda x: Message(
         x, NOTE, coordinator_of(x.group), (), f"SyncGroup · NONE · generation {x.generation} · to every parked member"

@@ -6,7 +6,7 @@ from cluster.view.document import partition_order
 from cluster.view.state import ClusterView
 from console.presenters import states
 from console.presenters.active_faults import fault_words
-from console.presenters.formatting import UNKNOWN, count, duration, memory, number_ranges
+from console.presenters.formatting import UNKNOWN, count, duration, many, memory, number_ranges
 from console.presenters.impact import BROKER_SESSION_US, Impact, impact_of
 from console.presenters.impact_model import NO_BROKER
 from console.presenters.list_view import CONTINUED, Listing, WorstFirstListing
@@ -69,19 +69,15 @@ class BrokerListing(Listing):
         return joined(
             (
                 line(f"leads {has.leads} +{has.internal} internal"),
-                line(_several(has.replicas, "replica")),
+                line(many(has.replicas, "replica")),
                 line((f"{has.out} out of the ISR", WARN if has.out else MUTED)),
                 line(f"{memory(size)} retained"),
-                line(f"coordinates {_several(len(has.groups), 'group')}"),
-                line(_several(len(has.transactional_ids), "transactional id")),
-                line(f"{_several(has.requests, 'Produce request')} in flight"),
+                line(f"coordinates {many(len(has.groups), 'group')}"),
+                line(many(len(has.transactional_ids), "transactional id")),
+                line(f"{many(has.requests, 'Produce request')} in flight"),
             ),
             (" · ", FAINT),
         )
-
-
-def _several(number: int, noun: str) -> str:
-    return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
 RISK_COLUMNS = (
