@@ -11,10 +11,12 @@ from cluster.config import format_duration, nearest, parse_duration
 from cluster.protocol.api import SentBy
 from cluster.protocol.api_table import names_sent_by
 from cluster.protocol.names import TopicPartition
+from cluster.protocol.topic_creation import name_error
 
 MOST_DIGITS: Final = 100
 
 _NAME = re.compile(r"[A-Za-z0-9._-]+")
+_PAIR = re.compile(r"\s*([^=,\[\]\s]+)\s*=\s*(?:\[([^\[\]]*)\]|([^,\[\]]*))\s*(?:,|$)")
 _SHIFT = re.compile(r"[+-]?[0-9]{1,18}")
 
 API_NAMES = names_sent_by(SentBy.CLIENT)
@@ -70,6 +72,32 @@ def _once(names: tuple[str, ...]) -> tuple[str, ...]:
         if name in names[:index]:
             raise ValueError(f"{name} is listed twice")
     return names
+
+
+def _new_topic(text: str) -> str:
+    error = name_error(text[: MOST_DIGITS * 10])
+    if error:
+        raise ValueError(error)
+    return text
+
+
+def read_pairs(text: str) -> tuple[str, ...]:
+    """`a=1,b=[x,y]` as ("a=1", "b=x,y"), as kafka-configs.sh reads it. Raises ValueError."""
+    pairs: list[str] = []
+    position = 0
+    while position < len(text):
+        pair = _PAIR.match(text, position)
+        if pair is None:
+            raise ValueError(f"{text[position:][:80]!r} is not a list such as KEY=VALUE,KEY=[VALUE,VALUE]")
+        pairs.append(f"{pair[1]}={pair[3] if pair[2] is None else pair[2]}")
+        position = pair.end()
+    return tuple(pairs)
+
+
+def _write_pairs(value: object) -> str:
+    assert isinstance(value, tuple)
+    split = [pair.partition("=") for pair in value]
+    return ",".join(f"{key}=[{text}]" if "," in text else f"{key}={text}" for key, _, text in split)
 
 
 def _shift(text: str) -> int:
@@ -135,6 +163,8 @@ KINDS: dict[str, WordKind] = {
     "count": WordKind("N", _at_least(1)),
     "rollout": WordKind("GROUP|brokers", _name, known=_rolled, what="group", target=True),
     "limit": WordKind("N|P%", _limit),
+    "new_topic": WordKind("TOPIC", _new_topic, target=True),
+    "pairs": WordKind("KEY=VALUE,…", read_pairs, _write_pairs),
     "offset": WordKind("OFFSET", _at_least(0)),
     "shift": WordKind("±N", _shift),
     "text": WordKind('"TEXT"', str, quoted=True),

@@ -214,6 +214,20 @@ class LoseResponses(msgspec.Struct, frozen=True, tag="lose_responses"):
     client: str | None = None
 
 
+class CreateTopic(msgspec.Struct, frozen=True, tag="create_topic"):
+    """Create a topic, as `kafka-topics.sh --create` does.
+
+    None: `num.partitions` and `default.replication.factor` of the brokers. `config`: `KEY=VALUE` of each topic key.
+    `if_not_exists`: a topic of this name is no error.
+    """
+
+    topic: str
+    partitions: int | None = None
+    replicas: int | None = None
+    config: tuple[str, ...] = ()
+    if_not_exists: bool = False
+
+
 class AddPartitions(msgspec.Struct, frozen=True, tag="add_partitions"):
     """Give a topic this many partitions, more than it has."""
 
@@ -361,6 +375,6 @@ Command = (
     | AbandonTransaction | AbortHangingTransaction | Elect | Isolate | FailOverController | MoveCoordinator | SlowDisk
     | FillDisk | DeleteRecords | Nemesis | Mark | SlowDependency | PausePartitions | ResumePartitions | FailDependency
     | RestoreDependency | Unsubscribe | ResetOffsets
-    | DeleteGroup | DeleteOffsets
+    | DeleteGroup | DeleteOffsets | CreateTopic
 )  # fmt: skip
 """Any command."""

@@ -5,7 +5,7 @@ from functools import cache
 import msgspec
 
 from cluster.commands.arguments import unknown
-from cluster.commands.catalogue import Command, Rollout
+from cluster.commands.catalogue import Command, CreateTopic, Rollout
 from cluster.commands.cluster_names import Names
 from cluster.commands.forms import COMMANDS
 from cluster.commands.grammar import CommandError, Form, Slot, read, tokens_of, wanted_after, write
@@ -25,6 +25,7 @@ def parse(text: str, names: Names | None = None) -> Command:
     if names is not None:
         _refuse_unbuilt(command)
         _check_limits(command)
+        _check_new_topic(command, names)
         for slot, value, column in match.columns:
             reason = unknown(slot.kind, value, names)
             if reason is not None:
@@ -62,6 +63,7 @@ def check(command: Command, names: Names) -> None:
     """
     _refuse_unbuilt(command)
     _check_limits(command)
+    _check_new_topic(command, names)
     form, values = form_of(command), msgspec.structs.asdict(command)
     for slot in form.slots:
         value = values[slot.field]
@@ -84,6 +86,13 @@ def _refuse_unbuilt(command: Command) -> None:
     reason = refusal(f"command {command.__struct_config__.tag}")
     if reason is not None:
         raise CommandError(reason, 0)
+
+
+def _check_new_topic(command: Command, names: Names) -> None:
+    """Raise CommandError for a new topic whose name is that of something else: names are scopes of settings."""
+    others = ("cluster", *names.processes(), *names.groups, *names.producers)
+    if isinstance(command, CreateTopic) and command.topic in others:
+        raise CommandError(f"{command.topic} is the name of something else in this cluster", 0)
 
 
 def _check_limits(command: Command) -> None:

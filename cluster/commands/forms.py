@@ -10,6 +10,7 @@ from cluster.commands.catalogue import (
     AbortHangingTransaction,
     AddPartitions,
     Crash,
+    CreateTopic,
     Cut,
     DeleteGroup,
     DeleteOffsets,
@@ -56,6 +57,7 @@ from cluster.commands.grammar import Form, MenuRow, RandomFault
 
 _FOR: Final = "[for <for_us:duration>]"
 _IN: Final = "[in <places:places>]"
+_SIZE: Final = "[partitions <partitions:count>] [replicas <replicas:count>] [config <config:pairs>]"
 _RESUME: Final = "resume partitions {others} of {last}"
 
 COMMANDS: tuple[Form, ...] = (
@@ -140,6 +142,9 @@ COMMANDS: tuple[Form, ...] = (
          random=(
              RandomFault(15, "lose responses", "lose next {1..3} responses of {api} from {broker}", nemesis=True),
          )),
+    Form(CreateTopic, f"create topic <topic:new_topic> {_SIZE}", "create a topic", {"if_not_exists": False}),
+    Form(CreateTopic, f"create topic <topic:new_topic> if not exists {_SIZE}", "create a topic that may be there",
+         {"if_not_exists": True}),
     Form(AddPartitions, "add partitions <topic:topic> to <to:count>", "give a topic more partitions",
          random=(RandomFault(25, "add partitions", "add partitions {topic} to {5..6}"),)),
     Form(Subscribe, f"subscribe <member:member> to <topics:topics> {_FOR}", "change a member's subscription",

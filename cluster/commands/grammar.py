@@ -265,8 +265,13 @@ def read(forms: tuple[Form, ...], text: str) -> Match:
 def _explain(forms: tuple[Form, ...], tokens: list[CommandToken], end: int) -> CommandError:
     failures = [match_form(form, tokens) for form in forms]
     tolerant = [match_form(form, tokens, tolerant=True) for form in forms]
+    right = tokens[0] if any(form.required[0] == tokens[0].text for form in forms) else None  # not misspelled
     guesses = {
-        match.misspelled[1]: match for match in tolerant if match.failed_at is None and match.misspelled is not None
+        match.misspelled[1]: match
+        for match in tolerant
+        if match.failed_at is None
+        and match.misspelled is not None
+        and not (begins and match.misspelled[0] is tokens[0])
     }
     for match in guesses.values():
         assert match.misspelled is not None

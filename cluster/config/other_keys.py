@@ -80,7 +80,7 @@ WITHOUT_EFFECT: dict[Scope, dict[str, tuple[str, ...]]] = {
         ),
         _DECLARED: (
             *("alter.config.policy.class.name", "create.topic.policy.class.name", "delete.topic.enable"),
-            *("auto.create.topics.enable", "default.replication.factor", "num.partitions"),
+            "auto.create.topics.enable",
         ),
         _OTHER_GROUPS: ("group.share.*", "group.streams.*", "share.*"),
         _TIERED: (

@@ -6,11 +6,12 @@ only where it makes a breach legal. Records of producers without acks=all may va
 unclean election, and after a leader that lost committed records with its host.
 """
 
+import re
 from collections.abc import Callable
 from typing import Any, Final
 
 from cluster import events as e
-from cluster.commands import Set
+from cluster.commands import CreateTopic, Set
 from cluster.invariants.assignments import AssignmentInvariants
 from cluster.invariants.committed_reads import CommittedReads
 from cluster.invariants.compaction import CompactionInvariants
@@ -99,6 +100,9 @@ class Invariants:
             judge(event)
 
 
+_COMPACTED: Final = re.compile("cleanup[.]policy=.*compact")
+
+
 def _strict_producers(spec: ScenarioSpec) -> dict[str, None]:
     """The producers that no acknowledged record may be lost of: those with acks=all."""
     return {
@@ -122,11 +126,13 @@ def _policy(spec: ScenarioSpec, topic: TopicSpec) -> tuple[str, ...]:
 
 
 def _compacted_later(spec: ScenarioSpec) -> frozenset[str]:
-    """The topics that a step makes compacted."""
+    """The topics that a step makes compacted, or creates as such."""
+    commands = [step.command for step in spec.steps if isinstance(step.command, CreateTopic)]
+    created = {each.topic for each in commands if any(_COMPACTED.match(pair) for pair in each.config)}
     given = [step.command for step in spec.steps if isinstance(step.command, Set)]
     scopes = {each.scope for each in given if "cleanup.policy" in each.key and "compact" in each.value}
-    names = {topic.name for topic in spec.topics}
-    return frozenset(names & scopes if scopes <= names else names)
+    names = set(spec.created_us())
+    return frozenset((names & scopes if scopes <= names else names) | created)
 
 
 def _declared(spec: ScenarioSpec) -> dict[str, None]:

@@ -5,12 +5,15 @@ from collections.abc import Callable
 from cluster.broker.broker import Broker
 from cluster.broker.controller_channel import NO_CONTROLLER, ControllerChannel
 from cluster.commands import catalogue as c
+from cluster.config import ConfigError
 from cluster.controller.controller import NotElected
 from cluster.controller.elections import ElectionKind
+from cluster.protocol.topic_creation import why_no_name
 from cluster.simulation.active_faults import ActiveFaults, CommandRefusedError, Handlers
 from cluster.simulation.process_commands import ProcessCommands
 from cluster.simulation.running_cluster import RunningCluster
-from cluster.spec import MOST_PARTITIONS
+from cluster.simulation.set_command import created_with
+from cluster.spec import MOST_PARTITIONS, created_topic
 
 
 class BrokerCommands:
@@ -25,6 +28,7 @@ class BrokerCommands:
             c.MoveCoordinator: self._move_coordinator,
             c.DeleteRecords: self._delete_records,
             c.AddPartitions: self._add_partitions,
+            c.CreateTopic: self._create_topic,
         }
 
     def _crash(self, command: c.Crash) -> None:
@@ -86,3 +90,21 @@ class BrokerCommands:
         if command.to > MOST_PARTITIONS:
             raise CommandRefusedError(f"a topic has at most {MOST_PARTITIONS:,} partitions here")
         control.publish(self._cluster.add_partitions(command.topic, command.to))
+
+    def _create_topic(self, command: c.CreateTopic) -> None:
+        """CreateTopics (API 19)."""
+        control, cluster = self._control(), self._cluster
+        if command.if_not_exists and command.topic in cluster.topics:
+            return
+        reason = why_no_name(command.topic, cluster.topics)
+        if reason is not None:
+            raise CommandRefusedError(str(reason))
+        try:
+            topic = created_topic(cluster.spec, command)
+        except ConfigError as error:
+            raise CommandRefusedError(f"INVALID_CONFIG: {error}") from error
+        if sum(cluster.topics.values()) + topic.partitions > MOST_PARTITIONS:
+            raise CommandRefusedError(f"a cluster has at most {MOST_PARTITIONS:,} partitions here")
+        created = cluster.create_topic(topic)
+        created_with(cluster, topic)
+        control.publish(created)

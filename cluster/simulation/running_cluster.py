@@ -17,7 +17,7 @@ from cluster.commands import Command, Names
 from cluster.event_pipeline import Sink
 from cluster.events import Event
 from cluster.network import Network
-from cluster.spec import GroupSpec, ScenarioSpec
+from cluster.spec import GroupSpec, ScenarioSpec, TopicSpec
 from cluster.view import ClusterView
 from cluster.virtual_time import Timeline
 
@@ -66,6 +66,9 @@ class RunningCluster(Protocol):
 
     def execute(self, command: Command) -> None:
         """Execute a command in this turn, or emit why it is refused. The command is not journaled."""
+
+    def create_topic(self, topic: TopicSpec) -> list[str]:
+        """Create a topic that is declared from now on; returns its partitions. Raises CommandRefusedError."""
 
     def add_partitions(self, topic: str, to: int) -> list[str]:
         """Give a topic `to` partitions; returns the names of the new ones. Raises CommandRefusedError."""

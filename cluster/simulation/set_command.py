@@ -76,6 +76,16 @@ def _apply(cluster: RunningCluster, after: ScenarioSpec, scope: str, key: str) -
     )
 
 
+def created_with(cluster: RunningCluster, topic: TopicSpec) -> None:
+    """Emit the configuration of a new topic: Kafka writes a ConfigRecord for each key (`createTopic`)."""
+    plain = msgspec.structs.replace(topic, config={}).topic_config(cluster.spec.config)
+    for key, value in topic.config.items():
+        before = _written(plain[key])
+        cluster.emit(
+            e.SettingChanged(scope=topic.name, key=key, value=_written(value), before=before, processes=(), effect=NOW)
+        )
+
+
 def _thing(spec: ScenarioSpec, scope: str) -> Thing:
     """The spec that a scope names; for `cluster` the first broker's, for a member its group's as the member has it."""
     group = group_of(spec, scope)
@@ -100,7 +110,10 @@ def _shown(spec: ScenarioSpec, scope: str, key: str) -> str:
             value = getattr(value, name)
         return FIELDS[key].show(value)
     thing = _thing(spec, scope)
-    value = _config_of(spec, None if scope == "cluster" else thing, key)[key]
+    return _written(_config_of(spec, None if scope == "cluster" else thing, key)[key])
+
+
+def _written(value: Value) -> str:
     if isinstance(value, bool):
         return str(value).lower()
     return "" if value is None else ",".join(value) if isinstance(value, tuple) else str(value)

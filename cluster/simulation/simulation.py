@@ -19,6 +19,7 @@ from contextlib import asynccontextmanager
 from functools import partial
 from typing import Final
 
+import msgspec
 import trio
 
 from cluster import events as e
@@ -45,6 +46,7 @@ from cluster.event_pipeline import Pipeline, Sink
 from cluster.network import Endpoint, Network
 from cluster.protocol.names import coordinator_partition
 from cluster.protocol.record_batch import RecordBatch
+from cluster.protocol.topic_creation import striped, why_not_placed, without_active_broker
 from cluster.random_streams import random_stream
 from cluster.simulation import garbage_collection
 from cluster.simulation.active_faults import CommandRefusedError
@@ -293,6 +295,8 @@ class Simulation:
 
     def _create_in_flight(self, place: int, topic: TopicSpec) -> None:
         """CreateTopics (API 19); without a controller, or live replicas, the administrator tries again."""
+        if topic.name in self.topics:  # an operator was first: TOPIC_ALREADY_EXISTS
+            return
         live = self.controller.live()
         placed = [self._replicas(place, number, topic.replication) for number in range(topic.partitions)]
         if self.control.active == NO_CONTROLLER or not all(any(one in live for one in each) for each in placed):
@@ -301,6 +305,10 @@ class Simulation:
         self.control.publish(self._create(place, topic))
 
     def _create(self, place: int, topic: TopicSpec) -> list[str]:
+        placed = [self._replicas(place, number, topic.replication) for number in range(topic.partitions)]
+        return self._create_at(place, topic, placed)
+
+    def _create_at(self, place: int, topic: TopicSpec, placed: Sequence[tuple[int, ...]]) -> list[str]:
         config = LogConfig.of(topic.topic_config(self.spec.config))
         self.controller.unclean_topics[topic.name] = config.unclean_leader_election_enable
         self._created[topic.name] = place, topic
@@ -313,19 +321,17 @@ class Simulation:
                 internal=topic.name in {OFFSETS_TOPIC, TRANSACTIONS_TOPIC},
             )
         )
-        return self._place(topic.name, 0, topic.partitions)
+        return self._place(topic.name, 0, placed)
 
-    def _place(self, name: str, first: int, count: int) -> list[str]:
+    def _place(self, name: str, first: int, placed: Sequence[tuple[int, ...]]) -> list[str]:
         declared = {each.name: each for each in self.spec.topics}  # as it is now, which `set` may have changed
         topic = declared.get(name, self._created[name][1])
         config = LogConfig.of(topic.topic_config(self.spec.config))
         min_insync = min(config.min_insync_replicas, topic.replication)
         retention = config.retention if name in declared else None
-        self.topics[name] = count
-        created = [f"{name}-{number}" for number in range(first, count)]
-        for number, partition in enumerate(created, first):
-            place, first_spec = self._created[name]
-            replicas = self._replicas(place, number, first_spec.replication)
+        created = [f"{name}-{number}" for number in range(first, first + len(placed))]
+        self.topics[name] = first + len(placed)
+        for partition, replicas in zip(created, placed, strict=True):
             for broker in replicas:
                 host = self.brokers[broker]
                 log = make_log(partition, config.flush_messages, config.compaction if name in declared else None)
@@ -342,6 +348,25 @@ class Simulation:
         brokers = sorted(self.brokers)
         return tuple(brokers[(place + number + k) % len(brokers)] for k in range(count))
 
+    def create_topic(self, topic: TopicSpec) -> list[str]:
+        """Create a topic that is declared from now on; returns its partitions. Raises CommandRefusedError.
+
+        Fenced brokers get replicas when the others do not suffice. Source: `ReplicationControlManager.createTopic`.
+        """
+        registered = sorted(self.controller.brokers.values(), key=lambda each: each.broker)
+        fenced = [each.broker for each in registered if each.fenced]
+        unfenced = [each.broker for each in registered if not each.fenced]
+        reason = why_not_placed(topic.replication, len(registered), len(unfenced))
+        if reason is not None:
+            raise CommandRefusedError(str(reason))
+        place, live = len(self._created), self.controller.live()
+        placed = [striped(unfenced, fenced, place + number, topic.replication) for number in range(topic.partitions)]
+        if not all(any(broker in live for broker in replicas) for replicas in placed):
+            raise CommandRefusedError(str(without_active_broker(topic.replication)))
+        others = [each for each in self.spec.topics if each.name != topic.name]
+        self.spec = msgspec.structs.replace(self.spec, topics=(*others, topic))
+        return self._create_at(place, topic, placed)
+
     def add_partitions(self, topic: str, to: int) -> list[str]:
         """Give a topic more partitions, placed as the first ones were; returns their names.
 
@@ -350,11 +375,13 @@ class Simulation:
         """
         live = self.controller.live()
         place, spec = self._created[topic]
-        for number in range(self.topics[topic], to):
-            if not any(broker in live for broker in self._replicas(place, number, spec.replication)):
+        first = self.topics[topic]
+        placed = [self._replicas(place, number, spec.replication) for number in range(first, to)]
+        for number, replicas in enumerate(placed, first):
+            if not any(broker in live for broker in replicas):
                 raise CommandRefusedError(f"INVALID_REPLICATION_FACTOR: every broker of {topic}-{number} is fenced")
         self.emit(e.PartitionsAdded(topic=topic, partitions=to))
-        return self._place(topic, self.topics[topic], to)
+        return self._place(topic, first, placed)
 
     def _client_environment(self) -> ClientEnvironment:
         endpoints: dict[int, Endpoint] = {broker.id: broker.sockets for broker in self.brokers.values()}

@@ -12,6 +12,7 @@ from cluster.spec.application_spec import (
     SlowKeysSpec,
 )
 from cluster.spec.buggify import Buggify
+from cluster.spec.created_topics import created_topic
 from cluster.spec.member_spec import MemberSpec
 from cluster.spec.overrides import (
     Declared,
@@ -97,6 +98,7 @@ __all__ = [
     "Thing",
     "TopicSpec",
     "TransactionsSpec",
+    "created_topic",
     "did_you_mean",
     "group_of",
     "keys_at",

@@ -9,7 +9,7 @@ from typing import Final, Literal
 
 import msgspec
 
-from cluster.commands import AddPartitions, Command, Names, Rollout, Scale
+from cluster.commands import AddPartitions, Command, CreateTopic, Names, Rollout, Scale
 from cluster.config import DEFAULT_ASSIGNORS, ClusterConfig, Value, resolve, resolve_topic
 from cluster.protocol.names import topic_of
 from cluster.spec.application_spec import ApplicationSpec
@@ -319,6 +319,12 @@ class ScenarioSpec(msgspec.Struct, frozen=True):
         """When the steps give a command, by its canonical text: every instant, in order."""
         return sorted(step.at_us for step in self.steps if step.text == text)
 
+    def created_us(self) -> dict[str, int]:
+        """When each topic is created, in µs: 0 for one that is there from the start, else by its file or a step."""
+        steps = sorted(self.steps, key=lambda step: -step.at_us)
+        created = {step.command.topic: step.at_us for step in steps if isinstance(step.command, CreateTopic)}
+        return created | {topic.name: topic.created_us for topic in self.topics}
+
     def names(self) -> Names:
         """Every name that may be used in a command: what is declared, and what a step scales or adds to.
 
@@ -327,7 +333,9 @@ class ScenarioSpec(msgspec.Struct, frozen=True):
         most = {group.name: group.autoscaler.most for group in self.groups if group.autoscaler is not None}
         members = {group.name: max(group.members, most.get(group.name, 0)) for group in self.groups}
         deployed = dict.fromkeys(members, 1)
-        topics = {topic.name: topic.partitions for topic in self.topics}
+        created = [step.command for step in self.steps if isinstance(step.command, CreateTopic)]
+        topics = {command.topic: command.partitions or 1 for command in created}
+        topics |= {topic.name: topic.partitions for topic in self.topics}
         for step in self.steps:
             match step.command:
                 case Scale(group=group, to=to) if group in members:

@@ -4,32 +4,22 @@ Each check yields errors at places of the file, so that a spec changed by settin
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from typing import cast
+from collections.abc import Iterator, Mapping
 
 import msgspec
 
-from cluster.commands import AddPartitions, CommandError, Scale, Set, check
-from cluster.config import DEFAULT_ASSIGNORS, LONG_MAX, cross_errors, defaults, format_duration, nearest
+from cluster.commands import CommandError, CreateTopic, Set, check
+from cluster.config import DEFAULT_ASSIGNORS, ConfigError, cross_errors, format_duration, nearest
 from cluster.events import EVENT_KINDS
 from cluster.protocol.re2_syntax import TopicPatternError
-from cluster.protocol.record_batch import RECORD_BATCH_OVERHEAD_BYTES, RECORD_OVERHEAD_BYTES
 from cluster.protocol.topic_pattern import TopicPatternLimitError, topic_pattern, valid_instead
 from cluster.spec import (
-    LONGEST_FLIGHT_US,
-    MOST_BATCHES,
-    MOST_BROKERS,
-    MOST_GROUPS,
-    MOST_KEYS,
-    MOST_MEMBERS,
-    MOST_PARTITIONS,
-    MOST_PRODUCERS,
-    MOST_RECORDS_PER_SECOND,
     ExpectationSpec,
     GroupSpec,
     MemberSpec,
     ProducerSpec,
     ScenarioSpec,
+    created_topic,
     why_not,
     with_protocol_remedy,
     write_over,
@@ -38,6 +28,7 @@ from recordings.scenarios import custom_assignors
 from recordings.scenarios.application_rules import check_application, check_listener, refused_keys
 from recordings.scenarios.document_schema import KnownNames
 from recordings.scenarios.predicates import Predicate, PredicateError
+from recordings.scenarios.sizes import check_sizes
 from recordings.scenarios.toml_lines import Place
 from recordings.scenarios.toml_tables import Problem, Scalar, shown
 
@@ -48,7 +39,7 @@ _RESERVED = re.compile(r"cluster|broker(-[0-9]+)?|\.\.?|__consumer_offsets|__tra
 
 def check_scenario(spec: ScenarioSpec) -> Iterator[Problem]:
     """Every error of a spec whose values are each right alone; of a too large spec, only its size."""
-    too_large = list(_sizes(spec))
+    too_large = list(check_sizes(spec))
     yield from too_large
     if too_large:  # checking the rest would take the memory that this limit protects
         return
@@ -79,77 +70,6 @@ def notes_on(spec: ScenarioSpec) -> Iterator[Problem]:
 
 def _compacts(policy: object) -> bool:
     return isinstance(policy, tuple) and "compact" in policy
-
-
-def _sizes(spec: ScenarioSpec) -> Iterator[Problem]:
-    """Limits on counts: a typing error must not exhaust the machine."""
-    partitions, partitions_place = _most(
-        {topic.name: topic.partitions for topic in spec.topics},
-        "topic",
-        "partitions",
-        [step.command if isinstance(step.command, AddPartitions) else None for step in spec.steps],
-    )
-    members, members_place = _most(
-        {group.name: max(group.members, group.autoscaler.most if group.autoscaler else 0) for group in spec.groups},
-        "group",
-        "members",
-        [step.command if isinstance(step.command, Scale) else None for step in spec.steps],
-    )
-    instances = sum(producer.count for producer in spec.producers)
-    largest = max(range(len(spec.producers)), key=lambda index: spec.producers[index].count, default=0)
-    for what, found, most, place in (
-        ("brokers", len(spec.brokers), MOST_BROKERS, ("cluster", "brokers")),
-        ("partitions", partitions, MOST_PARTITIONS, partitions_place),
-        ("groups", len(spec.groups), MOST_GROUPS, ("group", len(spec.groups) - 1)),
-        ("members", members, MOST_MEMBERS, members_place),
-        ("producers", instances, MOST_PRODUCERS, ("producer", largest, "count")),
-    ):
-        if found > most:
-            yield Problem(place, f"{what}: {found:,} are too many: at most {most:,}")
-    for index, producer in enumerate(spec.producers):
-        if producer.keys.distinct > MOST_KEYS:
-            reason = f"keys: {producer.keys.distinct:,} distinct ones are too many: at most {MOST_KEYS:,}"
-            yield Problem(("producer", index, "keys", "distinct"), reason)
-    if instances <= MOST_PRODUCERS:
-        yield from _loads(spec)
-    if spec.until_us > LONGEST_FLIGHT_US and spec.until_us != LONG_MAX:
-        yield Problem(("until",), f"until: a flight lasts at most {format_duration(LONGEST_FLIGHT_US)}")
-
-
-def _loads(spec: ScenarioSpec) -> Iterator[Problem]:
-    """Rates that cannot be simulated, and buffers that would need too much memory."""
-    rates = [
-        max([producer.rate_per_second, *(rate for _, rate in producer.arrivals.profile)]) for producer in spec.producers
-    ]
-    total = sum(rate * producer.count for rate, producer in zip(rates, spec.producers, strict=True))
-    if total > MOST_RECORDS_PER_SECOND:
-        place: Place = ("producer", max(range(len(rates)), key=lambda at: rates[at] * spec.producers[at].count), "rate")
-        reason = f"rate: all producers together send {total:,.0f} records/s: at most {MOST_RECORDS_PER_SECOND:,}"
-        yield Problem(place, reason)
-    for index, (rate, producer) in enumerate(zip(rates, spec.producers, strict=True)):
-        config = defaults("producer") | producer.config
-        memory, batch = cast(int, config["buffer.memory"]), cast(int, config["batch.size"])
-        each = max(batch, RECORD_BATCH_OVERHEAD_BYTES + RECORD_OVERHEAD_BYTES + producer.size_bytes)
-        held = min(memory // each, rate * min(spec.until_us, LONGEST_FLIGHT_US) / 1_000_000)
-        if held > MOST_BATCHES:
-            reason = f"buffer.memory: {held:,.0f} batches of {each} bytes can wait in it: at most {MOST_BATCHES:,}"
-            yield Problem(("producer", index, "config", "buffer.memory"), reason, str(MOST_BATCHES * each))
-
-
-def _most(
-    declared: dict[str, int], table: str, field: str, grows: Sequence[Scale | AddPartitions | None]
-) -> tuple[int, Place]:
-    """A limit on the sum of several counts; the error stands at the place of the largest."""
-    counts = list(declared.values())
-    place: Place = (table, max(range(len(counts)), key=counts.__getitem__, default=0), field)
-    for index, command in enumerate(grows):
-        if command is not None:
-            name = command.group if isinstance(command, Scale) else command.topic
-            if command.to > declared.get(name, 0):
-                if command.to > max(declared.values(), default=0):
-                    place = ("at", index, "do")
-                declared[name] = command.to
-    return sum(declared.values()), place
 
 
 def _names(spec: ScenarioSpec) -> Iterator[Problem]:
@@ -204,7 +124,7 @@ def _cluster(spec: ScenarioSpec) -> Iterator[Problem]:
 
 
 def _topics(spec: ScenarioSpec, topics: tuple[str, ...], start_us: int, place: Place) -> Iterator[Problem]:
-    declared = {topic.name: topic.created_us for topic in spec.topics}
+    declared = spec.created_us()
     for index, topic in enumerate(topics):
         if topic not in declared:
             yield Problem((*place, index), f"no topic is named {topic}", nearest(topic, declared))
@@ -324,12 +244,22 @@ def _steps(spec: ScenarioSpec) -> Iterator[Problem]:
         except CommandError as error:
             yield Problem(("at", index, "do"), f"do: {error.message}", error.suggestion)
             continue
+        if isinstance(step.command, CreateTopic):
+            yield from _created(spec, step.command, ("at", index, "do"))
         if isinstance(step.command, Set):
             setting = step.command.scope, step.command.key, step.command.value
             if (reason := why_not(deployed, *setting)) is not None:
                 yield Problem(("at", index, "do"), f"do: {reason}")
             elif setting[1] == "group.protocol" and step.command.for_us is None:
                 deployed = write_over(deployed, *setting)
+
+
+def _created(spec: ScenarioSpec, command: CreateTopic, place: Place) -> Iterator[Problem]:
+    """A configuration that no topic can have; whether its name is free is known in the flight."""
+    try:
+        created_topic(spec, command)
+    except ConfigError as error:
+        yield Problem(place, f"do: {error.reason}", error.suggestion)
 
 
 def _expectation(

@@ -49,6 +49,11 @@ EVERY_FORM: dict[str, Command] = {
     "lose next 1 responses of JoinGroup from broker-1 to billing-1": commands.LoseResponses(
         1, "JoinGroup", "broker-1", "billing-1"
     ),
+    "create topic returns": commands.CreateTopic("returns"),
+    "create topic returns partitions 6 replicas 3": commands.CreateTopic("returns", 6, 3),
+    "create topic returns if not exists partitions 6 config cleanup.policy=[compact,delete],retention.ms=1": (
+        commands.CreateTopic("returns", 6, None, ("cleanup.policy=compact,delete", "retention.ms=1"), True)
+    ),
     "add partitions orders to 24": commands.AddPartitions("orders", 24),
     "subscribe billing-1 to orders,payments": commands.Subscribe("billing-1", ("orders", "payments")),
     "unsubscribe billing-1": commands.Unsubscribe("billing-1"),

@@ -205,6 +205,14 @@ class Producer(ProducerHost):
             self._timeouts.cancel()
         super()._check_timeouts(None)
 
+    async def refresh_metadata(self, topics: tuple[str, ...]) -> None:
+        """Ask for metadata; a broker that has not heard of a new topic yet takes none of its partitions away."""
+        known = dict(self.topic_partitions)
+        await super().refresh_metadata(topics)
+        for topic, partitions in known.items():
+            if partitions and not self.topic_partitions[topic]:
+                self.topic_partitions[topic] = partitions
+
     async def ask(self, broker: int, request: Request, *, long_poll: bool = False) -> Any:  # noqa: ANN401 - its response
         """Send a request and wait for its response; both wake the sender thread, which notices timed-out requests."""
         self._woken()

@@ -244,7 +244,7 @@ class RecordFeed:
 
     def _without_metadata(self) -> None:
         topic = self._topics[self._arrivals.taken % len(self._topics)]
-        if not self._sticky and not self.closing and self._host.running and topic not in self._host.topic_partitions:
+        if not self._sticky and not self.closing and self._host.running and not self._host.topic_partitions.get(topic):
             self._refuse(topic, "metadata", "TimeoutException")
         self._wait_for_metadata()
 

@@ -132,6 +132,9 @@ class Sender:
         host = self._host
         timeline = host.timeline
         await self._refresh()
+        while not all(host.topic_partitions.get(topic) for topic in host.topics):  # send() waits: a topic is not there
+            await host.sleep(host.retry_backoff_us)
+            await self._refresh()
         if self._idempotent and self.transactions is None:
             await self._init_producer_id()
         self._began = True

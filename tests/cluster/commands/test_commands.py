@@ -41,7 +41,7 @@ BUILT = {
     commands.Nemesis, commands.Rollout, commands.RollingRestartBrokers, commands.EndRollout,
     commands.SlowDependency, commands.PausePartitions, commands.ResumePartitions,
     commands.FailDependency, commands.RestoreDependency, commands.ResetOffsets,
-    commands.DeleteGroup, commands.DeleteOffsets,
+    commands.DeleteGroup, commands.DeleteOffsets, commands.CreateTopic,
 }  # fmt: skip
 
 
@@ -206,6 +206,9 @@ by_field: dict[str, st.SearchStrategy[object]] = {
     "where": st.sampled_from(["earliest", "latest", "current", "offset", "shift", "ago"]),
     "places": st.lists(name, min_size=1, max_size=3, unique=True).map(tuple),
     "amount": duration,
+    "replicas": st.none() | st.integers(min_value=1),
+    "if_not_exists": st.booleans(),
+    "config": st.lists(st.from_regex(r"[a-z.]{1,9}=[A-Za-z0-9.,:_-]{0,9}", fullmatch=True), max_size=3).map(tuple),
     "max_unavailable": st.sampled_from(["", "0", "3", "25%"]),
     "max_surge": st.sampled_from(["", "0", "3", "25%"]),
 }
@@ -215,6 +218,9 @@ by_field: dict[str, st.SearchStrategy[object]] = {
 def any_command(draw: st.DrawFn) -> Command:
     kind = draw(st.sampled_from(get_args(Command)))
     values = {field.name: draw(by_field.get(field.name, name)) for field in msgspec.structs.fields(kind)}
+    if kind is commands.CreateTopic:
+        values["partitions"] = draw(st.none() | st.integers(min_value=1))
+        values["topic"] = draw(name.filter(lambda word: word not in (".", "..")))
     if kind is commands.Heal and draw(st.booleans()):
         values = {}
     if values.get("workload") == "statefulset":

@@ -1,8 +1,11 @@
 """Topics that are created in flight: who learns of them when, and what happens without a live replica."""
 
+import msgspec
+import pytest
+
 from cluster import events as e
 from cluster.spec import ScenarioSpec
-from recordings.scenarios.loader import parse_scenario
+from recordings.scenarios.loader import ScenarioErrors, parse_scenario
 from tests.support.completed_flight import flown
 from tests.support.random_flights import lies
 
@@ -66,3 +69,127 @@ def test_an_administrator_tries_again_until_a_replica_of_each_partition_lives() 
 def test_a_command_on_a_topic_that_is_not_there_yet_is_refused() -> None:
     flight = flown(spec(("10s", "add partitions late to 4"), ("11s", "delete records late-0 before 1")))
     assert [fact.at_us // SECOND_US for fact in flight.all(e.CommandRefused)] == [10, 11]
+
+
+# --- by a command, as kafka-topics.sh --create does ------------------------------------------------------------------
+
+CREATE = "create topic returns partitions 4 replicas 2"
+SMALL = """
+title = "t"
+until = "8s"
+[cluster]
+brokers = 3
+config = { "offsets.topic.num.partitions" = 2, "transaction.state.log.num.partitions" = 2, "group.initial.rebalance.delay.ms" = 0 }
+[[producer]]
+name = "w"
+topics = ["returns"]
+start = "2s"
+rate = "20/s"
+limit = 40
+[[group]]
+name = "g"
+topics = ["returns"]
+start = "2s"
+config = { "auto.offset.reset" = "earliest", "metadata.max.age.ms" = "1s" }
+"""
+
+
+def small(*steps: tuple[str, str], create: str = CREATE) -> ScenarioSpec:
+    """A topic that a step creates at 2 s, with a producer and a group that begin then."""
+    given = [("2s", create), *steps]
+    return parse_scenario(SMALL + "".join(f'[[at]]\ntime = "{at}"\ndo = "{do}"\n' for at, do in given), "t.toml").spec
+
+
+def refusals(*steps: tuple[str, str]) -> list[str]:
+    return [refused.reason for refused in flown(small(*steps)).all(e.CommandRefused)]
+
+
+def test_a_created_topic_is_written_read_and_seen_as_it_is() -> None:
+    made = small(("3s", "add partitions returns to 5"), create=f"{CREATE} config retention.ms=60000")
+    assert lies(made) == []
+    flight = flown(made)
+    (created,) = flight.all(e.TopicCreated, topic="returns")
+    assert (created.at_us, created.partitions, created.replication_factor) == (2 * SECOND_US, 4, 2)
+    (setting,) = flight.all(e.SettingChanged)
+    assert (setting.scope, setting.key, setting.value) == ("returns", "retention.ms", "60000")
+    assert sum(fact.count for fact in flight.all(e.RecordsAppended) if fact.partition.startswith("returns-")) == 40
+    assert flight.document["delivery"]["by_group"]["g"]["delivered"] == 40
+
+
+def test_its_size_is_the_brokers_default() -> None:
+    text = SMALL.replace("config = {", 'config = { "num.partitions" = 5, "default.replication.factor" = 2,', 1)
+    made = parse_scenario(f'{text}[[at]]\ntime = "2s"\ndo = "create topic returns"\n', "t.toml")
+    (created,) = flown(made.spec).all(e.TopicCreated, topic="returns")
+    assert (created.partitions, created.replication_factor) == (5, 2)
+    assert [note for note in made.notes if "num.partitions" in str(note)] == []
+
+
+def test_the_controller_refuses_what_kafka_refuses() -> None:
+    steps = (
+        ("3s", CREATE),
+        ("3s", CREATE.replace("returns", "returns if not exists")),
+        ("4s", "create topic __consumer_offsets"),
+        ("4s", "create topic __consumer.offsets"),
+        ("4s", "create topic wide replicas 4"),
+    )
+    said = refusals(*steps)
+    assert [reason.partition(":")[0] for reason in said] == [
+        "TOPIC_ALREADY_EXISTS", "TOPIC_ALREADY_EXISTS", "INVALID_TOPIC_EXCEPTION", "INVALID_REPLICATION_FACTOR"
+    ]  # fmt: skip
+    assert said[0].endswith("Topic 'returns' already exists.")
+    assert "collides with existing topic: __consumer_offsets" in said[2]
+    assert "Unable to replicate the partition 4 time(s)" in said[3]
+
+
+def test_a_fenced_broker_leads_nothing_new_and_is_a_replica_where_the_others_do_not_suffice() -> None:
+    steps = ("3s", "stop broker-2"), ("7s", "create topic two partitions 3 replicas 2")
+    flight = flown(small(*steps, ("7s", "create topic three partitions 3 replicas 3")))
+    placed = {fact.partition: fact for fact in flight.all(e.LeaderElected, reason="created")}
+    for number in range(3):
+        assert sorted(placed[f"two-{number}"].replicas) == [1, 3]
+        full = placed[f"three-{number}"]
+        assert full.replicas[-1] == 2
+        assert sorted(full.isr) == [1, 3]
+    assert {placed[f"two-{number}"].leader for number in range(3)} == {1, 3}
+
+
+def test_without_a_broker_nothing_is_created() -> None:
+    kills = [("1s", f"kill broker-{number}") for number in (1, 2, 3)]
+    assert refusals(*kills) == ["there is no active controller"]
+
+
+def test_a_declared_topic_that_a_command_creates_first_is_not_created_again() -> None:
+    text = SMALL.replace("[[producer]]", '[[topic]]\nname = "returns"\ncreated = "2s"\n[[producer]]')
+    step = '[[at]]\ntime = "1s"\ndo = "create topic returns partitions 2"\n'
+    (created,) = flown(parse_scenario(text + step, "t.toml").spec).all(e.TopicCreated, topic="returns")
+    assert (created.at_us, created.partitions) == (SECOND_US, 2)
+
+
+def test_a_send_waits_for_a_topic_that_is_not_there_yet() -> None:
+    """A producer may start before its topic: the file's creation waits for brokers. Source: `waitOnMetadata`."""
+    made = small()
+    (writer,) = made.producers
+    writer = msgspec.structs.replace(writer, start_us=0, config={"max.block.ms": 1_500})
+    flight = flown(msgspec.structs.replace(made, producers=(writer,)))
+    assert [(one.at_us, one.waited_for) for one in flight.all(e.SendRefused)] == [(1_500_000, "metadata")]
+    assert sum(fact.count for fact in flight.all(e.RecordsAppended) if fact.partition.startswith("returns-")) == 40 - 1
+
+
+@pytest.mark.parametrize(
+    ("do", "said"),
+    [
+        ("create topic re/turns", "one or more characters other than ASCII alphanumerics"),
+        ("create topic ..", "'..' is not allowed"),
+        (f"create topic {'x' * 250}", "is longer than the max allowed length 249"),
+        ("create topic g", "g is the name of something else in this cluster"),
+        ("create topic x partitions 0", "not a whole number of at least 1"),
+        ("create topic x partitions 60000", "partitions: 60,004 are too many: at most 50,000"),
+        ("create topic x config retention.mss=1", "(did you mean retention.ms?)"),
+        ("create topic x config retention.ms=soon", "retention.ms"),
+        ("create topic x config retention.ms", "is not a list such as KEY=VALUE"),
+    ],
+)
+def test_what_no_topic_can_be_is_an_error_of_the_file(do: str, said: str) -> None:
+    with pytest.raises(ScenarioErrors) as errors:
+        small(("3s", do))
+    assert said in str(errors.value)

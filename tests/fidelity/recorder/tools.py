@@ -173,12 +173,39 @@ def _session(tools: Tools) -> None:  # noqa: PLR0915 - one list of looks, in the
     tools.look("election-unclean", "kafka-leader-election.sh --election-type unclean --topic orders --partition 0")
 
 
+def _topics(tools: Tools) -> None:
+    """Topics that are created and deleted, and what is refused."""
+    create = "kafka-topics.sh --create --topic"
+    tools.look("create", f"{create} returns --partitions 6 --replication-factor 3")
+    tools.look("create-again", f"{create} returns --partitions 6 --replication-factor 3")
+    tools.look("create-if-not-exists", f"{create} returns --partitions 6 --replication-factor 3 --if-not-exists")
+    tools.look("create-too-many-replicas", f"{create} wide --partitions 1 --replication-factor 4")
+    tools.look("create-no-partitions", f"{create} none --partitions 0")
+    tools.look("create-no-replicas", f"{create} none --replication-factor 0")
+    tools.look("create-bad-name", f"{create} re/turns")
+    tools.look("create-with-period", f"{create} re.turns")
+    tools.look("create-collision", f"{create} re_turns")
+    tools.look("create-unknown-key", f"{create} none --config retention.mss=1")
+    tools.look("create-bad-value", f"{create} none --config retention.ms=soon")
+    tools.look("create-internal", f"{create} __consumer_offsets")
+    tools.look("create-configured", f"{create} kept --config retention.ms=60000 --config cleanup.policy=compact,delete")
+    tools.look("created", "kafka-topics.sh --describe --topic kept")
+    tools.look("delete-topic", "kafka-topics.sh --delete --topic kept")
+    tools.look("delete-topic-missing", "kafka-topics.sh --delete --topic nowhere")
+    tools.look("delete-topic-if-exists", "kafka-topics.sh --delete --topic nowhere --if-exists")
+
+
+PARTS = {"session": _session, "topics": _topics}
+"""The parts of a recording, in their order."""
+
+
 def main() -> None:
-    """Record every look anew."""
+    """Record every look anew, or those of one part."""
     parser = argparse.ArgumentParser(prog="python -m tests.fidelity.recorder.tools", description="Look with the tools.")
     parser.add_argument("--release", default="4.3.1", help="of Kafka, as Maven has it")
     parser.add_argument("--first-port", type=int, default=19_700, help="brokers have the ports after it")
     parser.add_argument("--work", type=Path, default=Path(tempfile.gettempdir()) / "flightdeck-recorder")
+    parser.add_argument("--only", choices=sorted(PARTS), help="record this part; the others' looks stay as they are")
     options = parser.parse_args()
     release = Release(options.release, options.work)
     options.work.mkdir(parents=True, exist_ok=True)
@@ -187,14 +214,17 @@ def main() -> None:
     tools = Tools(release, cluster)
     try:
         cluster.start()
-        _session(tools)
+        for part in [options.only] if options.only else PARTS:
+            PARTS[part](tools)
     finally:
         for process in tools.processes:
             process.kill()
         cluster.end()
     KEPT.mkdir(exist_ok=True)
-    text = json.dumps({"release": options.release, "looks": tools.kept}, indent=1)
-    (KEPT / f"{options.release}.json").write_text(text + "\n", "utf-8")
+    kept = KEPT / f"{options.release}.json"
+    others = json.loads(kept.read_text("utf-8"))["looks"] if options.only else {}
+    text = json.dumps({"release": options.release, "looks": others | tools.kept}, indent=1)
+    kept.write_text(text + "\n", "utf-8")
 
 
 if __name__ == "__main__":

@@ -1,0 +1,42 @@
+"""Topics that a command creates, as a scenario would declare them."""
+
+from cluster.commands import CreateTopic
+from cluster.config import ConfigError, Value, coerce, cross_errors, refused_config, resolve, skipped
+from cluster.spec.spec import MOST_PARTITIONS, ScenarioSpec, TopicSpec
+
+
+def created_topic(spec: ScenarioSpec, command: CreateTopic) -> TopicSpec:
+    """The topic of a command in this cluster. Raises ConfigError for what Kafka, or Flightdeck, refuses of its config.
+
+    Source: `ReplicationControlManager.createTopic`, which has `num.partitions` and `default.replication.factor`.
+    """
+    cluster = resolve("broker", spec.config)
+    partitions, replicas = command.partitions, command.replicas
+    if partitions is None:
+        partitions = _number(cluster["num.partitions"])
+    if replicas is None:
+        replicas = _number(cluster["default.replication.factor"])
+    if partitions > MOST_PARTITIONS:
+        raise ConfigError("partitions", f"a topic has at most {MOST_PARTITIONS:,} partitions here")
+    return TopicSpec(command.topic, partitions, replicas, _config(command.config))
+
+
+def _config(pairs: tuple[str, ...]) -> dict[str, Value]:
+    config: dict[str, Value] = {}
+    for pair in pairs:
+        key, _, text = pair.partition("=")
+        if skipped("topic", key, text):
+            continue
+        config[key] = coerce("topic", key, text)
+        reason = refused_config(key, config[key])
+        if reason is not None:
+            raise ConfigError(key, reason)
+    errors = cross_errors("topic", config)
+    if errors:
+        raise errors[0]
+    return config
+
+
+def _number(value: Value) -> int:
+    assert isinstance(value, int)
+    return value
