@@ -269,9 +269,7 @@ def _explain(forms: tuple[Form, ...], tokens: list[CommandToken], end: int) -> C
     guesses = {
         match.misspelled[1]: match
         for match in tolerant
-        if match.failed_at is None
-        and match.misspelled is not None
-        and not (begins and match.misspelled[0] is tokens[0])
+        if match.failed_at is None and match.misspelled is not None and match.misspelled[0] is not right
     }
     for match in guesses.values():
         assert match.misspelled is not None

@@ -10,9 +10,9 @@ from cluster.commands import CommandError, Names, parse, text_of
 from cluster.commands import catalogue as c
 from cluster.protocol.rebalance_causes import RebalanceCause
 from cluster.view.state import ClusterView
-from console.presenters import impact_cluster, impact_processes
 from console.presenters.formatting import duration
-from console.presenters.impact_model import NO_BROKER, Impact, ImpactModel, MemberRemoval, Predictors
+from console.presenters.impacts import cluster, processes, topics
+from console.presenters.impacts.model import NO_BROKER, Impact, ImpactModel, MemberRemoval, Predictors
 from console.presenters.styled_text import ERROR, MUTED, OK, WARN, Line, Span, line
 
 __all__ = ["BROKER_SESSION_US", "Impact", "MemberRemoval", "impact_line", "impact_of", "preview", "sentences"]
@@ -20,7 +20,7 @@ __all__ = ["BROKER_SESSION_US", "Impact", "MemberRemoval", "impact_line", "impac
 BROKER_SESSION_US = 9_000_000  # broker.session.timeout.ms, unless the scenario says otherwise
 NAMES_SHOWN = 3  # names before `and 7 more`
 
-PREDICTORS: Predictors = impact_processes.PREDICTORS | impact_cluster.PREDICTORS
+PREDICTORS: Predictors = processes.PREDICTORS | cluster.PREDICTORS | topics.PREDICTORS
 """The predictor of each command class. Commands without one (`heal`, `release`, `set`, `mark`) start no fault."""
 
 

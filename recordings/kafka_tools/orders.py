@@ -11,6 +11,7 @@ from typing import Any, Final
 from cluster.commands import (
     AddPartitions,
     Command,
+    CreateTopic,
     DeleteGroup,
     DeleteOffsets,
     DeleteRecords,
@@ -22,12 +23,14 @@ from cluster.commands import (
 from cluster.commands.catalogue import AbortHangingTransaction, ResetTo
 from cluster.config import nearest, parse_iso_duration
 from cluster.protocol.names import TopicPartition
+from cluster.protocol.topic_creation import name_error
 from recordings.kafka_tools.config_tables import entity_of
 from recordings.kafka_tools.tool_lines import ToolLine, reset_scenario
 
 _PAIR: Final = re.compile(r"\s*([^=,\[\]]+?)\s*=\s*(\[[^\]]*\]|[^,]*)\s*(?:,|$)")
+_CONFIG: Final = re.compile(r"[^=,\[\]\s]+\s*=[^\[\]]*")
+MOST_REPLICAS: Final = 32_767  # Short.MAX_VALUE
 _UNSUPPORTED: Final = {
-    ("kafka-topics", "create"): "`created = '30s'` in a scenario's [[topic]] creates it then",
     ("kafka-topics", "delete"): "no topic is deleted in a flight: kafka-delete-records.sh empties its partitions",
     ("kafka-consumer-groups", "validate-regex"): "`--validate-regex` concerns no cluster",
     ("kafka-transactions", "forceTerminateTransaction"): "the id's next InitProducerId does it: `restart PRODUCER`",
@@ -69,6 +72,40 @@ def _alter_topic(line: ToolLine, names: Names | None) -> list[Command]:
     if partitions is None:
         raise line.wrong('Missing required argument "[partitions]"')
     return [AddPartitions(_topic(line, names), partitions)]
+
+
+def _create_topic(line: ToolLine, _: Names | None) -> list[Command]:
+    """Source: `TopicCommand.createTopic`, which looks at the numbers before the controller does."""
+    if line.has("replica-assignment"):
+        raise line.wrong("--replica-assignment is not understood here: --partitions and --replication-factor are",
+                         "replica-assignment")  # fmt: skip
+    topic, pairs = line.one("topic"), [pair.strip() for pair in line.all("config")]
+    if not line.has("topic"):
+        raise line.wrong('Missing required argument "[topic]"')
+    if name_error(topic):
+        raise line.wrong(name_error(topic), "topic")
+    if (line.number("partitions", 1) or 0) < 1:
+        raise line.wrong("The partitions must be greater than 0", "partitions")
+    if not 1 <= (line.number("replication-factor", 1) or 0) <= MOST_REPLICAS:
+        raise line.wrong(f"The replication factor must be between 1 and {MOST_REPLICAS} inclusive",
+                         "replication-factor")  # fmt: skip
+    for pair in pairs:
+        if not _CONFIG.fullmatch(pair):
+            raise line.wrong('requirement failed: Invalid topic config: all configs to be added must be in the format'
+                             ' "key=val".', "config")  # fmt: skip
+    return [
+        CreateTopic(
+            topic,
+            line.number("partitions"),
+            line.number("replication-factor"),
+            tuple("=".join(part.strip() for part in pair.split("=", 1)) for pair in pairs),
+            line.has("if-not-exists"),
+        )
+    ]
+
+
+def _topics_tool(line: ToolLine, names: Names | None) -> list[Command]:
+    return (_create_topic if line.action == "create" else _alter_topic)(line, names)
 
 
 def _alter_configs(line: ToolLine, names: Names | None) -> list[Command]:
@@ -229,7 +266,7 @@ RESETS: Final[dict[str, ResetTo]] = {
 """What each option of `--reset-offsets` is in a command."""
 
 _ORDERS: Final[dict[str, Callable[[ToolLine, Names | None], list[Command]]]] = {
-    "kafka-topics": _alter_topic,
+    "kafka-topics": _topics_tool,
     "kafka-configs": _alter_configs,
     "kafka-consumer-groups": _groups_tool,
     "kafka-leader-election": _elect,

@@ -4,6 +4,7 @@ from typing import Final
 
 from cluster.protocol.names import TopicPartition
 from cluster.protocol.offset_resets import cannot_shift, only_inactive, reset_offset
+from cluster.protocol.topic_creation import why_no_name, why_not_placed
 from cluster.view.state import NEVER, ClusterView, GroupView
 from recordings.kafka_log.java_maps import consumed_order
 from recordings.kafka_tools.group_descriptions import committed_partitions, exists
@@ -17,6 +18,12 @@ _NO_TIMES: Final = "no view dates every record: with --execute the brokers look 
 _SUBSCRIBED: Final = (
     "org.apache.kafka.common.errors.GroupSubscribedToTopicException: Deleting offsets of a topic is forbidden while the"
     " consumer group is actively subscribed to it."
+)
+
+
+_COLLISIONS: Final = (
+    "WARNING: Due to limitations in metric names, topics with a period ('.') or underscore ('_') could collide. To"
+    " avoid issues it is best to use either, but not both."
 )
 
 
@@ -48,6 +55,8 @@ def refusal_of(view: ClusterView, line: ToolLine) -> Printed | None:
             if topic is not None and to <= topic.partitions:
                 has = f"The topic {topic.topic} currently has {topic.partitions} partition(s)"
                 return topic_failed(f"{has}; {to} would not be an increase.")
+        case "kafka-topics", "create":
+            return _create_topic(view, line)
         case "kafka-leader-election", _:
             name = f"{line.one('topic')}-{line.one('partition')}"
             one = view.partitions.get(name)
@@ -56,6 +65,19 @@ def refusal_of(view: ClusterView, line: ToolLine) -> Printed | None:
         case "kafka-transactions", "abort":
             return _abort(view, line)
     return None
+
+
+def _create_topic(view: ClusterView, line: ToolLine) -> Printed | None:
+    """What the controller refuses; nothing is printed of a topic that is there where `--if-not-exists` says so."""
+    topic, replicas = line.one("topic"), line.number("replication-factor", 1) or 1
+    if topic in view.topics and line.has("if-not-exists"):
+        return Printed("\n")
+    unfenced = [one for one in view.brokers.values() if not one.fenced]
+    reason = why_no_name(topic, view.topics) or why_not_placed(replicas, len(view.brokers), len(unfenced))
+    if reason is None:
+        return None
+    collides = "_" in topic or "." in topic
+    return (Printed(f"{_COLLISIONS}\n") if collides else Printed()) + topic_failed(reason.message)
 
 
 def is_of_groups(text: str) -> bool:

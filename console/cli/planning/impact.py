@@ -13,7 +13,7 @@ from console.cli.streams import json_of, print_text
 
 if TYPE_CHECKING:
     from cluster.spec import ScenarioSpec
-    from console.presenters.impact_model import Impact
+    from console.presenters.impacts.model import Impact
 
 
 def _deployed(spec: "ScenarioSpec", at_us: int) -> "ScenarioSpec":

@@ -8,7 +8,7 @@ from console.presenters import states
 from console.presenters.active_faults import fault_words
 from console.presenters.formatting import UNKNOWN, count, duration, many, memory, number_ranges
 from console.presenters.impact import BROKER_SESSION_US, Impact, impact_of
-from console.presenters.impact_model import NO_BROKER
+from console.presenters.impacts.model import NO_BROKER
 from console.presenters.list_view import CONTINUED, Listing, WorstFirstListing
 from console.presenters.overview import broker_state
 from console.presenters.styled_text import (

@@ -9,7 +9,7 @@ from cluster.view.state import ClusterView, PartitionView
 from console.presenters import states
 from console.presenters.active_faults import fault_labels, faults_on
 from console.presenters.formatting import UNKNOWN, duration
-from console.presenters.impact_model import TRANSACTION_TOPIC
+from console.presenters.impacts.model import TRANSACTION_TOPIC
 from console.presenters.list_view import BUILDING, WorstFirstListing
 from console.presenters.overview import broker_state
 from console.presenters.styled_text import (

@@ -79,7 +79,7 @@ title = "t"
 until = "8s"
 [cluster]
 brokers = 3
-config = { "offsets.topic.num.partitions" = 2, "transaction.state.log.num.partitions" = 2, "group.initial.rebalance.delay.ms" = 0 }
+config = { "offsets.topic.num.partitions" = 2, "group.initial.rebalance.delay.ms" = 0 }
 [[producer]]
 name = "w"
 topics = ["returns"]

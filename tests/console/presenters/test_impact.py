@@ -215,6 +215,14 @@ SENTENCES: dict[str, tuple[str, ...]] = {
         "1 group loses its coordinator: billing",
     ),
     "delete records orders-0 before 5": ("orders-0 loses 5 offsets",),
+    "create topic returns partitions 6 replicas 3": ("returns begins empty: 6 partitions",),
+    "create topic returns": (
+        "returns begins empty",
+        "num.partitions of the brokers is its number of partitions",
+        "default.replication.factor of the brokers is its number of replicas",
+    ),
+    "create topic orders": ("nothing: TOPIC_ALREADY_EXISTS: Topic 'orders' already exists.",),
+    "create topic orders if not exists": ("nothing: orders exists already",),
     "add partitions orders to 20": (
         "audit, billing rebalance",
         "8 more partitions: existing keys map to other partitions",

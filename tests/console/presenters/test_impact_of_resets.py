@@ -8,8 +8,8 @@ from cluster.commands import parse
 from cluster.config import Value
 from cluster.spec import ScenarioSpec
 from cluster.view import ClusterView, fold
-from console.presenters import impact_cluster
 from console.presenters.impact import impact_of, sentences
+from console.presenters.impacts import cluster
 from tests.support.completed_flight import Flown, flown
 from tests.support.scenario_builders import SECOND_US, spec
 
@@ -67,7 +67,7 @@ def test_the_offsets_that_impact_names_are_committed(to: str) -> None:
 def test_an_offset_that_impact_moves_into_its_log_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     """The tool leaves the committed offset as it is, also where its records are deleted."""
     monkeypatch.setattr(
-        impact_cluster, "reset_offset", lambda _where, _amount, start, end, before: min(max(before, start), end)
+        cluster, "reset_offset", lambda _where, _amount, start, end, before: min(max(before, start), end)
     )
     assert wrong("reset offsets of g to current") == [
         "orders-1 68 → 80: 12 offsets are skipped",

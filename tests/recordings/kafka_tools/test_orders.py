@@ -58,6 +58,13 @@ by = "10s"
     ("line", "commands"),
     [
         (f"$ bin/kafka-topics.sh {SERVER} --alter --topic orders --partitions 6", ["add partitions orders to 6"]),
+        (f"kafka-topics.sh {SERVER} --create --topic returns", ["create topic returns"]),
+        (
+            "kafka-topics.sh --create --if-not-exists --topic x --partitions 6 --config cleanup.policy=compact,delete",
+            ["create topic x if not exists partitions 6 config cleanup.policy=[compact,delete]"],
+        ),
+        ("kafka-topics.sh --create --topic x --replication-factor 3 --config a.b=1 --config c.d=2",
+         ["create topic x replicas 3 config a.b=1,c.d=2"]),
         (
             "kafka-configs --alter --entity-type topics --entity-name orders --add-config a.b=1,c.d=[x,y]",
             ["set orders a.b 1", "set orders c.d x,y"],
@@ -108,7 +115,12 @@ def test_lines_are_the_commands_that_the_cluster_has(line: str, commands: list[s
     [
         ("kafka-reassign-partitions.sh --execute", "kafka-leader-election.sh moves leaderships", None),
         ("kafka-topics.sh --delete --topic orders", "kafka-delete-records.sh empties", None),
-        ("kafka-topics.sh --create --topic x", "creates it then", None),
+        ("kafka-topics.sh --create --topic re/turns", "one or more characters other than ASCII alphanumerics", None),
+        ("kafka-topics.sh --create", 'Missing required argument "[topic]"', None),
+        ("kafka-topics.sh --create --topic x --partitions 0", "The partitions must be greater than 0", None),
+        ("kafka-topics.sh --create --topic x --replication-factor 0", "must be between 1 and 32767", None),
+        ("kafka-topics.sh --create --topic x --config retention.ms", 'format "key=val"', None),
+        ("kafka-topics.sh --create --topic x --replica-assignment 1:2", "--replication-factor are", None),
         ("kafka-topics.sh --alter --topic orders --partions 3", "no option --partions", "--partitions"),
         (f"{RESET} --to-datetime 2026-01-01T00:00:00.000", "a flight has no dates: --by-duration", None),
         ("kafka-consumer-groups.sh --delete", "takes one of these options: [group], [all-groups]", None),
@@ -167,6 +179,30 @@ def printed(view: ClusterView, line: str) -> Printed:
 )
 def test_kafka_refuses_in_its_own_words(view: ClusterView, name: str) -> None:
     same(name, printed(view, LOOKS[name]["command"]))
+
+
+@pytest.mark.parametrize(
+    "name", ["create-again", "create-if-not-exists", "create-too-many-replicas", "create-collision"]
+)
+def test_a_topic_is_refused_in_the_tools_words(view: ClusterView, name: str) -> None:
+    known = {**view.topics, "returns": view.topics["orders"], "re.turns": view.topics["orders"]}
+    with_topics = copy.copy(view)
+    with_topics.topics = known
+    same(name, printed(with_topics, LOOKS[name]["command"]))
+
+
+@pytest.mark.parametrize("name", ["create", "create-with-period", "create-configured"])
+def test_a_topic_that_can_be_created_is_not_refused(view: ClusterView, name: str) -> None:
+    assert refusal_of(view, read_tool_line(LOOKS[name]["command"])) is None
+
+
+@pytest.mark.parametrize("name", ["create-no-partitions", "create-no-replicas", "create-bad-name"])
+def test_sizes_and_names_of_no_topic_are_refused_as_the_tool_does(name: str) -> None:
+    with pytest.raises(CommandError) as refused:
+        commands_of(LOOKS[name]["command"])
+    assert refused.value.message == LOOKS[name]["printed"].strip().removeprefix(
+        "Error while executing topic command : "
+    )
 
 
 def test_a_group_that_does_not_exist_cannot_be_deleted(view: ClusterView) -> None:

@@ -1,4 +1,4 @@
-"""Predictors of commands to links, disks, leaders, logs and positions."""
+"""Predictors of commands to links, disks, leaders, applications and positions."""
 
 from cluster.commands import catalogue as c
 from cluster.protocol.names import TopicPartition, topic_of
@@ -6,8 +6,8 @@ from cluster.protocol.offset_resets import cannot_shift, only_inactive, partitio
 from cluster.view.state import NEVER, MemberView, PartitionView
 from cluster.view.transactions import is_hanging
 from console.presenters.formatting import duration
-from console.presenters.impact_model import MS, NO_BROKER, ImpactModel, Predictors, number_of, predictor
-from console.presenters.impact_processes import heartbeats_stop
+from console.presenters.impacts.model import MS, NO_BROKER, ImpactModel, Predictors, number_of, predictor
+from console.presenters.impacts.processes import heartbeats_stop
 
 QUORUM_FETCH_TIMEOUT_US = 2_000_000  # controller.quorum.fetch.timeout.ms
 
@@ -184,39 +184,7 @@ def move_coordinator(model: ImpactModel, command: c.MoveCoordinator) -> None:
     leader_moves(model, name, others[0])
 
 
-# --- logs and positions -----------------------------------------------------------------------------------------------
-
-
-def delete_records(model: ImpactModel, command: c.DeleteRecords) -> None:
-    """The leader deletes records, also records that groups have not read."""
-    partition = model.partition(command.topic, command.partition)
-    if partition is None:
-        return
-    name = partition.partition
-    if partition.leader == NO_BROKER:
-        model.refuse(f"LEADER_NOT_AVAILABLE: {name} has no leader")
-    elif command.before > partition.high_watermark:
-        model.refuse(f"OFFSET_OUT_OF_RANGE: the high watermark of {name} is {partition.high_watermark}")
-    else:
-        deleted = max(0, command.before - partition.log_start)
-        model.note(f"{name} loses {deleted:,} offsets")
-        for group in model.view.groups.values():
-            reader = group.readers.get(name)
-            if reader is not None and reader.committed != NEVER and reader.committed < command.before:
-                unread = command.before - max(reader.committed, partition.log_start)
-                model.note(f"{group.group} has not read {unread:,} of them")
-
-
-def add_partitions(model: ImpactModel, command: c.AddPartitions) -> None:
-    """Keys map to other partitions, and the groups that read the topic rebalance."""
-    known = model.view.topics[command.topic].partitions
-    if command.to <= known:
-        model.refuse(f"INVALID_PARTITIONS: {command.topic} has {known} partitions already")
-        return
-    model.note(f"{command.to - known} more partitions: existing keys map to other partitions")
-    for group in model.view.groups.values():
-        if command.topic in group.topics:
-            model.group_rebalances(group.group)
+# --- applications and positions ---------------------------------------------------------------------------------------
 
 
 def slow_dependency(model: ImpactModel, command: c.SlowDependency) -> None:
@@ -375,8 +343,6 @@ PREDICTORS: Predictors = dict((
     predictor(c.Elect, elect),
     predictor(c.FailOverController, fail_over),
     predictor(c.MoveCoordinator, move_coordinator),
-    predictor(c.DeleteRecords, delete_records),
-    predictor(c.AddPartitions, add_partitions),
     predictor(c.SlowDependency, slow_dependency),
     predictor(c.FailDependency, fail_dependency),
     predictor(c.RestoreDependency, restore_dependency),

@@ -5,7 +5,7 @@ from cluster.commands import catalogue as c
 from cluster.commands.pod_limits import deployment_limits, statefulset_limit
 from cluster.protocol.rebalance_causes import RebalanceCause
 from cluster.view.state import MemberView, ProducerView
-from console.presenters.impact_model import MS, NO_BROKER, ImpactModel, Predictors, accepts, number_of, predictor
+from console.presenters.impacts.model import MS, NO_BROKER, ImpactModel, Predictors, accepts, number_of, predictor
 
 PAUSING = {"pause", "stall", "pause_heartbeats"}
 """Kinds of faults that `resume` ends."""

@@ -1,0 +1,1 @@
+"""What each command would hit, predicted from the view alone: one predictor for each command."""

@@ -1,0 +1,71 @@
+"""Predictors of commands to topics and their logs: create, add partitions, delete records."""
+
+from cluster.commands import catalogue as c
+from cluster.protocol.topic_creation import why_no_name, why_not_placed
+from cluster.view.state import NEVER
+from console.presenters.impacts.model import NO_BROKER, ImpactModel, Predictors, predictor
+
+
+def create_topic(model: ImpactModel, command: c.CreateTopic) -> None:
+    """A topic begins empty; members that subscribe to its name rebalance when they have its metadata."""
+    view = model.view
+    if command.topic in view.topics and command.if_not_exists:
+        model.refuse(f"{command.topic} exists already")
+        return
+    known = [int(one.broker) for one in view.brokers.values()]
+    unfenced = [broker for broker in known if not view.brokers[broker].fenced]
+    reason = why_no_name(command.topic, view.topics)
+    reason = reason or why_not_placed(command.replicas or 1, len(known), len(unfenced))
+    if view.controller == NO_BROKER:
+        model.refuse("there is no active controller")
+    elif reason is not None:
+        model.refuse(str(reason))
+    else:
+        size = f": {command.partitions:,} partitions" if command.partitions else ""
+        model.note(f"{command.topic} begins empty{size}")
+        if command.partitions is None:
+            model.note("num.partitions of the brokers is its number of partitions")
+        if command.replicas is None:
+            model.note("default.replication.factor of the brokers is its number of replicas")
+        for member in view.members.values():
+            if member.alive and command.topic in member.topics:
+                model.group_rebalances(member.group)
+
+
+def add_partitions(model: ImpactModel, command: c.AddPartitions) -> None:
+    """Keys map to other partitions, and the groups that read the topic rebalance."""
+    known = model.view.topics[command.topic].partitions
+    if command.to <= known:
+        model.refuse(f"INVALID_PARTITIONS: {command.topic} has {known} partitions already")
+        return
+    model.note(f"{command.to - known} more partitions: existing keys map to other partitions")
+    for group in model.view.groups.values():
+        if command.topic in group.topics:
+            model.group_rebalances(group.group)
+
+
+def delete_records(model: ImpactModel, command: c.DeleteRecords) -> None:
+    """The leader deletes records, also records that groups have not read."""
+    partition = model.partition(command.topic, command.partition)
+    if partition is None:
+        return
+    name = partition.partition
+    if partition.leader == NO_BROKER:
+        model.refuse(f"LEADER_NOT_AVAILABLE: {name} has no leader")
+    elif command.before > partition.high_watermark:
+        model.refuse(f"OFFSET_OUT_OF_RANGE: the high watermark of {name} is {partition.high_watermark}")
+    else:
+        deleted = max(0, command.before - partition.log_start)
+        model.note(f"{name} loses {deleted:,} offsets")
+        for group in model.view.groups.values():
+            reader = group.readers.get(name)
+            if reader is not None and reader.committed != NEVER and reader.committed < command.before:
+                unread = command.before - max(reader.committed, partition.log_start)
+                model.note(f"{group.group} has not read {unread:,} of them")
+
+
+PREDICTORS: Predictors = dict((
+    predictor(c.CreateTopic, create_topic),
+    predictor(c.AddPartitions, add_partitions),
+    predictor(c.DeleteRecords, delete_records),
+))  # fmt: skip
