@@ -10,7 +10,7 @@ from typing import Literal
 
 import msgspec
 
-ResetTo = Literal["earliest", "latest", "current", "offset", "shift", "ago"]
+ResetTo = Literal["earliest", "latest", "current", "offset", "shift", "ago", "instant"]
 
 
 class Kill(msgspec.Struct, frozen=True, tag="kill"):
@@ -271,7 +271,7 @@ class ResetOffsets(msgspec.Struct, frozen=True, tag="reset_offsets"):
     """Commit other offsets for a group without members, as `kafka-consumer-groups.sh --reset-offsets --execute` does.
 
     `places`: topics and partitions; () is every partition with a committed offset. `amount`: the offset, the number of
-    offsets (`shift`), or how long before now (`ago`, µs).
+    offsets (`shift`), how long before now (`ago`, µs), or the instant of the flight (`instant`, µs).
     """
 
     group: str

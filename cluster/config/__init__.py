@@ -33,10 +33,12 @@ from cluster.config.keys import (
 from cluster.config.other_keys import without_effect
 from cluster.config.suggestions import LONGEST_WORD, brief, nearest
 from cluster.config.units import (
+    FIRST_DATE,
     MICROSECONDS,
     format_duration,
     format_rate,
     format_size,
+    parse_datetime,
     parse_duration,
     parse_iso_duration,
     parse_rate,
@@ -49,6 +51,7 @@ from cluster.config.unsupported import NOT_READ_YET, UNBUILT, refusal, refused_c
 __all__ = [
     "CONFIG_KEYS",
     "DEFAULT_ASSIGNORS",
+    "FIRST_DATE",
     "FORBIDDEN_WITH",
     "LIBRDKAFKA_PARTITIONERS",
     "LONGEST_WORD",
@@ -83,6 +86,7 @@ __all__ = [
     "in_flight_keys",
     "is_dotted",
     "nearest",
+    "parse_datetime",
     "parse_duration",
     "parse_iso_duration",
     "parse_rate",

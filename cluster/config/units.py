@@ -6,6 +6,7 @@ of records a second. Every `format_…` gives the shortest text that its `parse_
 
 import math
 import re
+from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from fractions import Fraction
 from itertools import pairwise
@@ -19,6 +20,12 @@ _ISO_DURATION = re.compile(r"P(?:([0-9]+)D)?(?:T(?:([0-9]+)H)?(?:([0-9]+)M)?(?:(
 _NUMBER = re.compile(r"([0-9]+(?:\.[0-9]+)?)(.*)", re.DOTALL)
 _PARTS = re.compile(r"(?:[0-9]+(?:\.[0-9]+)?(?:us|ms|s|m|h)){2,}")
 _PART = re.compile(r"([0-9]+(?:\.[0-9]+)?)([a-z]+)")
+
+_DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{3}(?:Z|[+-][0-9]{2}(?::?[0-9]{2})?)?")
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+FIRST_DATE: Final = "1970-01-01T00:00:00.000"
+"""The date of instant 0 of a flight, whose records have their instants as timestamps."""
 
 LONGEST_TEXT: Final = 40
 LONGEST_DECIMALS: Final = 400
@@ -98,6 +105,21 @@ def parse_size(text: str) -> int:
 def format_size(size_bytes: int) -> str:
     """Write bytes in the largest unit that divides them: 1024 is `1KiB`."""
     return _shortest(size_bytes, BYTES, "B")
+
+
+def parse_datetime(text: str) -> int:
+    """A date as Kafka's tools read it, as microseconds since 1970; without a zone it is UTC. Raises ValueError.
+
+    Source: `Utils.getDateTime`.
+    """
+    try:
+        if not _DATE.fullmatch(text):
+            raise ValueError
+        read = datetime.fromisoformat(text)
+        since = (read if read.tzinfo is not None else read.replace(tzinfo=UTC)) - _EPOCH
+    except (ValueError, OverflowError):
+        raise ValueError(f"{_cut(text)!r} is not a date: write it like {FIRST_DATE}") from None
+    return since // timedelta(microseconds=1)
 
 
 def parse_rate(text: str) -> float:

@@ -68,11 +68,13 @@ class OffsetCommands:
         )
 
     def _offset(self, command: c.ResetOffsets, name: str, committed: dict[str, int]) -> int:
-        """A partition's new offset. Source: `OffsetsUtils.resetByDuration`, and see `reset_offset`."""
+        """A partition's new offset. Source: `OffsetsUtils.resetByDuration`, `resetToDateTime`; see `reset_offset`."""
         replica = self._leader(name)
         start, end = replica.log.log_start, replica.high_watermark
-        if command.where == "ago":  # without a younger record: the latest offset
-            return min(replica.log.first_since(max(0, self._cluster.timeline.now_us - command.amount)), end)
+        if command.where in ("ago", "instant"):  # without a younger record: the latest offset
+            ago = command.where == "ago"
+            since_us = max(0, self._cluster.timeline.now_us - command.amount) if ago else command.amount
+            return min(replica.log.first_since(since_us), end)
         if command.where == "shift" and name not in committed:
             raise CommandRefusedError(cannot_shift(name))
         return reset_offset(command.where, command.amount, start, end, committed.get(name))

@@ -21,13 +21,15 @@ from cluster.commands import (
     Set,
 )
 from cluster.commands.catalogue import AbortHangingTransaction, ResetTo
-from cluster.config import nearest, parse_iso_duration
+from cluster.config import FIRST_DATE, nearest, parse_datetime, parse_iso_duration
 from cluster.protocol.names import TopicPartition
 from cluster.protocol.topic_creation import name_error
+from cluster.spec import LONGEST_FLIGHT_US
 from recordings.kafka_tools.config_tables import entity_of
 from recordings.kafka_tools.tool_lines import ToolLine, reset_scenario
 
 _PAIR: Final = re.compile(r"\s*([^=,\[\]]+?)\s*=\s*(\[[^\]]*\]|[^,]*)\s*(?:,|$)")
+_WHOLE: Final = re.compile("[0-9]{1,18}")
 _CONFIG: Final = re.compile(r"[^=,\[\]\s]+\s*=[^\[\]]*")
 MOST_REPLICAS: Final = 32_767  # Short.MAX_VALUE
 _UNSUPPORTED: Final = {
@@ -223,15 +225,58 @@ def _places(line: ToolLine, names: Names | None) -> tuple[str, ...]:
     return tuple(found)
 
 
+def _instant(line: ToolLine) -> int:
+    """The instant of `--to-datetime`: a flight begins in 1970."""
+    try:
+        instant_us = parse_datetime(line.one("to-datetime"))
+    except ValueError as error:
+        raise line.wrong(f"--to-datetime: {error}", "to-datetime") from None
+    if not 0 <= instant_us <= LONGEST_FLIGHT_US:
+        raise line.wrong(f"--to-datetime: a flight begins at {FIRST_DATE}: --by-duration PT30S counts from now",
+                         "to-datetime")  # fmt: skip
+    return instant_us
+
+
+def planned_offsets(line: ToolLine, group: str, names: Names | None) -> dict[TopicPartition, int]:
+    """A group's offsets in `--from-file`, whose rows stand in the place of the file's name. Raises CommandError.
+
+    A row is `topic,partition,offset` with one group, or `group,topic,partition,offset`. Source: `parseResetPlan`.
+    """
+    found: dict[TopicPartition, int] = {}
+    alone = len(dict.fromkeys(line.all("group"))) == 1
+    if "," not in line.one("from-file"):
+        raise line.wrong(
+            "--from-file: no file is read here; write its rows in its place: 'orders,0,42 orders,1,7'", "from-file"
+        )
+    for row in line.one("from-file").split():
+        cells = row.split(",")
+        if len(cells) == 3 and alone:
+            cells = [group, *cells]
+        if len(cells) != 4 or not all(_WHOLE.fullmatch(cell) for cell in cells[2:]):
+            form = "topic,partition,offset" if alone else "group,topic,partition,offset"
+            raise line.wrong(f"--from-file: `{row[:80]}` is not {form}", "from-file")
+        if names is not None and cells[1] not in names.topics:
+            raise line.wrong(f"there is no topic `{cells[1]}`", "from-file", nearest(cells[1], names.topics))
+        if cells[0] == group:
+            found[TopicPartition(cells[1], int(cells[2]))] = int(cells[3])
+    if not found:
+        raise line.wrong(f"No reset plan for group {group} found", "from-file")
+    return found
+
+
 def _reset_offsets(line: ToolLine, names: Names | None) -> list[Command]:
     """One commit for each group. Source: `ConsumerGroupService.resetOffsets`."""
     scenario = reset_scenario(line)
     amount = 0
     match scenario:
         case "to-datetime":
-            raise line.wrong("--to-datetime: a flight has no dates: --by-duration PT30S counts from now", scenario)
+            amount = _instant(line)
         case "from-file":
-            raise line.wrong("--from-file: no file is read here: --to-offset sets an offset", scenario)
+            return [
+                ResetOffsets(group, "offset", (str(place),), offset)
+                for group in _groups(line, names)
+                for place, offset in planned_offsets(line, group, names).items()
+            ]
         case "to-offset":
             amount = max(0, line.number(scenario, 0) or 0)
         case "shift-by":
@@ -262,6 +307,8 @@ RESETS: Final[dict[str, ResetTo]] = {
     "to-offset": "offset",
     "shift-by": "shift",
     "by-duration": "ago",
+    "to-datetime": "instant",
+    "from-file": "offset",
 }
 """What each option of `--reset-offsets` is in a command."""
 

@@ -9,7 +9,7 @@ from cluster.view.state import NEVER, ClusterView, GroupView
 from recordings.kafka_log.java_maps import consumed_order
 from recordings.kafka_tools.group_descriptions import committed_partitions, exists
 from recordings.kafka_tools.group_tables import ResetRow, reset_table
-from recordings.kafka_tools.orders import RESETS, orders_of
+from recordings.kafka_tools.orders import RESETS, orders_of, planned_offsets
 from recordings.kafka_tools.printed import MISSING, Printed, columns, failed, widest
 from recordings.kafka_tools.tool_lines import ToolLine, is_tool_line, read_tool_line, reset_scenario
 from recordings.kafka_tools.topic_tables import topic_failed
@@ -132,27 +132,31 @@ def _active(group: GroupView | None) -> bool:
 def _reset(view: ClusterView, groups: list[str], line: ToolLine) -> Printed:
     """The plan of each inactive group. Source: `ConsumerGroupService.resetOffsets`."""
     scenario = reset_scenario(line)
-    if scenario in ("from-file", "to-datetime"):
-        orders_of(line)  # raises why
-    if scenario == "by-duration" and only_plans(line):
-        raise line.wrong(f"--by-duration: {_NO_TIMES}", scenario)
+    by_time = scenario in ("by-duration", "to-datetime")
+    if by_time:
+        orders_of(line)  # raises why its time cannot be read
+    if by_time and only_plans(line):
+        raise line.wrong(f"--{scenario}: {_NO_TIMES}", scenario)
     said, rows = Printed(), list[ResetRow]()
     for name in groups:
         group = view.groups.get(name)
         if group is not None and _active(group):
             said += failed(only_inactive(name, group.state))
             continue
-        if scenario == "by-duration":
+        if by_time:
             continue
         committed = committed_partitions(group) if group is not None else {}
-        places = list(committed) if line.has("all-topics") else named_places(view, line)
+        planned = planned_offsets(line, name, None) if scenario == "from-file" else {}
+        places = list(planned) or (list(committed) if line.has("all-topics") else named_places(view, line))
         missing = [str(place) for place in places if str(place) not in view.partitions]
         if missing:
             return said + failed(
                 f'Executing consumer group command failed due to The partitions "{",".join(missing)}" do not exist'
             )
         order = consumed_order(map(str, places))
-        rows += [_row(view, name, place, committed, line, scenario) for place in map(TopicPartition.parse, order)]
+        rows += [
+            _row(view, name, place, committed, line, planned.get(place)) for place in map(TopicPartition.parse, order)
+        ]
     return said + reset_table(groups, rows)
 
 
@@ -162,9 +166,9 @@ def _row(
     place: TopicPartition,
     committed: dict[TopicPartition, int],
     line: ToolLine,
-    scenario: str,
+    planned: int | None,
 ) -> ResetRow:
-    one, amount = view.partitions[str(place)], 0
+    one, amount, scenario = view.partitions[str(place)], planned or 0, reset_scenario(line)
     if scenario == "shift-by" and place not in committed:
         raise line.wrong(cannot_shift(str(place)), scenario)
     if scenario in ("to-offset", "shift-by"):

@@ -163,7 +163,7 @@ class ToolLine(NamedTuple):
 def reset_scenario(line: ToolLine) -> str:
     """Where `--reset-offsets` moves the offsets to: its one option of these. Raises CommandError."""
     given = [option for option in _RESETS if line.has(option)]
-    if not line.has("all-topics") and not line.has("topic"):
+    if not line.has("all-topics") and not line.has("topic") and not line.has("from-file"):
         raise line.wrong("One of the reset scopes should be defined: --all-topics, --topic.")
     if not given:
         known = ", ".join(f"[{option}]" for option in _RESETS)

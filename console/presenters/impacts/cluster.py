@@ -237,8 +237,10 @@ def reset_offsets(model: ImpactModel, command: c.ResetOffsets) -> None:
     if group.state not in ("Empty", "Dead"):
         model.refuse(only_inactive(command.group, group.state))
         return
-    if command.where == "ago":
-        model.note(f"brokers look up the offsets of {duration(command.amount)} ago: no event has them")
+    if command.where in ("ago", "instant"):
+        time = duration(command.amount)
+        when = f"{time} ago" if command.where == "ago" else f"the instant {time}"
+        model.note(f"brokers look up the offsets of {when}: no event has them")
         return
     committed = {name: one.committed for name, one in group.readers.items() if one.committed != NEVER}
     places = _places(model, command.places) if command.places else sorted(committed, key=TopicPartition.parse)

@@ -203,7 +203,7 @@ by_field: dict[str, st.SearchStrategy[object]] = {
     "on": st.booleans(),
     "wait_for_isr": st.booleans(),
     "workload": st.sampled_from(["deployment", "statefulset"]),
-    "where": st.sampled_from(["earliest", "latest", "current", "offset", "shift", "ago"]),
+    "where": st.sampled_from(["earliest", "latest", "current", "offset", "shift", "ago", "instant"]),
     "places": st.lists(name, min_size=1, max_size=3, unique=True).map(tuple),
     "amount": duration,
     "replicas": st.none() | st.integers(min_value=1),

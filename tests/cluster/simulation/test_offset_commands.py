@@ -96,6 +96,8 @@ def test_members_read_again_from_the_earliest_offset(protocol: str) -> None:
         ("by 999999", lambda before, end: end),
         ("to 60s ago", lambda before, end: 0),
         ("to 0s ago", lambda before, end: end),
+        ("to instant 0s", lambda before, end: 0),
+        ("to instant 60s", lambda before, end: end),
     ],
 )
 def test_each_new_offset_is_within_its_log(to: str, wanted: object) -> None:
@@ -106,8 +108,9 @@ def test_each_new_offset_is_within_its_log(to: str, wanted: object) -> None:
     assert resets(flight) == [{name: wanted(before[name], end[name]) for name in before}]
 
 
-def test_by_time_it_is_the_first_batch_not_older() -> None:
-    flight = rehearsed(STOPPED, (14.0, "reset offsets of g to 5s ago in orders-1"), until_s=15)
+@pytest.mark.parametrize("to", ["5s ago", "instant 9s"])
+def test_by_time_it_is_the_first_batch_not_older(to: str) -> None:
+    flight = rehearsed(STOPPED, (14.0, f"reset offsets of g to {to} in orders-1"), until_s=15)
     appended = [event for event in flight.all(e.RecordsAppended, partition="orders-1") if event.at_us < 9 * SECOND_US]
     ((name, offset),) = resets(flight)[0].items()
     assert name == "orders-1"

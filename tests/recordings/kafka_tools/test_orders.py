@@ -94,6 +94,16 @@ by = "10s"
         (f"{RESET} --to-offset -2", ["reset offsets of g to offset 0"]),
         (f"{RESET} --shift-by -3", ["reset offsets of g by -3"]),
         (f"{RESET} --by-duration PT1H30M", ["reset offsets of g to 90m ago"]),
+        (f"{RESET} --to-datetime 1970-01-01T00:00:12.500", ["reset offsets of g to instant 12500ms"]),
+        (f"{RESET} --to-datetime 1970-01-01T01:00:12.000+01:00", ["reset offsets of g to instant 12s"]),
+        (
+            "kafka-consumer-groups.sh --reset-offsets --group g --from-file 'orders,0,42\norders,1,7' --execute",
+            ["reset offsets of g to offset 42 in orders-0", "reset offsets of g to offset 7 in orders-1"],
+        ),
+        (
+            f"{RESET} --group h --from-file 'h,a,0,1 g,a,0,2'",
+            ["reset offsets of g to offset 2 in a-0", "reset offsets of h to offset 1 in a-0"],
+        ),
         (
             f"{RESET.replace('--all-topics', '--topic a:0,2 --topic b')} --to-offset 7",
             ["reset offsets of g to offset 7 in a-0,a-2,b"],
@@ -122,11 +132,17 @@ def test_lines_are_the_commands_that_the_cluster_has(line: str, commands: list[s
         ("kafka-topics.sh --create --topic x --config retention.ms", 'format "key=val"', None),
         ("kafka-topics.sh --create --topic x --replica-assignment 1:2", "--replication-factor are", None),
         ("kafka-topics.sh --alter --topic orders --partions 3", "no option --partions", "--partitions"),
-        (f"{RESET} --to-datetime 2026-01-01T00:00:00.000", "a flight has no dates: --by-duration", None),
+        (f"{RESET} --to-datetime 2026-01-01T00:00:00.000", "a flight begins at 1970-01-01T00:00:00.000", None),
+        (f"{RESET} --to-datetime 1969-12-31T23:59:59.999", "a flight begins at 1970-01-01T00:00:00.000", None),
+        (f"{RESET} --to-datetime 1970-01-01", "is not a date: write it like 1970-01-01T00:00:00.000", None),
+        (f"{RESET} --to-datetime 1970-02-30T00:00:00.000", "is not a date", None),
         ("kafka-consumer-groups.sh --delete", "takes one of these options: [group], [all-groups]", None),
         ("kafka-consumer-groups.sh --delete-offsets --group g", "following options: [group], [topic]", None),
         ("kafka-consumer-groups.sh --delete-offsets --group g --topic a:-1", "Invalid partition '-1'", None),
         (f"{RESET} --from-file plan.csv", "no file is read here", None),
+        (f"{RESET} --from-file orders,0,x", "`orders,0,x` is not topic,partition,offset", None),
+        (f"{RESET} --group h --from-file orders,0,1", "is not group,topic,partition,offset", None),
+        (f"{RESET} --from-file h,orders,0,1", "No reset plan for group g found", None),
         (f"{RESET} --by-duration 10s", "write it like PT1H", None),
         (f"{RESET} --to-offset ten", "`ten` is not a whole number", None),
         (f"{RESET} --shift-by 99999999999999999999", "is not a whole number", None),
@@ -218,6 +234,15 @@ def test_a_dry_run_prints_the_plan_of_a_new_group(view: ClusterView) -> None:
     assert {row.split()[2]: int(row.split()[3]) for row in latest} == ends
     beyond = printed(view, line.replace("--to-earliest", "--to-offset 99999")).out.split("\n")[2:-1]
     assert beyond == latest
+
+
+def test_the_plan_of_a_file_is_within_the_logs(view: ClusterView) -> None:
+    line = "kafka-consumer-groups.sh --reset-offsets --group fresh --from-file 'orders,0,3 orders,2,99999'"
+    rows = [row.split() for row in printed(view, line).out.split("\n")[2:-1]]
+    end = str(view.partitions["orders-2"].high_watermark)
+    assert rows == [["fresh", "orders", "0", "3"], ["fresh", "orders", "2", end]]
+    missing = printed(view, line.replace("orders,2", "orders,9"))
+    assert 'The partitions "orders-9" do not exist' in missing.out
 
 
 @pytest.mark.parametrize(
