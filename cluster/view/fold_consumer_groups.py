@@ -23,6 +23,7 @@ from cluster.view.state import ClusterView, GroupView
 FOLD = FoldTable()
 
 NO_MEMBERS: Final = ("Empty", "Dead")
+FIRST_EPOCH: Final = 1  # of a group without a record of its epoch
 SETTLED: Final = ("Stable", *NO_MEMBERS)
 
 
@@ -123,6 +124,8 @@ def consumer_member_subscribed(view: ClusterView, event: e.ConsumerMemberSubscri
     group.pending.pop(event.member_id, None)
     if event.session_deadline_us >= 0:
         group.session_deadlines_us[event.member_id] = event.session_deadline_us
+    if not consumer.group_epoch:  # it stays so while no topic matches its regular expressions
+        group.generation = consumer.group_epoch = consumer.assignment_epoch = FIRST_EPOCH
     known = consumer.members.setdefault(event.member_id, ConsumerGroupMemberView())
     known.instance_id, known.topics, known.topic_regex = event.instance_id, event.topics, event.topic_regex
 

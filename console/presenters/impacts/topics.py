@@ -2,6 +2,7 @@
 
 from cluster.commands import catalogue as c
 from cluster.protocol.topic_creation import why_no_name, why_not_placed
+from cluster.protocol.topic_pattern import topic_pattern
 from cluster.view.state import NEVER
 from console.presenters.impacts.model import NO_BROKER, ImpactModel, Predictors, predictor
 
@@ -27,9 +28,20 @@ def create_topic(model: ImpactModel, command: c.CreateTopic) -> None:
             model.note("num.partitions of the brokers is its number of partitions")
         if command.replicas is None:
             model.note("default.replication.factor of the brokers is its number of replicas")
-        for member in view.members.values():
-            if member.alive and command.topic in member.topics:
-                model.group_rebalances(member.group)
+        _found(model, command.topic)
+
+
+def _found(model: ImpactModel, topic: str) -> None:
+    """The groups that a new topic reaches: by its name with the next metadata, by an expression with a later search."""
+    for member in model.view.members.values():
+        if member.alive and topic in member.topics:
+            model.group_rebalances(member.group)
+    for group in model.view.groups.values():
+        members = group.consumer.members.values() if group.consumer is not None else ()
+        regexes = dict.fromkeys(member.topic_regex for member in members if member.topic_regex)
+        found = [regex for regex in regexes if topic_pattern(regex).matches(topic)]
+        if found:
+            model.note(f"{group.group} rebalances when its coordinator searches for {found[0]} again")
 
 
 def add_partitions(model: ImpactModel, command: c.AddPartitions) -> None:

@@ -175,6 +175,16 @@ def test_a_send_waits_for_a_topic_that_is_not_there_yet() -> None:
     assert sum(fact.count for fact in flight.all(e.RecordsAppended) if fact.partition.startswith("returns-")) == 40 - 1
 
 
+def test_a_group_of_which_no_topic_matches_yet_is_seen_as_it_is() -> None:
+    """Its epoch is the first one until a search finds a topic: no record says so, and no event of its own."""
+    group = 'name = "g"\ntopics = ["returns"]\nstart = "2s"\nconfig = { '
+    text = SMALL.replace(group, 'name = "g"\ntopic_regex = "ret.*"\nconfig = { "group.protocol" = "consumer", ')
+    text = text.replace('"8s"', '"24s"') + f'[[at]]\ntime = "2s"\ndo = "{CREATE}"\n'
+    made = parse_scenario(text, "t.toml").spec
+    assert lies(made) == []
+    assert flown(made).document["groups"]["g"]["assignment"] == {"g-1": [f"returns-{number}" for number in range(4)]}
+
+
 @pytest.mark.parametrize(
     ("do", "said"),
     [
