@@ -25,7 +25,7 @@ def parse(text: str, names: Names | None = None) -> Command:
     if names is not None:
         _refuse_unbuilt(command)
         _check_limits(command)
-        _check_new_topic(command, names)
+        _check_new_topic(command, names, next((at for slot, _, at in match.columns if slot.field == "topic"), 0))
         for slot, value, column in match.columns:
             reason = unknown(slot.kind, value, names)
             if reason is not None:
@@ -88,11 +88,16 @@ def _refuse_unbuilt(command: Command) -> None:
         raise CommandError(reason, 0)
 
 
-def _check_new_topic(command: Command, names: Names) -> None:
+def _check_new_topic(command: Command, names: Names, column: int = 0) -> None:
     """Raise CommandError for a new topic whose name is that of something else: names are scopes of settings."""
-    others = ("cluster", *names.processes(), *names.groups, *names.producers)
-    if isinstance(command, CreateTopic) and command.topic in others:
-        raise CommandError(f"{command.topic} is the name of something else in this cluster", 0)
+    if not isinstance(command, CreateTopic):
+        return
+    others = {"group": names.groups, "producer": names.producers, "process": names.processes()}
+    for kind, taken in others.items():
+        if command.topic in taken:
+            raise CommandError(f"{command.topic} is already the name of a {kind}", column)
+    if command.topic == "cluster":
+        raise CommandError("cluster is a reserved word", column)
 
 
 def _check_limits(command: Command) -> None:
