@@ -38,6 +38,9 @@ EVERYWHERE = {
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.adaptive.enabled": "true",
     "spark.sql.execution.arrow.pyspark.enabled": "true",
+    # A task sorts all its rows otherwise when it has lists or percentiles of more than 128 keys: a group's partitions,
+    # a producer's queues. The lists themselves are numbers, as many as there are events.
+    "spark.sql.objectHashAggregate.sortBased.fallbackThreshold": "100000",
 }
 WITH_A_JAVA = EVERYWHERE | {
     # Else each function of a column asks Java six times for what an error message would say of its place. A Spark
