@@ -4,20 +4,21 @@ Offset lag is high watermark - committed, as kafka-consumer-groups shows it; a p
 the offset that `auto.offset.reset` gives. Time lag is the age of the first record that the group has not committed
 past.
 
-The ticks of the clock are laid between the facts of their partition: first those of its log, then its readers'
-commits, then its batches; running windows over sorted rows. Of the facts of one second only the last is laid there: an
-aggregate by hash takes less than to sort all of them.
+The facts of a partition's log and its readers' commits are sorted, and what they say lasts until the next one: the
+ticks of the clock come from that, and are then laid between the batches. Of the facts of one second only the last is
+sorted: an aggregate by hash takes less than to sort all of them.
 """
 
-from pyspark.sql import Column, DataFrame, Window, WindowSpec
+from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as sf
 
 from recordings.spark.facts.log_entries import last_reign, reigns
 from recordings.spark.facts.offsets import FACT, NEVER, commits, only_read, read_partitions
-from recordings.spark.facts.time_windows import SECOND_US, checkpoint, last_second
+from recordings.spark.facts.time_windows import SECOND_US, checkpoint, every_second
 from recordings.spark.tables import Tables
 
 PARTITION = ("run_id", "partition")
+READER = ("run_id", "group", "partition")
 OFFSETS = ("high_watermark", "committed", "read_up_to", "log_start")
 MEASURES = ("lag", "time_lag_us")
 
@@ -34,7 +35,7 @@ def lag_by_partition(tables: Tables) -> DataFrame:
 def _lag_by_partition(tables: Tables) -> DataFrame:
     lag = sf.greatest(sf.lit(0), sf.col("high_watermark") - sf.col("read_up_to"))
     age = sf.col("at_us") - sf.col("unread_us")
-    known = _with_committed(tables, _with_log(tables, _ticks(tables)))
+    known = _with_read_up_to(_ticks(tables))
     return (
         _with_first_unread(known, _batches(tables), _lost(tables))
         .withColumn("lag", lag)
@@ -44,16 +45,32 @@ def _lag_by_partition(tables: Tables) -> DataFrame:
 
 
 def _ticks(tables: Tables) -> DataFrame:
-    """The ticks: one row for each group, partition and second from the partition's creation on."""
-    ends = tables.flights.select("run_id", "virtual_us", last_second().alias("_end"))
-    return (
-        read_partitions(tables)
-        .join(sf.broadcast(ends), "run_id")
-        .withColumn("second", sf.explode(sf.sequence(checkpoint("at_us"), sf.col("_end"))))
+    """The ticks: one row for each group, partition and second from when the group begins to read the partition.
+
+    `READER`, `second`, `at_us`, `offset_reset`, `high_watermark`, `log_start`, `committed` (null: none) at that moment.
+    """
+    readers = read_partitions(tables)
+    begin = readers.select(*READER, "seq", "at_us")
+    since = begin.select(*READER, sf.col("at_us").alias("since_us"))
+    changes = begin
+    for facts in (_log_changes(tables), _commit_changes(tables)):
+        keys = [name for name in READER if name in facts.columns]  # a log's changes are of each of its readers
+        read = facts.join(sf.broadcast(since), keys).withColumn("at_us", sf.greatest("at_us", "since_us"))
+        changes = changes.unionByName(read.drop("since_us"), allowMissingColumns=True)
+    lasting = ("high_watermark", "log_start", "mark_seq", "committed")
+    virtual = tables.flights.select("run_id", "virtual_us")
+    resets = readers.join(sf.broadcast(virtual), "run_id").select(*READER, "offset_reset", "resets", "virtual_us")
+    known = (
+        every_second(changes, tables.flights, ["group", "partition"], lasting)
+        .join(sf.broadcast(resets), list(READER))
         .withColumn("at_us", sf.least(sf.col("second") * SECOND_US, sf.col("virtual_us")))
         .withColumn("offset_reset", sf.coalesce(_reset_by("at_us"), sf.col("offset_reset")))
-        .select("run_id", "partition", "group", "offset_reset", "second", "at_us")
+        .withColumn("log_start", sf.coalesce("log_start", sf.lit(0)))
+        .drop("resets", "virtual_us")
     )
+    if tables.has_rows("log_truncated"):
+        known = _cut(tables, known)
+    return known.withColumn("high_watermark", sf.coalesce("high_watermark", sf.lit(0))).drop("mark_seq")
 
 
 def _reset_by(at_us: str) -> Column:
@@ -75,10 +92,11 @@ def _by_valid_leaders(tables: Tables, rows: DataFrame) -> DataFrame:
     )
 
 
-def _with_log(tables: Tables, ticks: DataFrame) -> DataFrame:
-    """Ticks with `high_watermark` and `log_start` at that moment.
+def _log_changes(tables: Tables) -> DataFrame:
+    """What changed last in each partition's log in each second: `FACT`, `high_watermark`, `log_start` (null: neither).
 
     As in the fold: a deposed leader's events do not count; a leader with a truncated log has no higher high watermark.
+    `mark_seq`: the event that has the high watermark.
     """
     taken = tables["leadership_taken"].select(*FACT, "leader_epoch", "log_start", "high_watermark")
     advanced = tables["high_watermark_advanced"].select(*FACT, "leader_epoch", sf.col("offset").alias("high_watermark"))
@@ -86,36 +104,30 @@ def _with_log(tables: Tables, ticks: DataFrame) -> DataFrame:
     changes = taken.unionByName(advanced, allowMissingColumns=True).unionByName(deleted, allowMissingColumns=True)
     marked = sf.when(sf.col("high_watermark").isNotNull(), sf.col("seq"))
     begun = sf.when(sf.col("log_start").isNotNull(), sf.col("seq"))
-    lasting = ("high_watermark", "log_start", "_mark_seq")
-    last = {name: sf.last(name, ignorenulls=True).over(_until_now(*PARTITION)) for name in lasting}
-    known = (
-        _by_valid_leaders(tables, changes)
-        .groupBy(*PARTITION, checkpoint("at_us").alias("second"))
-        .agg(
-            sf.max_by("high_watermark", marked).alias("high_watermark"),
-            sf.max_by("log_start", begun).alias("log_start"),
-            sf.max(marked).alias("_mark_seq"),
-        )
-        .unionByName(ticks, allowMissingColumns=True)
-        .withColumns(last)
-        .where("at_us is not null")
+    return _last_of_seconds(
+        _by_valid_leaders(tables, changes),
+        PARTITION,
+        sf.max_by("high_watermark", marked).alias("high_watermark"),
+        sf.max_by("log_start", begun).alias("log_start"),
+        sf.max(marked).alias("mark_seq"),
     )
-    known = known.withColumn("log_start", sf.coalesce("log_start", sf.lit(0)))
-    if tables.has_rows("log_truncated"):
-        known = _cut(tables, known)
-    return known.withColumn("high_watermark", sf.coalesce("high_watermark", sf.lit(0))).drop("_mark_seq")
 
 
-def _until_now(*keys: str) -> WindowSpec:
-    """All facts up to a tick (which has an `at_us`), those of its own second included."""
-    time = Window.partitionBy(*keys).orderBy("second", sf.col("at_us").isNotNull())
-    return time.rowsBetween(Window.unboundedPreceding, Window.currentRow)
+def _commit_changes(tables: Tables) -> DataFrame:
+    """The last commit of each group and partition in each second: `FACT`, `group`, `committed`."""
+    return _last_of_seconds(commits(tables), READER, sf.max_by("committed", "seq").alias("committed"))
+
+
+def _last_of_seconds(facts: DataFrame, keys: tuple[str, ...], *values: Column) -> DataFrame:
+    """The facts of each key and second as one: `seq` and `at_us` of the last."""
+    last = (sf.max("seq").alias("seq"), sf.max("at_us").alias("at_us"))
+    return facts.groupBy(*keys, checkpoint("at_us").alias("second")).agg(*last, *values).drop("second")
 
 
 def _cut(tables: Tables, ticks: DataFrame) -> DataFrame:
     """The ticks, where no high watermark is above what the leader's log lost since it was emitted."""
     since = sf.filter(
-        "cuts", lambda one: one["crashed"] & (one["seq"] > sf.col("_mark_seq")) & (one["at_us"] <= sf.col("at_us"))
+        "cuts", lambda one: one["crashed"] & (one["seq"] > sf.col("mark_seq")) & (one["at_us"] <= sf.col("at_us"))
     )
     lowest = sf.array_min(sf.transform(since, lambda one: one["offset"]))
     return (
@@ -148,16 +160,11 @@ def _batches(tables: Tables) -> DataFrame:
     )
 
 
-def _with_committed(tables: Tables, ticks: DataFrame) -> DataFrame:
+def _with_read_up_to(ticks: DataFrame) -> DataFrame:
     """Ticks with the offset up to which their group has certainly read (`read_up_to`)."""
     begins = sf.when(sf.col("offset_reset") == "latest", sf.col("high_watermark")).otherwise(sf.col("log_start"))
-    last = sf.last("committed", ignorenulls=True).over(_until_now(*PARTITION, "group"))
-    changes = commits(tables).groupBy(*PARTITION, "group", checkpoint("at_us").alias("second"))
-    return (
-        ticks.unionByName(changes.agg(sf.max_by("committed", "seq").alias("committed")), allowMissingColumns=True)
-        .withColumn("committed", sf.coalesce(last, sf.lit(NEVER)))
-        .where("at_us is not null")
-        .withColumn("read_up_to", sf.when(sf.col("committed") == NEVER, begins).otherwise(sf.col("committed")))
+    return ticks.withColumn("committed", sf.coalesce("committed", sf.lit(NEVER))).withColumn(
+        "read_up_to", sf.when(sf.col("committed") == NEVER, begins).otherwise(sf.col("committed"))
     )
 
 
