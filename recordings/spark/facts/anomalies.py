@@ -15,7 +15,6 @@ from recordings.spark.tables import Tables
 
 FOUND = ("run_id", "anomaly", "subject", "partition", "records", "first_seq")
 MEMBER = ("run_id", "member", "partition")
-STINT = (*MEMBER, "stint")
 
 
 def anomalies(tables: Tables) -> DataFrame:
@@ -115,7 +114,10 @@ def polls(tables: Tables) -> list[DataFrame]:
 
 
 def _steps(tables: Tables) -> DataFrame:
-    """Reads that do not begin where the one before ended (`last`): `group`, `member`, `seq`, `first_offset`."""
+    """Reads that do not begin where the one before ended (`last`): `group`, `member`, `seq`, `first_offset`.
+
+    A read after what lets it begin elsewhere has no `last`: the row before it is none of a read.
+    """
     one_of = ("partitions_assigned", "partitions_revoked", "positions_given_up")
     breaks = [
         tables[kind].select("run_id", "seq", "member", sf.explode("partitions").alias("partition")) for kind in one_of
@@ -137,14 +139,10 @@ def _steps(tables: Tables) -> DataFrame:
     ended = tables["member_stopped"].select("run_id", "seq", "member")
     ended = ended.join(read.select(*MEMBER).distinct(), ["run_id", "member"])
     rows = reduce(lambda one, other: one.unionByName(other, allowMissingColumns=True), [read, *breaks, ended])
-    order = Window.partitionBy(*MEMBER).orderBy("seq")
-    stint = sf.count(sf.when(sf.col("group").isNull(), 1)).over(order)
-    within = Window.partitionBy(*STINT).orderBy("seq")
+    last = sf.lag("next_offset").over(Window.partitionBy(*MEMBER).orderBy("seq"))
     return (
-        rows.withColumn("stint", stint)
-        .where("group is not null")
-        .withColumn("last", sf.lag("next_offset").over(within))
-        .where("last is not null and first_offset != last")
+        rows.withColumn("last", last)
+        .where("group is not null and last is not null and first_offset != last")
         .select("run_id", "partition", "group", "member", "seq", "first_offset", "last")
     )
 
