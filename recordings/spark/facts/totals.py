@@ -22,9 +22,8 @@ def partition_totals(tables: Tables) -> DataFrame:
     sent = tables["produce_sent"].select("run_id", sf.explode("records").alias("partition", "produced"))
     unsent = tables["batch_failed"].where("not sent").select(*key, sf.col("records").alias("produced"))
     acked = tables["batch_acknowledged"].select(*key, sf.col("records").alias("acked"))
-    size = tables["records_appended"].select(*key, "bytes")
     rows = sent
-    for other in (unsent, acked, size, _appended(tables)):
+    for other in (unsent, acked, _appended(tables)):
         rows = rows.unionByName(other, allowMissingColumns=True)
     counted = ("produced", "acked", "appended", "bytes")
     topics = tables["topic_created"].select("run_id", "topic", "internal").distinct()
@@ -38,20 +37,20 @@ def partition_totals(tables: Tables) -> DataFrame:
 
 
 def _appended(tables: Tables) -> DataFrame:
-    """Records of each partition by its last leader: those in its log at first, or after a crash, and those added since.
+    """`PARTITION`, `appended` and `bytes`: records by the last leader, bytes by any.
 
-    Control records do not count.
+    Its records are those in its log at first, or after a crash, and those added since. Control records do not count.
     """
     began = tables.once("last_logs", lambda: _last_logs(tables))
     by_it = sf.coalesce(sf.col("leader_epoch") >= sf.col("_epoch"), sf.lit(True))
+    since = (sf.col("marker") == "") & (sf.col("seq") > sf.col("_seq")) & by_it
     added = (
         tables["records_appended"]
-        .where("marker = ''")
-        .select(*PARTITION, "seq", "leader_epoch", sf.col("count").alias("appended"))
-        .join(sf.broadcast(began.drop("appended")), list(PARTITION))
-        .where((sf.col("seq") > sf.col("_seq")) & by_it)
+        .select(*PARTITION, "seq", "leader_epoch", "marker", "count", "bytes")
+        .join(sf.broadcast(began.drop("appended")), list(PARTITION), "left")
+        .select(*PARTITION, sf.when(since, sf.col("count")).alias("appended"), "bytes")
     )
-    return began.select(*PARTITION, "appended").unionByName(added.select(*PARTITION, "appended"))
+    return began.select(*PARTITION, "appended").unionByName(added, allowMissingColumns=True)
 
 
 def _last_logs(tables: Tables) -> DataFrame:
