@@ -37,7 +37,8 @@ def fates(tables: Tables, end: DataFrame) -> DataFrame:
 def finished(tables: Tables) -> DataFrame:
     """The records that each group finished, as disjoint pieces.
 
-    `READER`, `from`, `to`, `new` (the first of its stretch), `processed` (repetitions too), `repeated`, `first_offset`.
+    `READER`, `from`, `to`, `stretch` (its number: pieces of one have no gap between them), `processed` (repetitions
+    too), `repeated`, `first_offset`.
     """
 
     def make() -> DataFrame:
@@ -49,10 +50,12 @@ def finished(tables: Tables) -> DataFrame:
             .select(*READER, "first_offset", "next_offset", "repeated")
             .withColumn("_reached", reached)
             .withColumn("from", sf.least(start, "next_offset"))
-            .withColumn("new", sf.coalesce(sf.col("first_offset") > sf.col("_reached"), sf.lit(True)))
+            # numbered here, while the pieces are in order
+            .withColumn("_new", sf.coalesce(sf.col("first_offset") > sf.col("_reached"), sf.lit(True)))
+            .withColumn("stretch", sf.count_if("_new").over(order))
             .withColumn("processed", sf.col("next_offset") - sf.col("first_offset"))
             .withColumnRenamed("next_offset", "to")
-            .drop("_reached")
+            .drop("_reached", "_new")
         )
 
     return tables.once("finished", make)
@@ -108,12 +111,7 @@ def _known(tables: Tables) -> DataFrame:
 
 def _states(tables: Tables, readers: DataFrame) -> DataFrame:
     """The offsets at which a state begins or ends: `READER`, `offset`, and +1 or -1 in the state's column."""
-    pieces = (
-        finished(tables)
-        .withColumn("island", sf.count_if("new").over(Window.partitionBy(*READER).orderBy("first_offset", "to")))
-        .groupBy(*READER, "island")
-        .agg(sf.min("from").alias("low"), sf.max("to").alias("high"))
-    )
+    pieces = finished(tables).groupBy(*READER, "stretch").agg(sf.min("from").alias("low"), sf.max("to").alias("high"))
     none = sf.lit(0)
     passed = readers.where("start is not null").select(
         *READER,
@@ -128,7 +126,7 @@ def _states(tables: Tables, readers: DataFrame) -> DataFrame:
     before = readers.select(*READER, zero, sf.coalesce("start", none).alias("high"))
     gone = readers.select(*READER, zero, sf.col("log_start").alias("high"))
     spans = {
-        "finished": pieces.drop("island"),
+        "finished": pieces.drop("stretch"),
         "before": before,
         "passed": passed.unionByName(deleted),
         "deleted": gone,
