@@ -14,6 +14,7 @@ from cluster.config.config import ELSEWHERE
 from cluster.config.keys import CONFIG_KEYS, ConfigKey, Scope
 from cluster.config.other_keys import NOT_BUILT, WITHOUT_EFFECT
 from cluster.config.units import spoken_duration
+from cluster.spec.setting_fields import FIELDS, Field
 from console.cli.main import app
 from console.command_line import USAGES
 from recordings.kafka_tools.config_tables import value_text
@@ -24,7 +25,19 @@ SETTINGS = """# Configuration keys
 
 Keys of Kafka's clients, topics and brokers: those that a flight obeys, those that are read and change nothing, and
 those that are refused. A key has Kafka's default until a scenario, or `--set`, says otherwise. A key in no table is
-unknown, and refused with the nearest right word."""
+unknown, and refused with the nearest right word.
+
+`--set KEY=VALUE` changes a key for a whole flight, `--set SCOPE:KEY=VALUE` for one topic, group, member, producer or
+broker, or the `cluster`. The command `set SCOPE KEY VALUE` changes it in flight."""
+FIELD_TEXTS = """## Fields of a scenario
+
+`--set` and `set` write these fields of a [scenario](scenario-keys.md), too. *In flight*: when the
+command `set` takes effect."""
+EFFECTS = {
+    "at once": "at once",
+    "at the next start": "with the next start of each process",
+    "before the flight": "refused in flight",
+}
 COMMAND_TEXTS = """# Commands
 
 What the `:` line of the console, a scenario's `do`, `fork --do` and `impact` understand. Words in capitals are yours,
@@ -49,7 +62,17 @@ def settings_page() -> str:
     """Every configuration key that Flightdeck knows, by what becomes of it."""
     elsewhere = table(("key", "instead"), ((code(key), said) for key, said in ELSEWHERE.items()))
     scopes = (part for scope in SCOPES for part in _scope(scope))
-    return "\n\n".join([SETTINGS, *scopes, "## Said in another way", elsewhere])
+    fields = table(("field", "of", "in flight"), (_field(*each) for each in FIELDS.items()))
+    return "\n\n".join([SETTINGS, *scopes, FIELD_TEXTS, fields, "## Said in another way", elsewhere])
+
+
+def _field(name: str, field: Field) -> Sequence[str]:
+    things = ", ".join(f"a {kind.__name__.removesuffix('Spec').lower()}" for kind in field.places)
+    return (
+        code(name),
+        things,
+        EFFECTS[field.effect] + (f", where {code(field.instead)} does it" if field.instead else ""),
+    )
 
 
 def _scope(scope: Scope) -> Iterable[str]:

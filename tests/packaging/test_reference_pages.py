@@ -12,6 +12,7 @@ from cluster.commands.forms import COMMANDS
 from cluster.config.config import ELSEWHERE
 from cluster.config.keys import CONFIG_KEYS
 from cluster.config.other_keys import NOT_BUILT, WITHOUT_EFFECT
+from cluster.spec.setting_fields import FIELDS
 from console.cli.main import app
 from console.command_line import USAGES
 from console.settings.settings_file import MOST_COMMANDS, ConsoleSettings
@@ -25,6 +26,7 @@ KEYS = [
     *(name for scope in WITHOUT_EFFECT.values() for names in scope.values() for name in names),
     *(name for scope in NOT_BUILT.values() for name in scope),
     *ELSEWHERE,
+    *FIELDS,
 ]
 LISTED = {
     "settings.md": KEYS,
