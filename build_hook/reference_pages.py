@@ -140,7 +140,7 @@ def course_page() -> str:
 
 def _lesson(lesson: Lesson) -> str:
     told = lesson.lesson.replace("*", r"\*").replace("_", r"\_")
-    return f"### {lesson.title}\n\n`{lesson.name}`, {spoken_duration(lesson.until_us)}\n\n{told}"
+    return f"### {lesson.title} {{: #{lesson.name} }}\n\n`{lesson.name}`, {spoken_duration(lesson.until_us)}\n\n{told}"
 
 
 PAGES: dict[str, Callable[[], str]] = {

@@ -12,9 +12,14 @@ from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
 from reference_pages import PAGES
 
+from recordings.scenarios.loader import library
+
 ROOT = Path(__file__).resolve().parents[1]
 DOCUMENTS = ("README.md", "FIDELITY.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md")
 FILES = ("LICENSE", "examples/cost-of-a-restart.ipynb", "examples/member-killed.log")
+COURSE = "course.md"
+LESSONS = frozenset(library())
+LESSON = re.compile(r"(?<!\[)`([a-z0-9]+(?:-[a-z0-9]+)+)`")
 LINK = re.compile(r"(!?)\[([^\]]*)\]\(((?:\.\./|docs/|[A-Za-z])[^)\s:]*)\)")
 
 
@@ -28,8 +33,16 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 
 def on_page_markdown(markdown: str, page: Page, **_: object) -> str:
-    """Turn links that are right in the repository into links that are right in the site."""
-    return LINK.sub(lambda match: link(match, page.file.src_uri), markdown)
+    """Turn links that are right in the repository into links that are right in the site, and lessons into links."""
+    source = page.file.src_uri
+    linked = LINK.sub(lambda match: link(match, source), markdown)
+    return linked if source == COURSE else LESSON.sub(lambda match: lesson(match, source), linked)
+
+
+def lesson(match: re.Match[str], source: str) -> str:
+    """A name of the library in the page `source`, as a link to its place in the course; other words as they are."""
+    up = "../" * (len(Path(source).parts) - 1)
+    return f"[{match[0]}]({up}{COURSE}#{match[1]})" if match[1] in LESSONS else match[0]
 
 
 def link(match: re.Match[str], source: str) -> str:

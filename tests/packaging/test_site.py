@@ -60,6 +60,16 @@ def test_nothing_is_loaded_from_another_host(site: Path) -> None:
     assert {str(path): found for path in shown if (found := loaded_from_others(path.read_text("utf-8")))} == {}
 
 
+@pytest.mark.xdist_group("site")
+def test_each_lesson_of_a_question_leads_to_its_place_in_the_course(site: Path) -> None:
+    named = re.findall(r"^\| \d+ \|.*?\|.*?\| ([^|]+) \|", (ROOT / "docs" / "questions.md").read_text(), re.MULTILINE)
+    lessons = {name for cell in named for name in re.findall(r"`([^`]+)`", cell)}
+    assert len(named) == 18
+    course, questions = ((site / f"{page}.html").read_text() for page in ("course", "questions"))
+    assert [name for name in lessons if f'id="{name}"' not in course] == []
+    assert [name for name in lessons if f'href="course.html#{name}"' not in questions] == []
+
+
 @pytest.mark.parametrize(
     "text",
     [
