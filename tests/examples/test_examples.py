@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from recordings.flights.runner import FlightResult, fly, make_plan
+from recordings.lint.linter import lint
 from recordings.scenarios.loader import load
 from tests.support.repository import ROOT
 
@@ -21,3 +22,7 @@ def flown(file: Path, until_us: int | None = None) -> FlightResult:
 def test_an_example_is_a_page_and_begins_to_fly(file: Path) -> None:
     assert len(file.read_text(encoding="utf-8").splitlines()) <= MOST_LINES
     assert flown(file, MOMENT_US).events > 0
+
+
+def test_lint_finds_nothing_in_the_examples() -> None:
+    assert lint(EXAMPLES).findings == ()

@@ -3,6 +3,7 @@
 import re
 from pathlib import Path
 
+from recordings.lint.reading.facts import comments_of
 from tests.support.console.command_processes import in_a_process
 from tests.support.lint_page import PAGE, with_tables
 
@@ -25,3 +26,9 @@ def test_the_example_is_what_is_printed(tmp_path: Path) -> None:
     file.write_text(configuration)
     ended = in_a_process("lint", file, "--fact", "restart=60s")
     assert (ended.code, ended.out.replace(f"{tmp_path}/", "")) == (1, printed)
+
+
+def test_the_comment_that_the_page_shows_gives_facts() -> None:
+    (comment,) = re.findall(r"```properties\n(# flightdeck: .*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
+    facts, ignored = comments_of(comment, "billing.properties")
+    assert (sorted(facts), ignored) == (["per-record", "restart", "sink"], frozenset())
