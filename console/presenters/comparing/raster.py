@@ -36,14 +36,21 @@ def lag_row(axis: TimeAxis, samples: Sequence[BillSample], group: str, most_us: 
 
 
 def _marked(of: Line, cell: int) -> Line:
-    """A line with the mark of the first divergence in a cell that has no cursor."""
+    """A line with the mark of the first divergence in a cell that has no cursor; a time below it would be another."""
     mark: Span = (linked(PARTING, "action", "comparison.divergence"), WARN)
     spans: list[Span] = []
     first = 0
     for text, tone in of:
         place = cell - first
         inside = 0 <= place < len(text) and text[place] != CURSOR
-        spans += [(text[:place], tone), mark, (text[place + 1 :], tone)] if inside else [(text, tone)]
+        if inside:
+            start, end = text.rfind(" ", 0, place + 1) + 1, text.find(" ", place)
+            end = max(place + 1, len(text) if end < 0 else end)
+            start = min(start, place)
+            before, after = text[:start] + " " * (place - start), " " * (end - place - 1) + text[end:]
+            spans += [(before, tone), mark, (after, tone)]
+        else:
+            spans.append((text, tone))
         first += len(text)
     return tuple(span for span in spans if span[0])
 
