@@ -77,7 +77,7 @@ def _opens(word: str) -> str:
     from recordings.scenarios.loader import library
 
     quoted = shlex.quote(word)
-    if Path(word).is_dir():
+    if word and Path(word).is_dir():
         return f"`flightdeck play {quoted}`"
     return f"`flightdeck --scenario {quoted}`" if word.endswith(".toml") or word in library() else ""
 

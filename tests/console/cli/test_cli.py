@@ -243,6 +243,7 @@ def test_show_prints_a_text_that_can_be_flown(flightdeck: Flightdeck, tmp_path: 
 # --- mistakes --------------------------------------------------------------------------------------------------------
 
 MISTAKES: list[tuple[tuple[str, ...], str]] = [
+    (("",), "there is no command ''\n"),
     (("rnu",), "there is no command 'rnu'; did you mean run?"),
     (("first-flight",), "there is no command 'first-flight'; did you mean `flightdeck --scenario first-flight`?"),
     (("my shop.toml",), "there is no command 'my shop.toml'; did you mean `flightdeck --scenario 'my shop.toml'`?"),
