@@ -162,14 +162,19 @@ def _group(view: ClusterView, group: GroupView, now_us: int) -> Document:
             "moved": last.moved if last else 0,
             "reread": last.reread if last else 0,
         },
-        **({} if group.consumer is None else _consumer_group(group, group.consumer)),
+        **({} if group.consumer is None else _consumer_group(view, group, group.consumer)),
     }
 
 
-def _consumer_group(group: GroupView, consumer: ConsumerGroupView) -> Document:
-    """The fields that only a group of the new protocol has, by client id."""
-    named = [(group.members[member_id], one) for member_id, one in consumer.members.items()]
-    members = sorted(named, key=lambda pair: pair[0])
+def _consumer_group(view: ClusterView, group: GroupView, consumer: ConsumerGroupView) -> Document:
+    """The fields that only a group of the new protocol has, by client id.
+
+    A restarted process may have two member ids until the session of the first expires: its own one counts, or the
+    greatest.
+    """
+    named = [(group.members[member_id], member_id, one) for member_id, one in consumer.members.items()]
+    named.sort(key=lambda known: (known[0], _is_its_own(view, known[0], known[1]), known[1]))
+    members = [(name, one) for name, _, one in named]
     return {
         "group_epoch": consumer.group_epoch,
         "assignment_epoch": consumer.assignment_epoch,
@@ -181,6 +186,11 @@ def _consumer_group(group: GroupView, consumer: ConsumerGroupView) -> Document:
         },
         "classic_members": [name for name, one in members if one.classic],
     }
+
+
+def _is_its_own(view: ClusterView, name: str, member_id: str) -> bool:
+    member = view.members.get(name)
+    return member is not None and member.member_id == member_id
 
 
 def _member(view: ClusterView, member: MemberView, now_us: int) -> Document:

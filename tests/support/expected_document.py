@@ -7,7 +7,7 @@ equal `document(view, now)`. While a leader or coordinator is dead, the last tha
 
 from bisect import bisect_right
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from cluster.broker.group_coordinator_service import OFFSETS_TOPIC
@@ -207,7 +207,7 @@ class Truth:
                 "moved": last.moved if last else 0,
                 "reread": last.reread if last else 0,
             },
-            **(_consumer_group(known) if protocol == "consumer" else {}),
+            **(_consumer_group(known, self._own_ids()) if protocol == "consumer" else {}),
         }
 
     def _lag(self, group: GroupSpec) -> int:
@@ -226,6 +226,10 @@ class Truth:
                 known = bisect_right(dates, first, key=lambda date: date[0])
                 oldest = max(oldest, self._now_us() - dates[known - 1][1])
         return oldest
+
+    def _own_ids(self) -> dict[str, str]:
+        """The member id that each process has now."""
+        return {name: consumer.member_id for name, consumer in self.simulation.consumers.items()}
 
     def _member(self, consumer: Consumer) -> Document:
         recorder, now_us = self.recorder, self._now_us()
@@ -406,17 +410,18 @@ def differences(seen: object, true: object, path: str = "") -> list[str]:
     return [] if seen == true else [f"{path}: view {seen!r}, truth {true!r}"]
 
 
-def _consumer_group(known: AnyGroupAsOf | None) -> Document:
+def _consumer_group(known: AnyGroupAsOf | None, current: Mapping[str, str]) -> Document:
     """What only a group of the new protocol has; nothing yet, before its first member."""
     of = known if isinstance(known, ConsumerGroupAsOf) else None
+    members = of.by_client(current) if of else {}
     return {
-        "classic_members": of.classic if of else [],
+        "classic_members": [client for client, _, member in of.named if member.classic] if of else [],
         "group_epoch": of.generation if of else 0,
         "assignment_epoch": of.assignment_epoch if of else 0,
-        "member_epochs": of.epochs if of else {},
-        "member_states": of.states if of else {},
-        "target": {name: sorted(target, key=order) for name, target in of.targets.items()} if of else {},
-        "pending_revocation": {name: sorted(each, key=order) for name, each in of.pending.items() if each}
-        if of
-        else {},
+        "member_epochs": {name: member.epoch for name, member in members.items()},
+        "member_states": {name: member.state for name, member in members.items()},
+        "target": {name: sorted(member.target, key=order) for name, member in members.items()},
+        "pending_revocation": {
+            name: sorted(member.pending, key=order) for name, member in members.items() if member.pending
+        },
     }

@@ -1,8 +1,8 @@
 """The independent recorder's notes of groups: the last coordinator, rebalances, and the owners of each partition."""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, NamedTuple
 
 from cluster.coordinators.consumer_group.consumer_group import ConsumerGroup, preferred_assignor
 from cluster.coordinators.consumer_group.states import ConsumerGroupState
@@ -67,10 +67,20 @@ class GroupAsOf:
         }
 
 
+class MemberAsOf(NamedTuple):
+    """A member of a group of the new protocol; `classic`: it speaks the classic one."""
+
+    epoch: int
+    state: str
+    target: tuple[str, ...]
+    pending: tuple[str, ...]
+    classic: bool
+
+
 class ConsumerGroupAsOf:
     """A group of the new protocol as its coordinator held it at some instant; `protocol`: the assignor that came last.
 
-    `epochs`, `states`, `targets` and `pending` are by client id, as the document has them.
+    `named`: each member as (client id, member id, itself as it was).
     """
 
     def __init__(self, context: GroupContext, group: ConsumerGroup, assignor: str) -> None:
@@ -85,12 +95,25 @@ class ConsumerGroupAsOf:
             )
             for member_id, member in group.members.items()
         }
-        named = sorted((member.client_id, member_id, member) for member_id, member in group.members.items())
-        self.classic = [client for client, _, member in named if member.classic is not None]
-        self.epochs = {client: member.epoch for client, _, member in named}
-        self.states = {client: member.state.value for client, _, member in named}
-        self.targets = {client: group.targets.get(member_id, ()) for client, member_id, _ in named}
-        self.pending = {client: tuple(member.pending_revocation) for client, _, member in named}
+        self.named = sorted(
+            (
+                member.client_id,
+                member_id,
+                MemberAsOf(
+                    member.epoch,
+                    member.state.value,
+                    tuple(group.targets.get(member_id, ())),
+                    tuple(member.pending_revocation),
+                    member.classic is not None,
+                ),
+            )
+            for member_id, member in group.members.items()
+        )
+
+    def by_client(self, current: Mapping[str, str]) -> dict[str, MemberAsOf]:
+        """The member of each client id: the one with the client's `current` member id, else the last of its ids."""
+        found = {client: member for client, _, member in self.named}
+        return found | {client: member for client, own, member in self.named if current.get(client) == own}
 
 
 AnyGroup = ClassicGroup | ConsumerGroup

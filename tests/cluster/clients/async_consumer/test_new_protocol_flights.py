@@ -1,5 +1,7 @@
 """Groups of the new protocol in flight: the view is the truth through faults, and flights repeat."""
 
+from importlib import import_module
+
 import msgspec
 import pytest
 
@@ -51,6 +53,20 @@ def spec(*commands: str, static: bool = False) -> ScenarioSpec:
 @pytest.mark.parametrize("static", [False, True])
 def test_the_view_is_the_truth_through_kills_stops_pauses_stalls_and_a_failover(static: bool) -> None:
     assert lies(spec(*STEPS, static=static)) == []
+
+
+RESTARTS = tuple(f"kill g-{number} for 2s" for number in (1, 2, 3, 1, 2, 3))
+
+
+def test_of_a_process_with_two_member_ids_its_own_one_counts() -> None:
+    """Killed for less than its session: the coordinator keeps the former member until that has expired."""
+    assert lies(spec(*RESTARTS)) == []
+
+
+def test_a_view_of_the_greatest_member_id_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Member ids are random: sorted by them alone, a former member stands before its successor in half of the cases."""
+    monkeypatch.setattr(import_module("cluster.view.document"), "_is_its_own", lambda *_: False)
+    assert any("member_epochs" in lie for lie in lies(spec(*RESTARTS)))
 
 
 def test_a_view_that_counts_a_static_members_return_as_rebalance_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
