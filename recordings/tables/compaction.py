@@ -50,6 +50,7 @@ def _write(table: Path, files: list[Path], into: Path) -> None:
     into.mkdir(parents=True)
     (into / SCHEMA_FILE).write_bytes((table / SCHEMA_FILE).read_bytes())
     if files:
-        rows = [parquet.ParquetFile(file).read() for file in files]
+        # to start threads for a file takes longer than to read a short one
+        rows = [parquet.ParquetFile(file).read(use_threads=False) for file in files]
         together = pa.concat_tables(rows, promote_options="default")  # an older version's file may lack a column
         parquet.write_table(together, into / "all.parquet", compression=COMPRESSION)
