@@ -41,7 +41,7 @@ from cluster.commands.catalogue import (
     Subscribe,
     Unsubscribe,
 )
-from cluster.commands.cluster_names import Names
+from cluster.commands.cluster_names import Names, is_reserved
 from cluster.commands.command_kinds import kind_of, label_of, targets_of, undo_of
 from cluster.commands.command_text import check, complete, is_built, parse, text_of
 from cluster.commands.forms import COMMANDS
@@ -98,6 +98,7 @@ __all__ = [
     "check",
     "complete",
     "is_built",
+    "is_reserved",
     "kind_of",
     "label_of",
     "match_form",

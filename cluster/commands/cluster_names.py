@@ -1,6 +1,17 @@
 """The names of a cluster that commands may use."""
 
+import re
+from typing import Final
+
 import msgspec
+
+_RESERVED: Final = re.compile(r"cluster|broker(-[0-9]+)?")
+_NUMBERED: Final = re.compile(r"(.+)-(0|[1-9][0-9]*)")
+
+
+def is_reserved(name: str) -> bool:
+    """Whether commands read a name as that of the cluster or of a broker, whatever the scenario has."""
+    return _RESERVED.fullmatch(name) is not None
 
 
 class Names(msgspec.Struct, frozen=True):
@@ -33,6 +44,21 @@ class Names(msgspec.Struct, frozen=True):
     def scopes(self) -> tuple[str, ...]:
         """The scopes of settings: the cluster, brokers, topics, groups, their members and producers."""
         return ("cluster", *self.brokers, *self.topics, *self.groups, *self.producers, *self.members())
+
+    def why_not_free(self, name: str) -> str:
+        """Why a new topic has not this name, which commands read as that of something else; empty for a free one."""
+        others = {"group": self.groups, "producer": self.producers, "process": self.processes()}
+        for kind, taken in others.items():
+            if name in taken:
+                return f"{name} is already the name of a {kind}"
+        if is_reserved(name):
+            return f"{name} is a reserved word"
+        numbered = _NUMBERED.fullmatch(name)
+        if numbered is None:
+            return ""
+        if numbered[1] in self.groups or numbered[1] in self.producers:
+            return f"{name} is the name of a process of {numbered[1]}"
+        return f"{name} is the name of a partition of {numbered[1]}" if numbered[1] in self.topics else ""
 
     def instances_of(self, name: str) -> tuple[str, ...]:
         """The instances of a group or producer; empty for any other name."""

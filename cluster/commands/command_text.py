@@ -90,14 +90,8 @@ def _refuse_unbuilt(command: Command) -> None:
 
 def _check_new_topic(command: Command, names: Names, column: int = 0) -> None:
     """Raise CommandError for a new topic whose name is that of something else: names are scopes of settings."""
-    if not isinstance(command, CreateTopic):
-        return
-    others = {"group": names.groups, "producer": names.producers, "process": names.processes()}
-    for kind, taken in others.items():
-        if command.topic in taken:
-            raise CommandError(f"{command.topic} is already the name of a {kind}", column)
-    if command.topic == "cluster":
-        raise CommandError("cluster is a reserved word", column)
+    if isinstance(command, CreateTopic) and (reason := names.why_not_free(command.topic)):
+        raise CommandError(reason, column)
 
 
 def _check_limits(command: Command) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 
 import msgspec
 
-from cluster.commands import CommandError, CreateTopic, Set, check
+from cluster.commands import CommandError, CreateTopic, Set, check, is_reserved
 from cluster.config import DEFAULT_ASSIGNORS, ConfigError, cross_errors, format_duration, nearest
 from cluster.events import EVENT_KINDS
 from cluster.protocol.re2_syntax import TopicPatternError
@@ -34,7 +34,7 @@ from recordings.scenarios.toml_tables import Problem, Scalar, shown
 
 _NAME = re.compile(r"[A-Za-z0-9._-]{1,249}")
 _SCALARS = {int: "a whole number", bool: "true or false", str: "text"}
-_RESERVED = re.compile(r"cluster|broker(-[0-9]+)?|\.\.?|__consumer_offsets|__transaction_state")
+_KAFKAS = re.compile(r"\.\.?|__consumer_offsets|__transaction_state")
 
 
 def check_scenario(spec: ScenarioSpec) -> Iterator[Problem]:
@@ -88,7 +88,7 @@ def _names(spec: ScenarioSpec) -> Iterator[Problem]:
                 continue
             if not _NAME.fullmatch(name):
                 yield Problem(place, f"name: {name!r} may contain only letters, digits, `.`, `_` and `-`")
-            elif _RESERVED.fullmatch(name) or (kind == "group" and name == "brokers"):
+            elif is_reserved(name) or _KAFKAS.fullmatch(name) or (kind == "group" and name == "brokers"):
                 yield Problem(place, f"name: {name} is a reserved word")
             elif name in declared:
                 yield Problem(place, f"name: {name} is already the name of a {declared[name]}")

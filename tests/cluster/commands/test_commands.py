@@ -122,6 +122,31 @@ def test_the_caret_stands_under_the_wrong_word(text: str, column: int, suggestio
     assert (f"(did you mean {suggestion}?)" in str(caught.value)) == (suggestion is not None)
 
 
+@pytest.mark.parametrize(
+    ("topic", "reason"),
+    [
+        ("broker", "broker is a reserved word"),
+        ("broker-9", "broker-9 is a reserved word"),
+        ("broker-2", "broker-2 is already the name of a process"),
+        ("billing-7", "billing-7 is the name of a process of billing"),
+        ("checkout-2", "checkout-2 is the name of a process of checkout"),
+        ("orders-0", "orders-0 is the name of a partition of orders"),
+        ("orders-99", "orders-99 is the name of a partition of orders"),
+    ],
+)
+def test_a_new_topic_has_no_name_that_commands_read_as_another(topic: str, reason: str) -> None:
+    """`create topic orders-0` would make `elect preferred orders-0` mean two things."""
+    for refuse in (lambda: parse(f'create topic "{topic}"', NAMES), lambda: check(commands.CreateTopic(topic), NAMES)):
+        with pytest.raises(CommandError) as caught:
+            refuse()
+        assert caught.value.message == reason
+
+
+@pytest.mark.parametrize("topic", ["brokers", "orders-new", "returns-0", "orders-01", "billing-x"])
+def test_other_names_are_free(topic: str) -> None:
+    assert parse(f"create topic {topic}", NAMES) == commands.CreateTopic(topic)
+
+
 def test_without_names_only_the_form_is_read() -> None:
     assert parse("kill anything-9") == commands.Kill("anything-9")
 
