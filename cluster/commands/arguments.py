@@ -7,7 +7,7 @@ from typing import Final
 import msgspec
 
 from cluster.commands.cluster_names import Names
-from cluster.config import format_duration, nearest, parse_duration
+from cluster.config import FIRST_DATE, format_duration, nearest, parse_datetime, parse_duration
 from cluster.protocol.api import SentBy
 from cluster.protocol.api_table import names_sent_by
 from cluster.protocol.names import TopicPartition
@@ -23,11 +23,20 @@ API_NAMES = names_sent_by(SentBy.CLIENT)
 """Kafka's names of the requests whose responses can be lost, in the order of their API keys."""
 
 
+class MisreadError(ValueError):
+    """A word of another kind than the one wanted: the reason, and what to write instead."""
+
+    def __init__(self, reason: str, instead: str) -> None:
+        super().__init__(reason)
+        self.instead = instead
+
+
 class WordKind(msgspec.Struct, frozen=True):
     """One argument type; `label` stands for it in a usage line.
 
-    `read(text)` raises ValueError with a reason; `write(value)` is its inverse; `known(names)` lists the valid words;
-    None for a type that any word of the right form satisfies. `quoted`: the word is written in quotation marks.
+    `read(text)` raises ValueError with a reason, and MisreadError where it knows what was meant; `write(value)` is its
+    inverse; `known(names)` lists the valid words; None for a type that any word of the right form satisfies. `quoted`:
+    the word is written in quotation marks.
     `target`: the word names a process, group, topic, partition or scope that the command is about.
     """
 
@@ -82,16 +91,23 @@ def _new_topic(text: str) -> str:
 
 
 def read_pairs(text: str) -> tuple[str, ...]:
-    """`a=1,b=[x,y]` as ("a=1", "b=x,y"), as kafka-configs.sh reads it. Raises ValueError."""
-    pairs: list[str] = []
+    """`a=1,b=[x,y]` as ("a=1", "b=x,y"). Raises ValueError, also for a key that is given twice."""
+    pairs: dict[str, str] = {}
     position = 0
     while position < len(text):
         pair = _PAIR.match(text, position)
+        left = text[position:]
+        if pair is None and "=" not in left:
+            raise ValueError(f"{left[:80]} lacks its value: write KEY=VALUE without blanks")
         if pair is None:
-            raise ValueError(f"{text[position:][:80]!r} is not a list such as KEY=VALUE,KEY=[VALUE,VALUE]")
-        pairs.append(f"{pair[1]}={pair[3] if pair[2] is None else pair[2]}")
+            raise ValueError(f"{left[:80]!r} is not a list such as KEY=VALUE,KEY=[VALUE,VALUE]")
+        if pair[1] in pairs:
+            raise ValueError(f"{pair[1][:80]} is given twice")
+        pairs[pair[1]] = pair[3] if pair[2] is None else pair[2]
         position = pair.end()
-    return tuple(pairs)
+    if text.endswith(","):
+        raise ValueError("a KEY=VALUE is missing after the last comma")
+    return tuple(f"{key}={value}" for key, value in pairs.items())
 
 
 def _write_pairs(value: object) -> str:
@@ -104,6 +120,30 @@ def _shift(text: str) -> int:
     if not _SHIFT.fullmatch(text):
         raise ValueError(f"{text[:80]!r} is not a number of offsets such as -100 or +5")
     return int(text)
+
+
+_DATES: Final = ("date", "datetime", "time", "timestamp")
+_DATE = re.compile(r"[0-9]{4}-[0-9]{2}")
+
+
+def _past(text: str) -> int:
+    """How long ago. A date is an instant of the flight, which another form takes."""
+    if text.lower() in _DATES:
+        raise MisreadError(f"`{text}` is no DURATION: write a date as an instant of the flight", "instant")
+    if _DATE.match(text):
+        instant = format_duration(_instant(text))
+        raise MisreadError(f"{text[:80]} is a date: write it as an instant of the flight", f"instant {instant}")
+    return parse_duration(text)
+
+
+def _instant(text: str) -> int:
+    """An instant of the flight: a duration since its beginning, or a date, as Kafka's tools have it."""
+    if not _DATE.match(text):
+        return parse_duration(text)
+    instant_us = parse_datetime(text)
+    if instant_us < 0 or not text.startswith(FIRST_DATE[:4]):
+        raise ValueError(f"{text[:80]} is outside the flight, which begins at {FIRST_DATE}")
+    return instant_us
 
 
 def _places(names: Names) -> tuple[str, ...]:
@@ -159,6 +199,8 @@ KINDS: dict[str, WordKind] = {
     "key": WordKind("KEY", _name),
     "value": WordKind("VALUE", str),
     "duration": WordKind("DURATION", parse_duration, _duration),
+    "past": WordKind("DURATION", _past, _duration),
+    "instant": WordKind("DURATION", _instant, _duration),
     "number": WordKind("N", _at_least(0)),
     "count": WordKind("N", _at_least(1)),
     "rollout": WordKind("GROUP|brokers", _name, known=_rolled, what="group", target=True),

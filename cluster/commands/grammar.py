@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 import msgspec
 
-from cluster.commands.arguments import KINDS, WordKind
+from cluster.commands.arguments import KINDS, MisreadError, WordKind
 from cluster.config import brief, nearest
 from cluster.protocol.names import TopicPartition
 
@@ -125,6 +125,7 @@ class Match(msgspec.Struct):
     reason: str = ""
     wanted: Part | None = None
     misspelled: tuple[CommandToken, str] | None = None
+    instead: str | None = None
     runs_left: list[list[Part]] = []
 
 
@@ -240,6 +241,7 @@ def _fill(match: Match, slot: Slot, token: CommandToken) -> str | None:
     try:
         value = slot.kind.read(token.text)
     except ValueError as error:
+        match.instead = error.instead if isinstance(error, MisreadError) else None
         return str(error)
     match.columns.append((slot, value, token.column))
     if isinstance(value, TopicPartition):
@@ -264,6 +266,9 @@ def read(forms: tuple[Form, ...], text: str) -> Match:
 
 def _explain(forms: tuple[Form, ...], tokens: list[CommandToken], end: int) -> CommandError:
     failures = [match_form(form, tokens) for form in forms]
+    for match in failures:
+        if match.instead is not None and match.failed_at is not None:
+            return CommandError(match.reason, tokens[match.failed_at].column, match.instead)
     tolerant = [match_form(form, tokens, tolerant=True) for form in forms]
     right = tokens[0] if any(form.required[0] == tokens[0].text for form in forms) else None  # not misspelled
     guesses = {
@@ -285,6 +290,9 @@ def _explain(forms: tuple[Form, ...], tokens: list[CommandToken], end: int) -> C
     if furthest >= len(tokens):
         usages = " or ".join(dict.fromkeys(match.form.usage for match in there))
         return CommandError(f"an argument is missing: {usages}", end)
+    taken = _taken_as_name(there, tokens[furthest - 1])
+    if taken is not None:
+        return taken
     token = tokens[furthest]
     words = [match.wanted for match in there if isinstance(match.wanted, str)]
     said = next((match for match in there if isinstance(match.wanted, Slot)), None)
@@ -293,6 +301,19 @@ def _explain(forms: tuple[Form, ...], tokens: list[CommandToken], end: int) -> C
         reason = f"expected `{one_of}` here, not `{token.text}`: {usages}"
         return CommandError(reason, token.column, nearest(token.text, words))
     return CommandError((said or there[0]).reason, token.column, nearest(token.text, words))
+
+
+def _taken_as_name(there: list[Match], token: CommandToken) -> CommandError | None:
+    """The error of a word of the pattern that every form reads as a name: `create topic if not exists`."""
+    found: list[CommandError] = []
+    for match in there:
+        slot = next((slot for slot, _, column in match.columns if column == token.column), None)
+        if slot is None or token.quoted:
+            return None
+        if any(token.text in run for run in (match.form.required, *match.form.optional)):
+            reason = f"expected {slot.kind.label} here, not `{token.text}`: {match.form.usage}"
+            found.append(CommandError(reason, token.column))
+    return found[0] if found else None
 
 
 def write(form: Form, values: dict[str, object], defaults: dict[str, object]) -> str:

@@ -198,7 +198,7 @@ def test_a_group_of_which_no_topic_matches_yet_is_seen_as_it_is() -> None:
         ("create topic x partitions 60000", "partitions: 60,004 are too many: at most 50,000"),
         ("create topic x config retention.mss=1", "(did you mean retention.ms?)"),
         ("create topic x config retention.ms=soon", "retention.ms"),
-        ("create topic x config retention.ms", "is not a list such as KEY=VALUE"),
+        ("create topic x config retention.ms", "retention.ms lacks its value: write KEY=VALUE without blanks"),
     ],
 )
 def test_what_no_topic_can_be_is_an_error_of_the_file(do: str, said: str) -> None:
