@@ -19,7 +19,7 @@ _REFUSED: Final = "is not described here: topics and brokers have configurations
 def entity_of(line: ToolLine) -> tuple[str, str]:
     """The type and the name that a line asks for; "" as a name is every entity. Raises CommandError."""
     if line.has("entity-type"):
-        kind, name, option = line.one("entity-type"), line.one("entity-name"), "entity-type"
+        kind, name, option = line.first("entity-type"), line.first("entity-name"), "entity-type"
     else:
         option = next((each for each in _BY_OPTION if line.has(each)), "")
         if not option and not any(line.has(each) for each in ("broker-defaults", "client", "user", "ip")):

@@ -25,12 +25,11 @@ from cluster.config import FIRST_DATE, nearest, parse_datetime, parse_iso_durati
 from cluster.protocol.names import TopicPartition
 from cluster.protocol.topic_creation import name_error
 from cluster.spec import LONGEST_FLIGHT_US
+from recordings.kafka_tools.config_pairs import pairs_added, pairs_of_create
 from recordings.kafka_tools.config_tables import entity_of
 from recordings.kafka_tools.tool_lines import ToolLine, reset_scenario
 
-_PAIR: Final = re.compile(r"\s*([^=,\[\]]+?)\s*=\s*(\[[^\]]*\]|[^,]*)\s*(?:,|$)")
 _WHOLE: Final = re.compile("[0-9]{1,18}")
-_CONFIG: Final = re.compile(r"[^=,\[\]\s]+\s*=[^\[\]]*")
 MOST_REPLICAS: Final = 32_767  # Short.MAX_VALUE
 _UNSUPPORTED: Final = {
     ("kafka-topics", "delete"): "no topic is deleted in a flight: kafka-delete-records.sh empties its partitions",
@@ -76,34 +75,27 @@ def _alter_topic(line: ToolLine, names: Names | None) -> list[Command]:
     return [AddPartitions(_topic(line, names), partitions)]
 
 
-def _create_topic(line: ToolLine, _: Names | None) -> list[Command]:
-    """Source: `TopicCommand.createTopic`, which looks at the numbers before the controller does."""
+def _create_topic(line: ToolLine, names: Names | None) -> list[Command]:
+    """In the tool's order: its options, the pairs, the numbers; then the controller looks at the name.
+
+    Source: `TopicCommand.CommandTopicPartition`, `createTopic`.
+    """
     if line.has("replica-assignment"):
         raise line.wrong("--replica-assignment is not understood here: --partitions and --replication-factor are",
                          "replica-assignment")  # fmt: skip
-    topic, pairs = line.one("topic"), [pair.strip() for pair in line.all("config")]
     if not line.has("topic"):
         raise line.wrong('Missing required argument "[topic]"')
-    if name_error(topic):
-        raise line.wrong(name_error(topic), "topic")
-    if (line.number("partitions", 1) or 0) < 1:
-        raise line.wrong("The partitions must be greater than 0", "partitions")
-    if not 1 <= (line.number("replication-factor", 1) or 0) <= MOST_REPLICAS:
+    topic, partitions, replicas = line.one("topic"), line.number("partitions"), line.number("replication-factor")
+    pairs = pairs_of_create(line)
+    if replicas is not None and not 1 <= replicas <= MOST_REPLICAS:
         raise line.wrong(f"The replication factor must be between 1 and {MOST_REPLICAS} inclusive",
                          "replication-factor")  # fmt: skip
-    for pair in pairs:
-        if not _CONFIG.fullmatch(pair):
-            raise line.wrong('requirement failed: Invalid topic config: all configs to be added must be in the format'
-                             ' "key=val".', "config")  # fmt: skip
-    return [
-        CreateTopic(
-            topic,
-            line.number("partitions"),
-            line.number("replication-factor"),
-            tuple("=".join(part.strip() for part in pair.split("=", 1)) for pair in pairs),
-            line.has("if-not-exists"),
-        )
-    ]
+    if partitions is not None and partitions < 1:
+        raise line.wrong("The partitions must be greater than 0", "partitions")
+    reason = name_error(topic) or (names.why_not_free(topic) if names is not None else "")
+    if reason:
+        raise line.wrong(reason, "topic")
+    return [CreateTopic(topic, partitions, replicas, pairs, line.has("if-not-exists"))]
 
 
 def _topics_tool(line: ToolLine, names: Names | None) -> list[Command]:
@@ -124,16 +116,7 @@ def _alter_configs(line: ToolLine, names: Names | None) -> list[Command]:
         raise line.wrong("An entity name must be specified with --alter of topics")
     if names is not None and scope not in names.scopes():
         raise line.wrong(f"the cluster has no {kind[:-1]} `{name}`", "entity-name", nearest(scope, names.scopes()))
-    text, pairs, position = line.one("add-config"), list[tuple[str, str]](), 0
-    while position < len(text):
-        pair = _PAIR.match(text, position)
-        if pair is None:
-            raise line.wrong(
-                'Invalid entity config: all configs to be added must be in the format "key=val".', "add-config"
-            )
-        pairs.append((pair[1], pair[2].strip("[]")))
-        position = pair.end()
-    return [Set(scope, key, value) for key, value in pairs]
+    return [Set(scope, key, value) for key, value in pairs_added(line, "topic" if kind == "topics" else "broker")]
 
 
 def _elect(line: ToolLine, names: Names | None) -> list[Command]:
@@ -228,7 +211,7 @@ def _places(line: ToolLine, names: Names | None) -> tuple[str, ...]:
 def _instant(line: ToolLine) -> int:
     """The instant of `--to-datetime`: a flight begins in 1970."""
     try:
-        instant_us = parse_datetime(line.one("to-datetime"))
+        instant_us = parse_datetime(line.first("to-datetime"))
     except ValueError as error:
         raise line.wrong(f"--to-datetime: {error}", "to-datetime") from None
     if not 0 <= instant_us <= LONGEST_FLIGHT_US:
@@ -294,10 +277,14 @@ def _groups_tool(line: ToolLine, names: Names | None) -> list[Command]:
     if line.action == "reset-offsets":
         return _reset_offsets(line, names)
     if line.action == "delete":
+        if line.has("topic"):
+            raise line.wrong("The consumer does not support topic-specific offset deletion from a consumer group.",
+                             "topic")  # fmt: skip
         return [DeleteGroup(group) for group in _groups(line, names)]
     if not line.has("group") or not line.has("topic"):
         raise line.wrong("Option [delete-offsets] takes the following options: [group], [topic]")
-    return [DeleteOffsets(_groups(line, names)[-1], _places(line, names))]
+    line.one("group")  # the tool takes one
+    return [DeleteOffsets(_groups(line, names)[0], _places(line, names))]
 
 
 RESETS: Final[dict[str, ResetTo]] = {

@@ -17,6 +17,10 @@ _NAME: Final = re.compile(r"(?:.*/)?(kafka-[a-z-]+?)(?:\.sh|\.bat)?")
 _PROMPT: Final = re.compile(r"\s*[$#]\s+")
 _RESETS: Final = ("from-file", "shift-by", "to-offset", "to-earliest", "to-current", "to-latest", "by-duration",
                   "to-datetime")  # fmt: skip
+_CHECKED: Final = ("to-offset", "to-datetime", "by-duration", "to-earliest", "to-latest", "to-current", "shift-by",
+                   "from-file")  # fmt: skip
+REPORTS: Final = ("under-replicated-partitions", "under-min-isr-partitions", "at-min-isr-partitions",
+                  "unavailable-partitions")  # fmt: skip
 _IGNORED: Final = ("bootstrap-server", "command-config", "timeout")
 
 
@@ -36,7 +40,13 @@ class Tool(NamedTuple):
     values: tuple[str, ...] = ()
     optional: tuple[str, ...] = ()
     verbs: bool = False
-    """Actions are words, not options: `kafka-transactions.sh list`."""
+    """Actions are words, not options: `kafka-transactions.sh list`. Such a tool takes the last of several values."""
+    available: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    """Options and the actions with which the parser knows each (`availableIf`)."""
+    only_with: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    """Options and the actions with which each goes, in the order in which the tool checks them (`checkInvalidArgs`)."""
+    apart: tuple[tuple[str, str], ...] = ()
+    """Options that do not go together."""
 
     @property
     def options(self) -> tuple[str, ...]:
@@ -55,6 +65,11 @@ TOOLS: Final = {
              "members", "verbose", "offsets"),
             ("group", "topic", "to-offset", "from-file", "to-datetime", "by-duration", "shift-by"),
             ("state", "type"),
+            available=(("members", ("describe",)), ("verbose", ("describe",)), ("offsets", ("describe",)),
+                       ("state", ("describe", "list")), ("type", ("list",))),
+            only_with=(("group", ("describe", "delete", "reset-offsets", "delete-offsets")),
+                       ("topic", ("delete", "reset-offsets", "delete-offsets"))),
+            apart=(("group", "all-groups"),),
         ),
         Tool(
             "kafka-topics",
@@ -63,6 +78,18 @@ TOOLS: Final = {
              "at-min-isr-partitions", "topics-with-overrides", "if-exists", "if-not-exists", "exclude-internal"),
             ("topic", "topic-id", "config", "partitions", "replication-factor", "replica-assignment",
              "partition-size-limit-per-response"),
+            only_with=(
+                ("config", ("alter", "create")),
+                ("partitions", ("alter", "create")),
+                ("replication-factor", ("create",)),
+                ("replica-assignment", ("alter", "create")),
+                *((report, ("describe",)) for report in REPORTS),
+                ("topics-with-overrides", ("describe",)),
+                ("if-exists", ("alter", "delete", "describe")),
+                ("if-not-exists", ("create",)),
+                ("exclude-internal", ("list", "describe")),
+            ),
+            apart=tuple((report, "topics-with-overrides") for report in REPORTS),
         ),
         Tool(
             "kafka-configs",
@@ -136,9 +163,15 @@ class ToolLine(NamedTuple):
         return option in self.options
 
     def one(self, option: str, default: str = "") -> str:
-        """The option's last value."""
+        """The option's value. Raises CommandError for several, unless the tool takes the last. Source: jopt-simple."""
         values = self.options.get(option)
+        if values and len(values) > 1 and not TOOLS[self.tool].verbs:
+            raise self.wrong(f"Found multiple arguments for option {option}, but you asked for only one", option)
         return values[-1] if values else default
+
+    def first(self, option: str) -> str:
+        """The first value of an option of which Kafka's tool reads all, and uses one; empty without."""
+        return next(iter(self.all(option)), "")
 
     def all(self, option: str) -> list[str]:
         """Every value of the option."""
@@ -152,7 +185,10 @@ class ToolLine(NamedTuple):
         """The option's value as a whole number. Raises CommandError."""
         if not self.has(option):
             return default
-        text = self.one(option)
+        return self.whole(option, self.one(option), least)
+
+    def whole(self, option: str, text: str, least: int | None = None) -> int:
+        """A value of the option as a whole number. Raises CommandError."""
         if not re.fullmatch(r"-?[0-9]{1,18}", text):
             raise self.wrong(f"--{option}: `{text[:80]}` is not a whole number", option)
         if least is not None and int(text) < least:
@@ -162,14 +198,14 @@ class ToolLine(NamedTuple):
 
 def reset_scenario(line: ToolLine) -> str:
     """Where `--reset-offsets` moves the offsets to: its one option of these. Raises CommandError."""
-    given = [option for option in _RESETS if line.has(option)]
+    given = [option for option in _CHECKED if line.has(option)]
+    if len(given) > 1:
+        raise line.wrong(f'Option "[{given[0]}]" can\'t be used with option "[{given[1]}]"', given[1])
     if not line.has("all-topics") and not line.has("topic") and not line.has("from-file"):
         raise line.wrong("One of the reset scopes should be defined: --all-topics, --topic.")
     if not given:
         known = ", ".join(f"[{option}]" for option in _RESETS)
         raise line.wrong(f"Option '[reset-offsets]' requires one of the following scenarios: [{known}]")
-    if len(given) > 1:
-        raise line.wrong(f"Option [{given[0]}] can't be used with option [{given[1]}]", given[1])
     return given[0]
 
 
@@ -227,7 +263,19 @@ def _read_options(tool: Tool, words: list[ToolWord], end: int) -> ToolLine:
             raise CommandError(f"--{option} takes no value", word.column)
         if not tool.verbs and option in tool.actions:
             actions.append(ToolWord(option, word.column))
-    return line._replace(action=_action(tool, actions, end))
+    return _gone_together(tool, line._replace(action=_action(tool, actions, end)))
+
+
+def _gone_together(tool: Tool, line: ToolLine) -> ToolLine:
+    """A line whose options go together. Raises CommandError in the tool's words."""
+    for option, actions in tool.available:
+        if line.has(option) and line.action not in actions:
+            raise line.wrong(f"Option(s) [{option}] are unavailable given other options on the command line", option)
+    wrong = [(option, line.action) for option, actions in tool.only_with if line.action not in actions]
+    for option, other in (*tool.apart, *wrong):
+        if line.has(option) and (other == line.action or line.has(other)):
+            raise line.wrong(f'Option "[{option}]" can\'t be used with option "[{other}]"', option)
+    return line
 
 
 def _action(tool: Tool, found: list[ToolWord], end: int) -> str:

@@ -10,13 +10,10 @@ from collections.abc import Iterable, Mapping
 from cluster.view.state import NEVER, ClusterView, PartitionView, TopicView
 from recordings.kafka_log.java_maps import string_map_order
 from recordings.kafka_tools.printed import Printed
-from recordings.kafka_tools.tool_lines import ToolLine
+from recordings.kafka_tools.tool_lines import REPORTS, ToolLine
 
 Configs = Mapping[str, Mapping[str, str]]
 """Topic, `broker-N` or `cluster` → the keys that were set for it and their values."""
-
-_REPORTS = ("under-replicated-partitions", "unavailable-partitions", "under-min-isr-partitions",
-            "at-min-isr-partitions")  # fmt: skip
 
 
 def topics_of(view: ClusterView, line: ToolLine) -> list[str]:
@@ -44,7 +41,7 @@ def describe_topics(view: ClusterView, configs: Configs, line: ToolLine) -> Prin
     for name in in_admin_order(topics):
         topic = view.topics[name]
         own = topic_configs(topic, configs)
-        if not any(line.has(report) for report in _REPORTS) and (own or not line.has("topics-with-overrides")):
+        if not any(line.has(report) for report in REPORTS) and (own or not line.has("topics-with-overrides")):
             shown = ",".join(f"{key}={value}" for key, value in own.items())
             lines.append(f"Topic: {name}\tPartitionCount: {topic.partitions}"
                          f"\tReplicationFactor: {topic.replication_factor}\tConfigs: {shown}")  # fmt: skip
@@ -81,7 +78,7 @@ def topic_configs(topic: TopicView, configs: Configs) -> dict[str, str]:
 def _partition_lines(view: ClusterView, topic: TopicView, line: ToolLine) -> Iterable[str]:
     for name in view.partitions_by_topic.get(topic.topic, ()):
         one = view.partitions[name]
-        if not any(line.has(report) for report in _REPORTS) or _is_reported(view, topic, one, line):
+        if not any(line.has(report) for report in REPORTS) or _is_reported(view, topic, one, line):
             leader = "none" if one.leader == NEVER else str(one.leader)
             replicas, isr = (",".join(map(str, ids)) for ids in (one.replicas, one.isr))
             yield (f"\tTopic: {topic.topic}\tPartition: {one.number}\tLeader: {leader}\tReplicas: {replicas}"
@@ -98,4 +95,4 @@ def _is_reported(view: ClusterView, topic: TopicView, one: PartitionView, line: 
         "under-min-isr-partitions": leaderless or len(one.isr) < least,
         "at-min-isr-partitions": len(one.isr) == least,
     }
-    return any(line.has(report) and holds[report] for report in _REPORTS)
+    return any(line.has(report) and holds[report] for report in REPORTS)

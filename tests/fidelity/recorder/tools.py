@@ -32,7 +32,8 @@ CLASSES = {
 
 
 NOISE = re.compile(
-    r"\t(at |[a-z.]+ = )|\d{13} (INFO|ERROR|WARN) |java\.|Caused by: |WARN: No action will be performed|org\.apache"
+    r"\t(at |\.\.\. |[a-z.]+ = )|\d{13} (INFO|ERROR|WARN) |java\.|joptsimple\.|org\.apache|com\.fasterxml| at \[Source"
+    r"|Caused by: |WARN: No action will be performed"
 )
 USAGE = re.compile(r"\nOption +Description.*", re.DOTALL)
 
@@ -60,10 +61,17 @@ class Tools:
         done = subprocess.run(self._command(line), input=given, capture_output=True, text=True, check=False, timeout=90)
         return cleaned(done.stdout + done.stderr)
 
-    def look(self, name: str, line: str) -> None:
-        """Run a tool and keep what it printed."""
-        self.kept[name] = {"command": line, "printed": self.run(line)}
+    def look(self, name: str, line: str, rows: str = "") -> None:
+        """Run a tool and keep what it printed. `rows` are those of `--from-file`; its line has them in its place."""
+        plan = self._cluster.folder / "plan.csv"
+        plan.write_text(rows.replace(" ", "\n"), "utf-8")
+        file, shown = (f" --from-file {plan}", f" --from-file '{rows}'") if rows else ("", "")
+        self.kept[name] = {"command": f"{line}{shown}", "printed": self.run(f"{line}{file}")}
         sys.stdout.write(f"--- {name}: {line}\n{self.kept[name]['printed']}\n")
+
+    def kill(self, broker: int) -> None:
+        """`kill -9` a broker."""
+        self._cluster.signal(broker, signal.SIGKILL)
 
     def start(self, line: str) -> subprocess.Popen[bytes]:
         """Start a client that goes on."""
@@ -195,7 +203,64 @@ def _topics(tools: Tools) -> None:
     tools.look("delete-topic-if-exists", "kafka-topics.sh --delete --topic nowhere --if-exists")
 
 
-PARTS = {"session": _session, "topics": _topics}
+def _options(tools: Tools) -> None:
+    """Options that do not go together, and pairs that are no configuration."""
+    create, alter = "kafka-topics.sh --create --topic", "kafka-topics.sh --alter --topic orders"
+    tools.look("create-two", f"{create} first --topic second")
+    tools.look("create-two-counts", f"{create} first --partitions 2 --partitions 3")
+    tools.look("create-if-exists", f"{create} first --if-exists")
+    tools.look("create-excluding", f"{create} first --exclude-internal --if-exists")
+    tools.look("alter-if-not-exists", f"{alter} --partitions 6 --if-not-exists")
+    tools.look("alter-replicas", f"{alter} --partitions 6 --replication-factor 2")
+    tools.look("alter-config", f"{alter} --partitions 6 --config retention.ms=1")
+    tools.look("alter-no-partitions", alter)
+    tools.look("describe-partitions", "kafka-topics.sh --describe --partitions 3")
+    tools.look("list-config", "kafka-topics.sh --list --config retention.ms=1 --if-exists")
+    tools.look("list-under-replicated", "kafka-topics.sh --list --under-replicated-partitions")
+    for name, pair in {
+        "three": "a=b=c",
+        "no-value": "retention.ms=",
+        "no-key": "=5",
+        "list": "cleanup.policy=[compact,delete]",
+        "unit": "retention.ms=5s",
+        "bytes": "segment.bytes=1MB",
+        "ratio": "min.cleanable.dirty.ratio=half",
+        "boolean": "preallocate=yes",
+        "range": "min.insync.replicas=0",
+        "sign": "retention.ms=+5000",
+        "last-equals": "retention.ms=5000=",
+    }.items():
+        tools.look(f"create-pair-{name}", f"{create} none --config {pair}")
+    groups = "kafka-consumer-groups.sh"
+    tools.look("groups-all-and-one", f"{groups} --describe --group billing --all-groups")
+    tools.look("groups-list-of-one", f"{groups} --list --group billing")
+    tools.look("groups-describe-topic", f"{groups} --describe --group billing --topic orders")
+    tools.look("groups-delete-topic", f"{groups} --delete --group billing --topic orders")
+    tools.look("groups-delete-members", f"{groups} --delete --group billing --members")
+    tools.look("groups-two-shapes", f"{groups} --describe --group billing --members --offsets")
+    tools.look("delete-offsets-of-two", f"{groups} --delete-offsets --group billing --group other --topic orders")
+
+
+def _plans(tools: Tools) -> None:
+    """`--from-file`: what is not in it, not in the cluster, or has no leader."""
+    tools.run("kafka-topics.sh --create --if-not-exists --topic orders --partitions 3 --replication-factor 3")
+    tools.run("kafka-topics.sh --create --topic alone --replica-assignment 1,2,3")
+    reset = "kafka-consumer-groups.sh --timeout 25000 --reset-offsets --group planned"
+    tools.look("reset-two-offsets", f"{reset} --topic alone --to-offset 0 --to-offset 9")
+    tools.look("reset-two-shifts", f"{reset} --topic alone --shift-by 1 --shift-by 2")
+    tools.look("plan", f"{reset} --execute", "alone,0,3 alone,2,9")
+    tools.look("plan-without-group", f"{reset} --group other", "other,alone,0,0")
+    tools.look("plan-without-any", f"{reset} --execute", "other,alone,0,0")
+    tools.look("plan-missing-partition", f"{reset} --execute", "alone,0,0 alone,9,0")
+    tools.look("plan-missing-topic", f"{reset} --execute", "alone,0,0 nowhere,0,0")
+    tools.look("plan-with-scope", f"{reset} --topic alone:9", "alone,0,0")
+    tools.kill(2)
+    time.sleep(12)
+    tools.look("plan-without-leader", f"{reset} --execute", "alone,0,0 alone,1,0")
+    tools.look("reset-without-leader", f"{reset} --topic alone --to-earliest --execute")
+
+
+PARTS = {"session": _session, "topics": _topics, "options": _options, "plans": _plans}
 """The parts of a recording, in their order."""
 
 

@@ -1,13 +1,16 @@
 """Pasted lines as commands, and what is refused, in the words that Kafka's tools used on a real cluster."""
 
 import copy
+import re
 from pathlib import Path
 
 import pytest
 
 from cluster import events as e
-from cluster.commands import CommandError, text_of
+from cluster.commands import CommandError, CreateTopic, Names, text_of
+from cluster.spec import created_topic
 from cluster.view import ClusterView, fold
+from cluster.view.state import NEVER
 from cluster.view.transactions import PartitionTransactions
 from recordings.flights.runner import fly, make_plan
 from recordings.kafka_tools.pasted import commands_of
@@ -18,10 +21,15 @@ from recordings.scenarios.loader import ScenarioErrors, load, parse_scenario
 from tests.support.console.console_page import files
 from tests.support.kafka_tools_recorded import LOOKS, flown, same
 from tests.support.repository import ROOT
+from tests.support.scenario_builders import spec
 
 PLACES = '{"partitions":[{"topic":"orders","partition":0},{"topic":"orders","partition":2}]}'
 OFFSETS = '{"partitions":[{"topic":"orders","partition":0,"offset":42}],"version":1}'
 RESET = "kafka-consumer-groups.sh --reset-offsets --group g --all-topics --execute"
+SAID_BEFORE = re.compile(
+    "(Error while executing topic command : |Error: Executing consumer group command failed due to "
+    '|Exception in thread "main" [A-Za-z.]+: )'
+)
 SERVER = "--bootstrap-server kafka:9092"
 RUNBOOK = """
 title = "a runbook"
@@ -127,6 +135,11 @@ def test_lines_are_the_commands_that_the_cluster_has(line: str, commands: list[s
         ("kafka-topics.sh --delete --topic orders", "kafka-delete-records.sh empties", None),
         ("kafka-topics.sh --create --topic re/turns", "one or more characters other than ASCII alphanumerics", None),
         ("kafka-topics.sh --create", 'Missing required argument "[topic]"', None),
+        ("kafka-topics.sh --create --topic x --config a=[b]", "a value with brackets is not understood here", None),
+        (f"{RESET.replace('--all-topics', '--topic a')} --shift-by 1 --shift-by 2", "you asked for only one", None),
+        ("kafka-configs.sh --alter --topic orders --add-config a=b=c", '"key=[val1,val2]" to group values', None),
+        ("kafka-configs.sh --alter --topic orders --add-config retention.ms=5s", "Not a number of type LONG", None),
+        ("kafka-configs.sh --alter --broker 1 --add-config log.retention.hours=1h", "Not a number of type INT", None),
         ("kafka-topics.sh --create --topic x --partitions 0", "The partitions must be greater than 0", None),
         ("kafka-topics.sh --create --topic x --replication-factor 0", "must be between 1 and 32767", None),
         ("kafka-topics.sh --create --topic x --config retention.ms", 'format "key=val"', None),
@@ -207,18 +220,70 @@ def test_a_topic_is_refused_in_the_tools_words(view: ClusterView, name: str) -> 
     same(name, printed(with_topics, LOOKS[name]["command"]))
 
 
+def test_a_topic_that_may_be_there_is_warned_of_all_the_same(view: ClusterView) -> None:
+    known = copy.copy(view)
+    known.topics = {**view.topics, "re.turns": view.topics["orders"]}
+    warning = LOOKS["create-with-period"]["printed"].split("\n")[0]
+    assert printed(known, "kafka-topics.sh --create --topic re.turns --if-not-exists") == Printed(f"{warning}\n")
+
+
 @pytest.mark.parametrize("name", ["create", "create-with-period", "create-configured"])
 def test_a_topic_that_can_be_created_is_not_refused(view: ClusterView, name: str) -> None:
     assert refusal_of(view, read_tool_line(LOOKS[name]["command"])) is None
 
 
-@pytest.mark.parametrize("name", ["create-no-partitions", "create-no-replicas", "create-bad-name"])
-def test_sizes_and_names_of_no_topic_are_refused_as_the_tool_does(name: str) -> None:
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("create-no-partitions", "create-no-replicas", "create-bad-name", "create-two", "create-two-counts"),
+        *("create-if-exists", "create-excluding", "alter-if-not-exists", "alter-replicas", "alter-no-partitions"),
+        *("describe-partitions", "list-config", "list-under-replicated", "create-pair-three", "create-pair-no-value"),
+        *("create-pair-list", "create-pair-unit", "create-pair-bytes", "create-pair-ratio", "groups-all-and-one"),
+        *("groups-list-of-one", "groups-describe-topic", "groups-delete-topic", "groups-delete-members"),
+        "delete-offsets-of-two",
+    ],
+)
+def test_lines_that_the_tool_cannot_take_are_refused_in_its_words(name: str) -> None:
     with pytest.raises(CommandError) as refused:
         commands_of(LOOKS[name]["command"])
-    assert refused.value.message == LOOKS[name]["printed"].strip().removeprefix(
-        "Error while executing topic command : "
+    assert refused.value.message == SAID_BEFORE.sub("", LOOKS[name]["printed"].strip())
+
+
+@pytest.mark.parametrize(
+    ("pair", "reason"),
+    [
+        ("unclean.leader.election.enable=yes", "Expected value to be either true or false"),
+        ("segment.bytes=2147483648", "Not a number of type INT"),
+        ("retention.ms=1e3", "Not a number of type LONG"),
+        ("cleanup.policy=delete,purge", "String must be one of: compact, delete"),
+        ("cleanup.policy=delete,delete", "values must not be duplicated."),
+        ("cleanup.policy=delete,,compact", "values must not be empty."),
+    ],
+)
+def test_a_tools_values_are_those_of_kafkas_types(pair: str, reason: str) -> None:
+    with pytest.raises(CommandError) as refused:
+        commands_of(f"kafka-topics.sh --create --topic x --config {pair}")
+    assert refused.value.message.endswith(reason)
+
+
+def test_a_topic_has_no_name_that_commands_read_as_another() -> None:
+    names = Names(groups={"g": ("g-1",)}, topics={"orders": 3})
+    with pytest.raises(CommandError, match=r"^g-7 is the name of a process of g$") as refused:
+        commands_of("kafka-topics.sh --create --topic g-7", names)
+    assert refused.value.column == len("kafka-topics.sh --create ")
+
+
+def test_values_of_kafkas_types_are_read_alike() -> None:
+    [created] = commands_of(
+        "kafka-topics.sh --create --topic x --config unclean.leader.election.enable=TRUE"
+        " --config min.cleanable.dirty.ratio=.5d --config 'cleanup.policy = compact , delete'"
     )
+    assert isinstance(created, CreateTopic)
+    assert created_topic(spec(until_s=1), created).config == {
+        "unclean.leader.election.enable": True,
+        "min.cleanable.dirty.ratio": 0.5,
+        "cleanup.policy": ("compact", "delete"),
+    }
 
 
 def test_a_group_that_does_not_exist_cannot_be_deleted(view: ClusterView) -> None:
