@@ -16,6 +16,7 @@ from cluster.commands import (
     DeleteOffsets,
     DeleteRecords,
     Elect,
+    Mark,
     Names,
     ResetOffsets,
     Set,
@@ -221,17 +222,19 @@ def _instant(line: ToolLine) -> int:
 
 
 def planned_offsets(line: ToolLine, group: str, names: Names | None) -> dict[TopicPartition, int]:
-    """A group's offsets in `--from-file`, whose rows stand in the place of the file's name. Raises CommandError.
+    """A group's offsets in `--from-file`, whose rows stand in the place of the file's name; empty without a row.
 
-    A row is `topic,partition,offset` with one group, or `group,topic,partition,offset`. Source: `parseResetPlan`.
+    A row is `topic,partition,offset` with one group, or `group,topic,partition,offset`. Raises CommandError. Source:
+    `OffsetsUtils.parseResetPlan`.
     """
     found: dict[TopicPartition, int] = {}
-    alone = len(dict.fromkeys(line.all("group"))) == 1
-    if "," not in line.one("from-file"):
+    alone = len(line.all("group")) == 1
+    text = line.first("from-file")
+    if "," not in text:
         raise line.wrong(
             "--from-file: no file is read here; write its rows in its place: 'orders,0,42 orders,1,7'", "from-file"
         )
-    for row in line.one("from-file").split():
+    for row in text.split():
         cells = row.split(",")
         if len(cells) == 3 and alone:
             cells = [group, *cells]
@@ -242,9 +245,24 @@ def planned_offsets(line: ToolLine, group: str, names: Names | None) -> dict[Top
             raise line.wrong(f"there is no topic `{cells[1]}`", "from-file", nearest(cells[1], names.topics))
         if cells[0] == group:
             found[TopicPartition(cells[1], int(cells[2]))] = int(cells[3])
-    if not found:
-        raise line.wrong(f"No reset plan for group {group} found", "from-file")
     return found
+
+
+def no_plan(group: str) -> str:
+    """The tool's words for a group that `--from-file` has no row of; it goes on with the others."""
+    return f"No reset plan for group {group} found"
+
+
+def _planned(line: ToolLine, names: Names | None) -> list[Command]:
+    """The commits of `--from-file`, and a mark for a group without a row. Raises CommandError if no group has one."""
+    groups, orders = _groups(line, names), list[Command]()
+    plans = {group: planned_offsets(line, group, names) for group in groups}
+    if not any(plans.values()):
+        raise line.wrong(no_plan(groups[0]), "from-file")
+    for group, plan in plans.items():
+        orders += [ResetOffsets(group, "offset", (str(place),), offset) for place, offset in plan.items()]
+        orders += [] if plan else [Mark(no_plan(group))]
+    return orders
 
 
 def _reset_offsets(line: ToolLine, names: Names | None) -> list[Command]:
@@ -255,13 +273,9 @@ def _reset_offsets(line: ToolLine, names: Names | None) -> list[Command]:
         case "to-datetime":
             amount = _instant(line)
         case "from-file":
-            return [
-                ResetOffsets(group, "offset", (str(place),), offset)
-                for group in _groups(line, names)
-                for place, offset in planned_offsets(line, group, names).items()
-            ]
+            return _planned(line, names)
         case "to-offset":
-            amount = max(0, line.number(scenario, 0) or 0)
+            amount = max(0, line.whole(scenario, line.first(scenario)))
         case "shift-by":
             amount = line.number(scenario, 0) or 0
         case "by-duration":

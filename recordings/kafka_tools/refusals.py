@@ -1,5 +1,6 @@
 """What a tool prints before anything changes: the plan of a dry run, or why Kafka would refuse, in its own words."""
 
+from collections.abc import Iterable
 from typing import Final
 
 from cluster.protocol.names import TopicPartition
@@ -9,7 +10,7 @@ from cluster.view.state import NEVER, ClusterView, GroupView
 from recordings.kafka_log.java_maps import consumed_order
 from recordings.kafka_tools.group_descriptions import committed_partitions, exists
 from recordings.kafka_tools.group_tables import ResetRow, reset_table
-from recordings.kafka_tools.orders import RESETS, orders_of, planned_offsets
+from recordings.kafka_tools.orders import RESETS, no_plan, orders_of, planned_offsets
 from recordings.kafka_tools.printed import MISSING, Printed, columns, failed, widest
 from recordings.kafka_tools.tool_lines import ToolLine, is_tool_line, read_tool_line, reset_scenario
 from recordings.kafka_tools.topic_tables import topic_failed
@@ -21,6 +22,7 @@ _SUBSCRIBED: Final = (
 )
 
 
+_TIMEOUT: Final = "java.util.concurrent.ExecutionException: org.apache.kafka.common.errors.TimeoutException"
 _COLLISIONS: Final = (
     "WARNING: Due to limitations in metric names, topics with a period ('.') or underscore ('_') could collide. To"
     " avoid issues it is best to use either, but not both."
@@ -44,8 +46,8 @@ def refusal_of(view: ClusterView, line: ToolLine) -> Printed | None:
     match line.tool, line.action:
         case "kafka-consumer-groups", "reset-offsets":
             groups = _groups(view, line)
-            printed = _reset(view, groups, line)
-            return printed if not printed.ok or only_plans(line) else None
+            printed, commits = _reset(view, groups, line)
+            return None if commits and not only_plans(line) else printed
         case "kafka-consumer-groups", "delete":
             return _delete(view, _groups(view, line))
         case "kafka-consumer-groups", "delete-offsets":
@@ -68,16 +70,14 @@ def refusal_of(view: ClusterView, line: ToolLine) -> Printed | None:
 
 
 def _create_topic(view: ClusterView, line: ToolLine) -> Printed | None:
-    """What the controller refuses; nothing is printed of a topic that is there where `--if-not-exists` says so."""
+    """What the controller refuses, after the tool's own warning; of a topic that is there, and may be, no more."""
     topic, replicas = line.one("topic"), line.number("replication-factor", 1) or 1
+    warned = Printed(f"{_COLLISIONS}\n") if "_" in topic or "." in topic else Printed()
     if topic in view.topics and line.has("if-not-exists"):
-        return Printed("\n")
+        return warned if warned.out else Printed("\n")
     unfenced = [one for one in view.brokers.values() if not one.fenced]
     reason = why_no_name(topic, view.topics) or why_not_placed(replicas, len(view.brokers), len(unfenced))
-    if reason is None:
-        return None
-    collides = "_" in topic or "." in topic
-    return (Printed(f"{_COLLISIONS}\n") if collides else Printed()) + topic_failed(reason.message)
+    return None if reason is None else warned + topic_failed(reason.message)
 
 
 def is_of_groups(text: str) -> bool:
@@ -129,35 +129,59 @@ def _active(group: GroupView | None) -> bool:
     return group is not None and exists(group) and group.state not in ("Empty", "Dead")
 
 
-def _reset(view: ClusterView, groups: list[str], line: ToolLine) -> Printed:
-    """The plan of each inactive group. Source: `ConsumerGroupService.resetOffsets`."""
+def _reset(view: ClusterView, groups: list[str], line: ToolLine) -> tuple[Printed, bool]:
+    """The plan of each inactive group, and whether anything of it is committed.
+
+    Source: `ConsumerGroupService.resetOffsets`, `prepareOffsetsToReset`.
+    """
     scenario = reset_scenario(line)
     by_time = scenario in ("by-duration", "to-datetime")
     if by_time:
         orders_of(line)  # raises why its time cannot be read
     if by_time and only_plans(line):
         raise line.wrong(f"--{scenario}: {_NO_TIMES}", scenario)
-    said, rows = Printed(), list[ResetRow]()
+    said, rows, commits = Printed(), list[ResetRow](), False
     for name in groups:
         group = view.groups.get(name)
         if group is not None and _active(group):
             said += failed(only_inactive(name, group.state))
             continue
-        if by_time:
-            continue
         committed = committed_partitions(group) if group is not None else {}
+        scope = list(committed) if line.has("all-topics") else named_places(view, line)
         planned = planned_offsets(line, name, None) if scenario == "from-file" else {}
-        places = list(planned) or (list(committed) if line.has("all-topics") else named_places(view, line))
-        missing = [str(place) for place in places if str(place) not in view.partitions]
-        if missing:
-            return said + failed(
-                f'Executing consumer group command failed due to The partitions "{",".join(missing)}" do not exist'
-            )
-        order = consumed_order(map(str, places))
+        refused = _not_there(view, scope) or _never_found(view, planned)
+        if refused:
+            return said + failed(f"Executing consumer group command failed due to {refused}"), False
+        if scenario == "from-file" and not planned:
+            said += failed(no_plan(name))
+            continue
+        commits = True
+        order = () if by_time else consumed_order(map(str, planned or scope))
         rows += [
             _row(view, name, place, committed, line, planned.get(place)) for place in map(TopicPartition.parse, order)
         ]
-    return said + reset_table(groups, rows)
+    return said + reset_table(groups, rows), commits
+
+
+def _not_there(view: ClusterView, places: list[TopicPartition]) -> str:
+    """Why a scope cannot be reset; empty when it can. Source: `OffsetsUtils.checkAllTopicPartitionsValid`."""
+    missing = [str(place) for place in places if str(place) not in view.partitions]
+    if missing:
+        return f'The partitions "{",".join(missing)}" do not exist'
+    leaderless = [str(place) for place in places if view.partitions[str(place)].leader == NEVER]
+    return f'The partitions "{",".join(leaderless)}" have no leader' if leaderless else ""
+
+
+def _never_found(view: ClusterView, planned: Iterable[TopicPartition]) -> str:
+    """Why the offsets of a plan are not listed. Source: `OffsetsUtils.resetFromFile`, `PartitionLeaderStrategy`.
+
+    The tool looks no partition of a file up: its client asks for their leaders until `--timeout`.
+    """
+    names = [str(place) for place in planned]
+    sought = [name for name in names if name not in view.partitions or view.partitions[name].leader == NEVER]
+    return (
+        f"{_TIMEOUT}: Call(callName=listOffsets(api=METADATA)) timed out: {sought[0]} has no leader" if sought else ""
+    )
 
 
 def _row(
@@ -171,8 +195,10 @@ def _row(
     one, amount, scenario = view.partitions[str(place)], planned or 0, reset_scenario(line)
     if scenario == "shift-by" and place not in committed:
         raise line.wrong(cannot_shift(str(place)), scenario)
-    if scenario in ("to-offset", "shift-by"):
-        amount = line.number(scenario, 0) or 0
+    if scenario == "to-offset":
+        amount = line.whole(scenario, line.first(scenario))
+    elif scenario == "shift-by":
+        amount = line.number(scenario) or 0
     offset = reset_offset(RESETS[scenario], amount, one.log_start, one.high_watermark, committed.get(place))
     return ResetRow(group, *place, offset)
 

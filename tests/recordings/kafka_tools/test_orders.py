@@ -109,6 +109,19 @@ by = "10s"
             ["reset offsets of g to offset 42 in orders-0", "reset offsets of g to offset 7 in orders-1"],
         ),
         (
+            f"{RESET} --group h --from-file h,a,0,1",
+            ['mark "No reset plan for group g found"', "reset offsets of h to offset 1 in a-0"],
+        ),
+        (f"{RESET} --to-offset 1 --to-offset 9", ["reset offsets of g to offset 1"]),
+        (
+            "kafka-topics.sh --create --topic x --config retention.ms=5= --config retention.ms=+7 --config flush.ms=8",
+            ["create topic x config retention.ms=7,flush.ms=8"],
+        ),
+        (
+            "kafka-transactions.sh abort --topic a --topic b --partition 0 --start-offset 7",
+            ["abort hanging transaction b-0"],
+        ),
+        (
             f"{RESET} --group h --from-file 'h,a,0,1 g,a,0,2'",
             ["reset offsets of g to offset 2 in a-0", "reset offsets of h to offset 1 in a-0"],
         ),
@@ -306,8 +319,45 @@ def test_the_plan_of_a_file_is_within_the_logs(view: ClusterView) -> None:
     rows = [row.split() for row in printed(view, line).out.split("\n")[2:-1]]
     end = str(view.partitions["orders-2"].high_watermark)
     assert rows == [["fresh", "orders", "0", "3"], ["fresh", "orders", "2", end]]
-    missing = printed(view, line.replace("orders,2", "orders,9"))
-    assert 'The partitions "orders-9" do not exist' in missing.out
+
+
+@pytest.mark.parametrize("name", ["plan-missing-partition", "plan-without-leader"])
+def test_a_plan_that_is_not_found_is_sought_until_the_timeout(view: ClusterView, name: str) -> None:
+    """Nothing is committed then: the tool lists the offsets of all rows before it commits one."""
+    leaderless = copy.deepcopy(view)
+    leaderless.partitions["orders-1"].leader = NEVER
+    said = printed(leaderless, LOOKS[name]["command"].replace("alone,", "orders,"))
+    words, _, rest = LOOKS[name]["printed"].partition(", deadlineMs=")
+    assert said.out.strip().startswith(words)
+    assert "timed out" in rest
+    assert "timed out: orders-9 has" in said.out or "timed out: orders-1 has" in said.out
+    assert not said.ok
+    assert refusal_of(view, read_tool_line(line_of_rows("orders,0,3 orders,2,9"))) is None
+
+
+def line_of_rows(rows: str, more: str = "") -> str:
+    return f"kafka-consumer-groups.sh --reset-offsets --group planned{more} --from-file '{rows}' --execute"
+
+
+def test_a_scope_without_leader_is_refused_before_anything_is_committed(view: ClusterView) -> None:
+    leaderless = copy.deepcopy(view)
+    leaderless.partitions["orders-1"].leader = NEVER
+    said = printed(leaderless, LOOKS["reset-without-leader"]["command"].replace("alone", "orders"))
+    assert said.out.strip() == LOOKS["reset-without-leader"]["printed"].strip().replace("alone", "orders")
+
+
+def test_a_group_without_a_plan_holds_back_no_other(view: ClusterView) -> None:
+    look = LOOKS["plan-without-group"]
+    same("plan-without-group", renamed(printed(view, look["command"].replace("alone", "orders"))))
+    alone = printed(view, line_of_rows("other,orders,0,3"))
+    assert alone.out.strip() == LOOKS["plan-without-any"]["printed"].strip()
+    assert refusal_of(view, read_tool_line(line_of_rows("other,orders,0,3", " --group other"))) is None
+    both = line_of_rows("other,orders,0,3 billing,orders,0,3", " --group other --group billing")
+    assert refusal_of(view, read_tool_line(both)) is None, "the cluster refuses the active group by itself"
+
+
+def renamed(made: Printed) -> Printed:
+    return made._replace(out=made.out.replace("orders         ", "alone          "))
 
 
 @pytest.mark.parametrize(
