@@ -246,7 +246,11 @@ by_field: dict[str, st.SearchStrategy[object]] = {
     "amount": duration,
     "replicas": st.none() | st.integers(min_value=1),
     "if_not_exists": st.booleans(),
-    "config": st.lists(st.from_regex(r"[a-z.]{1,9}=[A-Za-z0-9.,:_-]{0,9}", fullmatch=True), max_size=3).map(tuple),
+    "config": st.lists(
+        st.from_regex(r"[a-z.]{1,9}=[A-Za-z0-9.,:_-]{0,9}", fullmatch=True),
+        max_size=3,
+        unique_by=lambda pair: pair.partition("=")[0],
+    ).map(tuple),
     "max_unavailable": st.sampled_from(["", "0", "3", "25%"]),
     "max_surge": st.sampled_from(["", "0", "3", "25%"]),
 }
