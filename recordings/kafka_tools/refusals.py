@@ -22,7 +22,8 @@ _SUBSCRIBED: Final = (
 )
 
 
-_TIMEOUT: Final = "java.util.concurrent.ExecutionException: org.apache.kafka.common.errors.TimeoutException"
+_EXECUTION: Final = "java.util.concurrent.ExecutionException"
+_ERRORS: Final = "org.apache.kafka.common.errors."
 _COLLISIONS: Final = (
     "WARNING: Due to limitations in metric names, topics with a period ('.') or underscore ('_') could collide. To"
     " avoid issues it is best to use either, but not both."
@@ -177,11 +178,15 @@ def _never_found(view: ClusterView, planned: Iterable[TopicPartition]) -> str:
 
     The tool looks no partition of a file up: its client asks for their leaders until `--timeout`.
     """
-    names = [str(place) for place in planned]
-    sought = [name for name in names if name not in view.partitions or view.partitions[name].leader == NEVER]
-    return (
-        f"{_TIMEOUT}: Call(callName=listOffsets(api=METADATA)) timed out: {sought[0]} has no leader" if sought else ""
-    )
+    for place in planned:
+        name = str(place)
+        if place.topic not in view.topics:
+            words = f"Failed to fetch metadata for partition {name} because metadata for topic"
+            return f"{_EXECUTION}: {_ERRORS}UnknownTopicOrPartitionException: {words} `{place.topic}` could not be found"
+        if name not in view.partitions or view.partitions[name].leader == NEVER:
+            words = f"Call(callName=listOffsets(api=METADATA)) timed out: {name} has no leader"
+            return f"{_EXECUTION}: {_ERRORS}TimeoutException: {words}"
+    return ""
 
 
 def _row(

@@ -335,6 +335,15 @@ def test_a_plan_that_is_not_found_is_sought_until_the_timeout(view: ClusterView,
     assert refusal_of(view, read_tool_line(line_of_rows("orders,0,3 orders,2,9"))) is None
 
 
+def test_a_plan_of_a_topic_that_is_not_there_fails_at_once(view: ClusterView) -> None:
+    same("plan-missing-topic", printed(view, LOOKS["plan-missing-topic"]["command"].replace("alone", "orders")))
+
+
+def test_a_scope_beside_a_plan_is_looked_up(view: ClusterView) -> None:
+    said = printed(view, LOOKS["plan-with-scope"]["command"].replace("alone", "orders"))
+    assert said.out.strip() == LOOKS["plan-with-scope"]["printed"].strip().replace("alone", "orders")
+
+
 def line_of_rows(rows: str, more: str = "") -> str:
     return f"kafka-consumer-groups.sh --reset-offsets --group planned{more} --from-file '{rows}' --execute"
 
