@@ -181,8 +181,8 @@ def _never_found(view: ClusterView, planned: Iterable[TopicPartition]) -> str:
     for place in planned:
         name = str(place)
         if place.topic not in view.topics:
-            words = f"Failed to fetch metadata for partition {name} because metadata for topic"
-            return f"{_EXECUTION}: {_ERRORS}UnknownTopicOrPartitionException: {words} `{place.topic}` could not be found"
+            words = f"for partition {name} because metadata for topic `{place.topic}` could not be found"
+            return f"{_EXECUTION}: {_ERRORS}UnknownTopicOrPartitionException: Failed to fetch metadata {words}"
         if name not in view.partitions or view.partitions[name].leader == NEVER:
             words = f"Call(callName=listOffsets(api=METADATA)) timed out: {name} has no leader"
             return f"{_EXECUTION}: {_ERRORS}TimeoutException: {words}"
