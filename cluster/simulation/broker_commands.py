@@ -5,15 +5,13 @@ from collections.abc import Callable
 from cluster.broker.broker import Broker
 from cluster.broker.controller_channel import NO_CONTROLLER, ControllerChannel
 from cluster.commands import catalogue as c
-from cluster.config import ConfigError
 from cluster.controller.controller import NotElected
 from cluster.controller.elections import ElectionKind
-from cluster.protocol.topic_creation import why_no_name
 from cluster.simulation.active_faults import ActiveFaults, CommandRefusedError, Handlers
 from cluster.simulation.process_commands import ProcessCommands
 from cluster.simulation.running_cluster import RunningCluster
 from cluster.simulation.set_command import created_with
-from cluster.spec import MOST_PARTITIONS, created_topic
+from cluster.spec import MOST_PARTITIONS, TopicRefusedError, admitted_topic
 
 
 class BrokerCommands:
@@ -96,15 +94,10 @@ class BrokerCommands:
         control, cluster = self._control(), self._cluster
         if command.if_not_exists and command.topic in cluster.topics:
             return
-        reason = why_no_name(command.topic, cluster.topics)
-        if reason is not None:
-            raise CommandRefusedError(str(reason))
         try:
-            topic = created_topic(cluster.spec, command)
-        except ConfigError as error:
-            raise CommandRefusedError(f"INVALID_CONFIG: {error}") from error
-        if sum(cluster.topics.values()) + topic.partitions > MOST_PARTITIONS:
-            raise CommandRefusedError(f"a cluster has at most {MOST_PARTITIONS:,} partitions here")
+            topic = admitted_topic(cluster.spec, command, cluster.topics)
+        except TopicRefusedError as refusal:
+            raise CommandRefusedError(str(refusal)) from refusal
         created = cluster.create_topic(topic)
         created_with(cluster, topic)
         control.publish(created)

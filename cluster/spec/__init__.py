@@ -12,7 +12,8 @@ from cluster.spec.application_spec import (
     SlowKeysSpec,
 )
 from cluster.spec.buggify import Buggify
-from cluster.spec.created_topics import created_topic
+from cluster.spec.created_topics import TopicRefusedError, admitted_topic, created_topic
+from cluster.spec.deployed import deployed
 from cluster.spec.member_spec import MemberSpec
 from cluster.spec.overrides import (
     Declared,
@@ -96,9 +97,12 @@ __all__ = [
     "SlowKeysSpec",
     "StepSpec",
     "Thing",
+    "TopicRefusedError",
     "TopicSpec",
     "TransactionsSpec",
+    "admitted_topic",
     "created_topic",
+    "deployed",
     "did_you_mean",
     "group_of",
     "keys_at",

@@ -1,8 +1,32 @@
 """Topics that a command creates, as a scenario would declare them."""
 
+from collections.abc import Mapping
+
 from cluster.commands import CreateTopic
 from cluster.config import ConfigError, Value, coerce, cross_errors, refused_config, resolve, skipped
+from cluster.protocol.topic_creation import why_no_name
 from cluster.spec.spec import MOST_PARTITIONS, ScenarioSpec, TopicSpec
+
+
+class TopicRefusedError(ValueError):
+    """Why the controller creates no topic, in the words of its answer."""
+
+
+def admitted_topic(spec: ScenarioSpec, command: CreateTopic, existing: Mapping[str, int]) -> TopicSpec:
+    """The topic of a command beside the existing ones and their partitions, before it is placed on brokers.
+
+    Raises TopicRefusedError.
+    """
+    reason = why_no_name(command.topic, existing)
+    if reason is not None:
+        raise TopicRefusedError(str(reason))
+    try:
+        topic = created_topic(spec, command)
+    except ConfigError as error:
+        raise TopicRefusedError(f"INVALID_CONFIG: {error}") from error
+    if sum(existing.values()) + topic.partitions > MOST_PARTITIONS:
+        raise TopicRefusedError(f"a cluster has at most {MOST_PARTITIONS:,} partitions here")
+    return topic
 
 
 def created_topic(spec: ScenarioSpec, command: CreateTopic) -> TopicSpec:

@@ -19,6 +19,7 @@ from cluster.config import (
     Value,
     coerce,
     cross_errors,
+    format_duration,
     nearest,
     refused_config,
     scopes_of,
@@ -65,7 +66,12 @@ def write_over(spec: ScenarioSpec, scope: str | None, key: str, value: object) -
         elif "broker" in scopes_of(key):
             scope = "cluster"
     if scope is None:
-        return _replace(spec, _having(key), key, value)
+        wanted = _having(key)
+        for topic in spec.created_by_steps_us() if wanted(TopicSpec("")) else ():
+            _refuse_created(spec, topic, key)
+        return _replace(spec, wanted, key, value)
+    if scope in spec.created_by_steps_us():
+        _refuse_created(spec, scope, key)
     if scope == "cluster":
         return msgspec.structs.replace(spec, config=spec.config | {key: coerce("broker", key, value)})
     if scope not in names:
@@ -76,6 +82,15 @@ def write_over(spec: ScenarioSpec, scope: str | None, key: str, value: object) -
         assert isinstance(own, MemberSpec)
         return with_own(spec, group, own)
     return _replace(spec, lambda thing: thing.name == scope, key, value)
+
+
+def _refuse_created(spec: ScenarioSpec, topic: str, key: str) -> None:
+    """A setting is written over what the scenario's tables declare; a topic that a step creates has what the step says.
+
+    Raises SettingError.
+    """
+    at = format_duration(spec.created_by_steps_us()[topic])
+    raise SettingError(f"a step creates {topic} at {at}: change its {key} there")
 
 
 def group_of(spec: ScenarioSpec, member: str) -> GroupSpec | None:
@@ -115,6 +130,8 @@ def scopes_of_setting(spec: ScenarioSpec, scope: str | None, key: str) -> list[t
 
 def why_not(spec: ScenarioSpec, scope: str, key: str, value: object) -> str | None:
     """Why the command `set` could not be carried out on a cluster as the scenario declares it; None when it can."""
+    if scope in spec.created_by_steps_us():
+        return spec.no_topic_yet(scope)
     known = next((each for each in spec.groups if each.name == scope), None) or group_of(spec, scope)
     if key == "per_record" and known is not None and known.of(scope).application.processing is not None:
         return _unequal(known)

@@ -10,7 +10,7 @@ from typing import Final, Literal
 import msgspec
 
 from cluster.commands import AddPartitions, Command, CreateTopic, Names, Rollout, Scale
-from cluster.config import DEFAULT_ASSIGNORS, ClusterConfig, Value, resolve, resolve_topic
+from cluster.config import DEFAULT_ASSIGNORS, ClusterConfig, Value, format_duration, resolve, resolve_topic
 from cluster.protocol.names import topic_of
 from cluster.spec.application_spec import ApplicationSpec
 from cluster.spec.member_spec import MemberSpec
@@ -319,11 +319,26 @@ class ScenarioSpec(msgspec.Struct, frozen=True):
         """When the steps give a command, by its canonical text: every instant, in order."""
         return sorted(step.at_us for step in self.steps if step.text == text)
 
+    def given_before(self, before_us: int) -> list[tuple[int, Command]]:
+        """The commands of the steps before an instant, each with its µs, in order."""
+        given = [(step.at_us, step.command) for step in self.steps if step.at_us < before_us]
+        return sorted(given, key=lambda one: one[0])
+
     def created_us(self) -> dict[str, int]:
         """When each topic is created, in µs: 0 for one that is there from the start, else by its file or a step."""
+        return self.created_by_steps_us() | {topic.name: topic.created_us for topic in self.topics}
+
+    def created_by_steps_us(self) -> dict[str, int]:
+        """The topics that no table declares, and when the first step creates each, in µs."""
         steps = sorted(self.steps, key=lambda step: -step.at_us)
         created = {step.command.topic: step.at_us for step in steps if isinstance(step.command, CreateTopic)}
-        return created | {topic.name: topic.created_us for topic in self.topics}
+        declared = [topic.name for topic in self.topics]
+        return {name: at_us for name, at_us in created.items() if name not in declared}
+
+    def no_topic_yet(self, topic: str) -> str:
+        """Why a command about a topic has no object before the topic is created, and what creates it."""
+        by = "a step creates it" if topic in self.created_by_steps_us() else "the scenario creates it"
+        return f"there is no topic {topic} yet: {by} at {format_duration(self.created_us()[topic])}"
 
     def names(self) -> Names:
         """Every name that may be used in a command: what is declared, and what a step scales or adds to.

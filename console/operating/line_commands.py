@@ -161,7 +161,7 @@ class LineCommands:
             return why_refused(flight.view, command)
         if not isinstance(command, Command) or flight.why_read_only() or flight.why_not_controllable():
             return ""
-        return impact_of(flight.view, command, flight.now_us).refused
+        return impact_of(flight.view, command, flight.now_us, spec=flight.source.spec).refused
 
     def _preview(self, typed: str) -> Line:
         """The impact that a typed command would have now, or why the cluster takes no command."""
@@ -170,10 +170,10 @@ class LineCommands:
         if why_not is not None:
             how = FORK_IT if why_not == READ_ONLY else ""
             return line(("✖ ", ERROR), (why_not, STRONG), (how, MUTED)) if is_for_cluster(typed) else ()
-        session_us = flight.source.broker_session_us or BROKER_SESSION_US
+        session_us, spec = flight.source.broker_session_us or BROKER_SESSION_US, flight.source.spec
         if is_tool_line(typed):
-            return order_preview(flight.view, flight.now_us, typed, flight.names(), session_us)
-        return preview(flight.view, flight.names(), flight.now_us, typed, session_us)
+            return order_preview(flight.view, flight.now_us, typed, flight.names(), session_us, spec)
+        return preview(flight.view, flight.names(), flight.now_us, typed, session_us, spec)
 
 
 def is_for_cluster(text: str) -> bool:

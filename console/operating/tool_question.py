@@ -4,6 +4,7 @@ from typing import NamedTuple
 
 from cluster.commands import Command, CommandError, Names, text_of
 from cluster.config import nearest
+from cluster.spec import ScenarioSpec
 from cluster.view import ClusterView
 from console.flight import Flight
 from console.presenters.impact import PREDICTORS, impact_line, impact_of
@@ -95,7 +96,9 @@ def why_refused(view: ClusterView, order: ToolOrder) -> str:
     return " ".join(" ".join([reason, *with_rows]).split())
 
 
-def order_preview(view: ClusterView, now_us: int, text: str, names: Names, session_us: int) -> Line:
+def order_preview(
+    view: ClusterView, now_us: int, text: str, names: Names, session_us: int, spec: ScenarioSpec | None = None
+) -> Line:
     """What a pasted line would hit now: each of its commands, or why it cannot be given; empty for a look."""
     try:
         order = read_tool(text, names)
@@ -110,7 +113,7 @@ def order_preview(view: ClusterView, now_us: int, text: str, names: Names, sessi
     for command in order.commands:
         spans += [(f"{' · ' if spans else ''}{text_of(command)} ", MUTED)]
         if type(command) in PREDICTORS:
-            spans += impact_line(impact_of(view, command, now_us, session_us))
+            spans += impact_line(impact_of(view, command, now_us, session_us, spec))
     return line(*spans)
 
 

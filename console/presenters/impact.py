@@ -6,9 +6,11 @@ It covers the command's own effects; faults that start later are not part of it.
 
 from collections.abc import Iterator, Sequence
 
-from cluster.commands import CommandError, Names, parse, text_of
+from cluster.commands import CommandError, Names, parse, targets_of, text_of
 from cluster.commands import catalogue as c
+from cluster.protocol.names import topic_of
 from cluster.protocol.rebalance_causes import RebalanceCause
+from cluster.spec import ScenarioSpec
 from cluster.view.state import ClusterView
 from console.presenters.formatting import duration
 from console.presenters.impacts import cluster, processes, topics
@@ -24,15 +26,37 @@ PREDICTORS: Predictors = processes.PREDICTORS | cluster.PREDICTORS | topics.PRED
 """The predictor of each command class. Commands without one (`heal`, `release`, `set`, `mark`) start no fault."""
 
 
-def impact_of(view: ClusterView, command: c.Command, now_us: int, session_us: int = BROKER_SESSION_US) -> Impact:
-    """The impact of a command given now; `session_us` is `broker.session.timeout.ms` in µs."""
+def impact_of(
+    view: ClusterView,
+    command: c.Command,
+    now_us: int,
+    session_us: int = BROKER_SESSION_US,
+    spec: ScenarioSpec | None = None,
+) -> Impact:
+    """The impact of a command given now; `session_us` is `broker.session.timeout.ms` in µs.
+
+    `spec`: what the scenario declares; None where it is not known, as of logs.
+    """
     impact = Impact(command=text_of(command))
     predict = PREDICTORS.get(type(command))
+    no_topic = _no_topic_yet(view, command, spec)
     if not view.brokers:
         impact.refused = "the cluster is still being built"
+    elif no_topic:
+        impact.refused = no_topic
     elif predict is not None:
-        predict(ImpactModel(view, now_us, session_us, impact), command)
+        predict(ImpactModel(view, now_us, session_us, impact, spec), command)
     return impact
+
+
+def _no_topic_yet(view: ClusterView, command: c.Command, spec: ScenarioSpec | None) -> str:
+    """Why a command has no object that names a topic which the scenario creates later; empty if it names none."""
+    if spec is None or isinstance(command, c.CreateTopic):
+        return ""
+    later = [topic for topic in spec.created_us() if topic not in view.topics]
+    named = (name for name in targets_of(command) if later)
+    found = next((topic for name in named for topic in later if topic in (name, topic_of(name))), None)
+    return spec.no_topic_yet(found) if found is not None else ""
 
 
 # --- words ------------------------------------------------------------------------------------------------------------
@@ -128,10 +152,18 @@ def impact_line(impact: Impact) -> Line:
     return line(*spans)
 
 
-def preview(view: ClusterView, names: Names, now_us: int, text: str, session_us: int = BROKER_SESSION_US) -> Line:
+def preview(
+    view: ClusterView,
+    names: Names,
+    now_us: int,
+    text: str,
+    session_us: int = BROKER_SESSION_US,
+    spec: ScenarioSpec | None = None,
+) -> Line:
     """The line for a command that is being typed; empty for incomplete text and for commands without a predictor."""
     try:
         command = parse(text, names)
     except CommandError:
         return ()
-    return impact_line(impact_of(view, command, now_us, session_us)) if type(command) in PREDICTORS else ()
+    impact = impact_of(view, command, now_us, session_us, spec)
+    return impact_line(impact) if impact.refused or type(command) in PREDICTORS else ()

@@ -17,7 +17,7 @@ from cluster.commands import Command, parse, text_of
 from cluster.commands import catalogue as c
 from cluster.config import spoken_duration
 from cluster.events import CommandRefused, Event, SettingChanged
-from cluster.spec import ScenarioSpec, SettingError, scopes_of_setting, why_not
+from cluster.spec import ScenarioSpec, SettingError, deployed, scopes_of_setting, why_not
 from recordings.bounded_files import RecordingError
 from recordings.comparison.course import CourseOrder, CourseUnderWay, course_meanwhile
 from recordings.comparison.diff import FlightDiff, Side
@@ -82,6 +82,22 @@ def set_commands(spec: ScenarioSpec, settings: Sequence[Setting]) -> list[Comman
                 raise SettingError(f"{name}:{inner}={value}: {reason}")
             commands.append(c.Set(name, inner, value))
     return commands
+
+
+def _running_spec(spec: ScenarioSpec, recorded: Turns, at_us: int) -> ScenarioSpec:
+    """The spec of the recorded cluster at an instant: as the scenario's steps and the operator's commands leave it."""
+    given = [(given_us, command) for _, given_us, command in recorded if given_us <= at_us]
+    before = sorted([*spec.given_before(at_us), *given], key=lambda one: one[0])
+    return deployed(spec, [command for _, command in before])
+
+
+def _given(running: ScenarioSpec, point: "ForkPoint") -> list[Command]:
+    """A fork's own commands: each may name what those before it have created. Raises CommandError or SettingError."""
+    commands: list[Command] = []
+    for text in point.commands:
+        commands.append(parse(text, running.names()))
+        running = deployed(running, commands[-1:])
+    return [*commands, *set_commands(running, point.settings)]
 
 
 class ForkPoint(msgspec.Struct, frozen=True, kw_only=True):
@@ -152,8 +168,9 @@ def _flown_beside(
     if at_us > end_us:
         raise SettingError(f"--at {spoken_duration(at_us)}: the fork ends before it, at {spoken_duration(end_us)}")
     plan = plan_of(recording, (), end_us, leave)
-    given = [*(parse(text, plan.spec.names()) for text in point.commands), *set_commands(plan.spec, point.settings)]
-    replay = fork_replay(at_us, given, operators_commands(original.commands))
+    recorded_commands = operators_commands(original.commands)
+    given = _given(_running_spec(plan.spec, recorded_commands, at_us), point)
+    replay = fork_replay(at_us, given, recorded_commands)
     cut = original.virtual_us if end_us > original.virtual_us else None
     changes = _Changes(at_us)
     meter = meter_up_to(end_us, cut, shown.step_us if shown else None)

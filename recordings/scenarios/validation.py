@@ -20,6 +20,7 @@ from cluster.spec import (
     ProducerSpec,
     ScenarioSpec,
     created_topic,
+    deployed,
     why_not,
     with_protocol_remedy,
     write_over,
@@ -235,7 +236,8 @@ def _member(group: GroupSpec, own: MemberSpec, members: tuple[str, ...], place: 
 
 
 def _steps(spec: ScenarioSpec) -> Iterator[Problem]:
-    names, deployed = spec.names(), spec  # a step is read with the group protocols of those before it
+    names, creating = spec.names(), [step.command for step in spec.steps if isinstance(step.command, CreateTopic)]
+    running = deployed(spec, creating)  # a step is read with the group protocols of those before it
     for index, step in sorted(enumerate(spec.steps), key=lambda one: one[1].at_us):
         if step.at_us > spec.until_us:
             yield Problem(("at", index, "time"), "time: it is after the end of the flight (`until`)")
@@ -248,10 +250,10 @@ def _steps(spec: ScenarioSpec) -> Iterator[Problem]:
             yield from _created(spec, step.command, ("at", index, "do"))
         if isinstance(step.command, Set):
             setting = step.command.scope, step.command.key, step.command.value
-            if (reason := why_not(deployed, *setting)) is not None:
+            if (reason := why_not(running, *setting)) is not None:
                 yield Problem(("at", index, "do"), f"do: {reason}")
             elif setting[1] == "group.protocol" and step.command.for_us is None:
-                deployed = write_over(deployed, *setting)
+                running = write_over(running, *setting)
 
 
 def _created(spec: ScenarioSpec, command: CreateTopic, place: Place) -> Iterator[Problem]:

@@ -12,19 +12,7 @@ from console.cli.options import AllowCode, Seed, Sets, duration_of, leave_of, se
 from console.cli.streams import json_of, print_text
 
 if TYPE_CHECKING:
-    from cluster.spec import ScenarioSpec
     from console.presenters.impacts.model import Impact
-
-
-def _deployed(spec: "ScenarioSpec", at_us: int) -> "ScenarioSpec":
-    """The scenario with the settings of its own steps up to an instant."""
-    from cluster.commands import Set
-    from cluster.spec import write_over
-
-    for step in sorted(spec.steps, key=lambda step: step.at_us):
-        if step.at_us <= at_us and isinstance(step.command, Set) and step.command.for_us is None:
-            spec = write_over(spec, step.command.scope, step.command.key, step.command.value)
-    return spec
 
 
 def impact(
@@ -40,8 +28,8 @@ def impact(
 ) -> int:
     """Predict the impact of a command at an instant of a flight, without executing it."""
     at_us, changes = duration_of("--at", at) or 0, settings_of(settings)
-    from cluster.commands import Command, CommandError, Set
-    from cluster.spec import why_not
+    from cluster.commands import Command, CommandError, Set, check
+    from cluster.spec import deployed, why_not
     from console.presenters.formatting import clock
     from console.presenters.impact import impact_of
     from recordings.flights.runner import make_plan, view_at
@@ -55,26 +43,30 @@ def impact(
         raise UsageError(f"--at: the flight ends at {clock(until_us, 0)}")
     only_refused: CommandError | None = None
     wanted: list[Command] = []
+    names = plan.spec.names()
     try:
-        wanted = commands_of(command, plan.spec.names())
+        wanted = commands_of(command, names)
+        for each in wanted:
+            check(each, names)
     except CommandError as error:
         if not is_of_groups(command):
             raise
         only_refused = error  # unless Kafka refuses it as well
+    running = deployed(plan.spec, [given for _, given in plan.spec.given_before(at_us + 1)])
     for each in wanted:
         reason = None
         if isinstance(each, Set):
-            reason = why_not(_deployed(plan.spec, at_us), each.scope, each.key, each.value)
+            reason = why_not(running, each.scope, each.key, each.value)
         if reason is not None:
             raise UsageError(f"{command}: {reason}")
     view = view_at(plan, at_us)
     refused = refused_line(view, command)
-    if refused is not None:
+    if refused is not None and refused.streams.strip():
         print_text(refused.streams.strip("\n"))
         return HELD if refused.ok else NOT_HELD
     if only_refused is not None:
         raise only_refused
-    found = [impact_of(view, each, at_us, plan.spec.broker_session_us) for each in wanted]
+    found = [impact_of(view, each, at_us, plan.spec.broker_session_us, plan.spec) for each in wanted]
     _print(found, f"{plan.scenario} at {clock(at_us, 3)}", at_us, json=json)
     return HELD
 

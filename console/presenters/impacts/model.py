@@ -6,6 +6,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from cluster.protocol.names import coordinator_partition
+from cluster.spec import ScenarioSpec
 from cluster.view.state import NEVER, ClusterView, MemberView, PartitionView, ProducerView
 
 MS = 1_000
@@ -56,10 +57,15 @@ class Impact(msgspec.Struct, kw_only=True):
 
 
 class ImpactModel:
-    """The view, the instant and the impact found so far; its methods apply Kafka's rules and add to the impact."""
+    """The view, the instant and the impact found so far; its methods apply Kafka's rules and add to the impact.
 
-    def __init__(self, view: ClusterView, now_us: int, session_us: int, impact: Impact) -> None:
-        self.view, self.now_us, self.session_us, self.impact = view, now_us, session_us, impact
+    `spec`: what the scenario declares; None where it is not known.
+    """
+
+    def __init__(
+        self, view: ClusterView, now_us: int, session_us: int, impact: Impact, spec: ScenarioSpec | None = None
+    ) -> None:
+        self.view, self.now_us, self.session_us, self.impact, self.spec = view, now_us, session_us, impact, spec
 
     def lasts(self, for_us: int | None, at_least_us: int) -> bool:
         """Whether a fault with this `for` (None: without end) lasts at least so long."""

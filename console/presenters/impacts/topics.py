@@ -3,7 +3,9 @@
 from cluster.commands import catalogue as c
 from cluster.protocol.topic_creation import why_no_name, why_not_placed
 from cluster.protocol.topic_pattern import topic_pattern
+from cluster.spec import TopicRefusedError, admitted_topic
 from cluster.view.state import NEVER
+from console.presenters.formatting import many
 from console.presenters.impacts.model import NO_BROKER, ImpactModel, Predictors, predictor
 
 
@@ -12,23 +14,32 @@ def create_topic(model: ImpactModel, command: c.CreateTopic) -> None:
     view = model.view
     if command.topic in view.topics and command.if_not_exists:
         model.refuse(f"{command.topic} exists already")
-        return
-    known = [int(one.broker) for one in view.brokers.values()]
-    unfenced = [broker for broker in known if not view.brokers[broker].fenced]
-    reason = why_no_name(command.topic, view.topics)
-    reason = reason or why_not_placed(command.replicas or 1, len(known), len(unfenced))
-    if view.controller == NO_BROKER:
+    elif view.controller == NO_BROKER:
         model.refuse("there is no active controller")
-    elif reason is not None:
-        model.refuse(str(reason))
+    elif (reason := _not_created(model, command)) is not None:
+        model.refuse(reason)
     else:
-        size = f": {command.partitions:,} partitions" if command.partitions else ""
-        model.note(f"{command.topic} begins empty{size}")
-        if command.partitions is None:
-            model.note("num.partitions of the brokers is its number of partitions")
-        if command.replicas is None:
-            model.note("default.replication.factor of the brokers is its number of replicas")
         _found(model, command.topic)
+
+
+def _not_created(model: ImpactModel, command: c.CreateTopic) -> str | None:
+    """Why the controller refuses a topic; None when it creates it, and then the size of it is noted."""
+    partitions, replicas, topics = command.partitions, command.replicas, model.view.topics
+    if model.spec is not None:
+        try:
+            topic = admitted_topic(model.spec, command, {name: one.partitions for name, one in topics.items()})
+        except TopicRefusedError as refusal:
+            return str(refusal)
+        partitions, replicas = topic.partitions, topic.replication
+    brokers = model.view.brokers.values()
+    unfenced = sum(not broker.fenced for broker in brokers)
+    reason = why_no_name(command.topic, topics) or why_not_placed(replicas or 1, len(brokers), unfenced)
+    if reason is not None:
+        return str(reason)
+    sizes = [many(partitions, "partition")] if partitions else []
+    sizes += [many(replicas, "replica")] if replicas else []
+    model.note(": ".join([f"{command.topic} begins empty", *([", ".join(sizes)] if sizes else [])]))
+    return None
 
 
 def _found(model: ImpactModel, topic: str) -> None:
@@ -46,7 +57,11 @@ def _found(model: ImpactModel, topic: str) -> None:
 
 def add_partitions(model: ImpactModel, command: c.AddPartitions) -> None:
     """Keys map to other partitions, and the groups that read the topic rebalance."""
-    known = model.view.topics[command.topic].partitions
+    topic = model.view.topics.get(command.topic)
+    if topic is None:
+        model.refuse(f"there is no topic {command.topic} yet")
+        return
+    known = topic.partitions
     if command.to <= known:
         model.refuse(f"INVALID_PARTITIONS: {command.topic} has {known} partitions already")
         return

@@ -6,7 +6,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from cluster.commands import CommandError
+from cluster.commands import CommandError, parse
 from console.cli.comparison import of_fork
 from recordings.bounded_files import RecordingError
 from recordings.comparison import course
@@ -14,7 +14,7 @@ from recordings.flights.fork import ForkPoint, fork
 from recordings.flights.rerun import rerun
 from recordings.flights.runner import FlightResult, Replay, fly, make_plan
 from recordings.journal.reader import Recording
-from recordings.scenarios.loader import Scenario, SettingError
+from recordings.scenarios.loader import Scenario, SettingError, parse_scenario
 from tests.support.operator_commands import operated
 from tests.support.recording_files import SEGMENT, uncompressed
 
@@ -181,3 +181,61 @@ def test_what_cannot_be_forked_is_refused(recorded: Recorded) -> None:
     header.write_text(header.read_text().replace('"format": 3', '"format": 2'))
     with pytest.raises(RecordingError, match=r"other random draws \(format 2, now 3\)"):
         fork(path, ForkPoint(at_us=AT_US))
+
+
+# --- topics that the flight has created before the fork ---------------------------------------------------------------
+
+CREATING = """
+title = "creating"
+until = "6s"
+[cluster]
+brokers = 1
+[[topic]]
+name = "orders"
+replication = 1
+[[group]]
+name = "g"
+topics = ["orders"]
+[[at]]
+time = "2s"
+do = "create topic returns partitions 2 replicas 1"
+"""
+CREATED_US = 4_000_000
+
+
+@pytest.fixture(scope="module")
+def creating(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A step has created `returns`, and the operator `extra` and a third member."""
+    path = tmp_path_factory.mktemp("creating") / "creating.flight"
+    given = ("create topic extra partitions 2", "add partitions extra to 3", "scale g to 3")
+    replay = Replay(by_time=tuple((3_000_000, parse(text)) for text in given))
+    fly(make_plan(parse_scenario(CREATING, "creating.toml")), record=path, replay=replay)
+    return path
+
+
+def test_a_fork_sets_what_a_step_or_the_operator_has_created(creating: Path) -> None:
+    settings = (("returns", "retention.ms", "5s"), ("extra", "retention.ms", "6s"))
+    forked = fork(creating, ForkPoint(at_us=CREATED_US, settings=settings))
+    assert [(one.scope, one.value) for one in forked.settings] == [("returns", "5000"), ("extra", "6000")]
+    of_all = fork(creating, ForkPoint(at_us=CREATED_US, settings=((None, "retention.ms", "5s"),)))
+    assert {one.scope for one in of_all.settings} == {"orders", "returns", "extra"}
+
+
+def test_a_fork_before_a_step_creates_the_topic_says_so(creating: Path) -> None:
+    with pytest.raises(SettingError, match="there is no topic returns yet: a step creates it at 2s"):
+        fork(creating, ForkPoint(at_us=1_000_000, settings=(("returns", "retention.ms", "5s"),)))
+
+
+def test_a_command_of_a_fork_names_what_was_created_before_it(creating: Path) -> None:
+    given = (
+        "elect preferred extra-2",
+        "create topic x",
+        "add partitions x to 6",
+        "add partitions extra to 6",
+        "kill g-3",
+    )
+    forked = fork(creating, ForkPoint(at_us=CREATED_US, commands=given, settings=(("x", "retention.ms", "5s"),)))
+    assert [one.text for one in forked.refused] == ["elect preferred extra-2"]  # its leader is the preferred one
+    assert [(one.scope, one.value) for one in forked.settings] == [("x", "5000")]
+    with pytest.raises(CommandError, match="no topic is named x"):
+        fork(creating, ForkPoint(at_us=CREATED_US, commands=("add partitions x to 6", "create topic x")))

@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from cluster.spec import ProcessingSpec, ScenarioSpec, why_not
-from recordings.scenarios.loader import SettingError, apply_settings, parse_scenario, parse_setting
+from recordings.scenarios.loader import ScenarioErrors, SettingError, apply_settings, parse_scenario, parse_setting
 
 SPEC = parse_scenario(
     """\
@@ -220,3 +220,17 @@ def test_a_member_has_settings_of_its_own() -> None:
 def test_a_wrong_setting_of_a_member_is_refused(text: str, reason: str) -> None:
     with pytest.raises(SettingError, match=re.escape(reason)):
         after(text)
+
+
+def test_what_a_step_creates_is_set_in_the_step() -> None:
+    text = '[[at]]\ntime = "{}"\ndo = "{}"\n'
+    steps = text.format("6s", "create topic returns") + text.format("7s", "set returns retention.ms 5s")
+    made = parse_scenario(f'title = "t"\n[[topic]]\nname = "orders"\n{steps}', "t.toml").spec
+    for setting in ("returns:retention.ms=5s", "returns:partitions=7", "retention.ms=5s"):
+        with pytest.raises(SettingError, match=r"a step creates returns at 6s: change its \S+ there"):
+            apply_settings(made, [parse_setting(setting)])
+    assert apply_settings(made, [parse_setting("orders:retention.ms=5s")]).topics[0].config == {"retention.ms": 5_000}
+    assert why_not(made, "returns", "retention.ms", "5s") == "there is no topic returns yet: a step creates it at 6s"
+    wrong = steps.replace("5s", "5x")
+    with pytest.raises(ScenarioErrors, match=r"retention\.ms"):
+        parse_scenario(f'title = "t"\n[[topic]]\nname = "orders"\n{wrong}', "t.toml")
