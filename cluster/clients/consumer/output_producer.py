@@ -35,6 +35,10 @@ class OutputProducer(Producer):
         super().begin()
         self.failure, self._failed, self._application = None, self.sender.counters["failed"], None
 
+    def knows_topics(self) -> bool:
+        """Whether all topics are known: the application begins with all of its outputs."""
+        return all(self.topic_partitions.get(topic) for topic in self.topics)
+
     def begin_sending(self) -> None:
         """Continue a send() that waits for metadata or the producer id."""
         super().begin_sending()

@@ -151,7 +151,7 @@ class Producer(ProducerHost):
     def close_soon(self) -> None:
         """Ask the application to close: records that have arrived by now are sent, then the process ends."""
         self.pull()
-        self.feed.closing = True
+        self.feed.close()
         if self.transaction_loop is not None and self.state is not _S.FENCED:
             self.transaction_loop.closing = True
             self.transaction_loop.wake()
@@ -231,6 +231,14 @@ class Producer(ProducerHost):
         """Start the application: metadata and producer id are known."""
         self.feed.begin()
         self.pull()
+
+    def knows_topics(self) -> bool:
+        """Whether one topic is known: send() waits for that of its record only (`KafkaProducer.waitOnMetadata`)."""
+        return any(self.topic_partitions.get(topic) for topic in self.topics)
+
+    def request_metadata(self) -> None:
+        """Let the sender thread refresh metadata until the topic is there."""
+        self.sender.request_metadata()
 
     def keys_moved(self, serials: dict[str, int]) -> None:
         """Note that keys map to other partitions from now on; `serials`: partition → its next serial number."""

@@ -52,7 +52,15 @@ class ProducerHost(Process, ABC):
     def transaction_failed(self, error: str = "") -> None:
         """Make the open transaction abortable: a batch failed; without an error its sequence is in doubt."""
 
+    @abstractmethod
+    def knows_topics(self) -> bool:
+        """Whether the application can begin: it sends to a topic that metadata has."""
+
     # --- for the record feed ------------------------------------------------------------------------------------------
+
+    @abstractmethod
+    def request_metadata(self) -> None:
+        """Refresh metadata, again and again: a send() waits for its topic."""
 
     @abstractmethod
     def batch_ready(self, at_us: int) -> None:

@@ -1,4 +1,4 @@
-"""The application of a producer: it calls send() when a record arrives, and waits while `buffer.memory` is exhausted.
+"""The application of a producer: it calls send() when a record arrives, which may wait for memory or metadata.
 
 Records are not waited for one by one. `pull` moves all that have arrived by now into the accumulator. It runs at the
 instants that matter: when a record opens a batch or overflows one, and before the sender drains.
@@ -49,7 +49,7 @@ class RecordFeed:
         self._timer: Timer | None = None
         self._next: tuple[str, int | None] | None = None  # partition and key of a record that waits for memory
         self._put_in = ""  # the round-robin partition of an output that waits for memory
-        self._blocked_us = NOT_BLOCKED  # since when a send() waits for memory
+        self._blocked_us = NOT_BLOCKED  # since when a send() waits for memory or metadata
         self._deadline: Timer | None = None  # when the waiting send() fails
         self._scheduled: dict[str, None] = {}  # partitions that have had a batch in this process
         self._filled = 0  # batches that were closed because they were full
@@ -122,11 +122,13 @@ class RecordFeed:
             self.pull()
 
     def begin(self) -> None:
-        """Make or renew the partitioners: the topics' partitions are known."""
+        """Make or renew the partitioners of the topics whose partitions are known."""
         host = self._host
         self._metadata_seen = host.metadata_version
         for topic in self._topics:
-            partitions = host.topic_partitions[topic]
+            partitions = host.topic_partitions.get(topic)
+            if not partitions:  # send() waits for it
+                continue
             mapping = len(partitions), self._partitioner
             known = self._mapping.get(topic, mapping)
             self._mapping[topic] = mapping
@@ -192,7 +194,7 @@ class RecordFeed:
         while coming.at(0) <= now_us and not blocked and self.allowance != 0 and steps:
             steps -= 1
             topic = topics[coming.taken % len(topics)]
-            got = self._send_one(topic, now_us) if self._one_by_one else self._send_unkeyed(topic, now_us)
+            got = self._send(topic, now_us)
             if got is not None:
                 opened = opened or got
                 self._blocked_us = NOT_BLOCKED
@@ -215,13 +217,23 @@ class RecordFeed:
         if lingers and opened:
             self._host.batch_ready(now_us + self._accumulator.linger_us)
 
+    def _send(self, topic: str, now_us: int) -> bool | None:
+        """send() the next record, or several: whether a batch was opened, None without memory or the topic's metadata.
+
+        Source: `KafkaProducer.waitOnMetadata`, which waits for the topic of the record alone.
+        """
+        if topic not in self._sticky:
+            self._host.request_metadata()
+            return None
+        return self._send_one(topic, now_us) if self._one_by_one else self._send_unkeyed(topic, now_us)
+
     def _times_out(self, topic: str, now_us: int) -> bool:
-        """Whether a send() without memory has waited for `max.block.ms`; then it fails."""
+        """Whether a send() without memory or metadata has waited for `max.block.ms`; then it fails."""
         if self._blocked_us == NOT_BLOCKED:
             self._blocked_us = now_us
         if now_us - self._blocked_us < self._max_block_us:
             return False
-        self._refuse(topic, "memory", "TimeoutException")
+        self._refuse(topic, "memory" if topic in self._sticky else "metadata", "TimeoutException")
         return True
 
     def _refuse(self, topic: str, waited_for: str, error: str) -> None:
@@ -239,8 +251,19 @@ class RecordFeed:
         """Until the partitions of a new process are known, each send() waits for `max.block.ms` and fails."""
         first_us = self._arrivals.at(0)
         if not self._sticky and self.allowance is None and first_us < NEVER_US:
-            begun_us = max(first_us, self._host.timeline.now_us)
-            self._set_deadline(begun_us + self._max_block_us, self._without_metadata)
+            self._blocked_us = max(first_us, self._host.timeline.now_us)
+            self._set_deadline(self._blocked_us + self._max_block_us, self._without_metadata)
+
+    def close(self) -> None:
+        """Send no new records; a send() that waits for metadata fails.
+
+        Source: `KafkaProducer.doSend`, "Producer closed while send in progress".
+        """
+        self.closing = True
+        if self._arrivals.at(0) <= self._host.timeline.now_us and self.allowance != 0:
+            topic = self._topics[self._arrivals.taken % len(self._topics)]
+            if not self._host.topic_partitions.get(topic):
+                self._refuse(topic, "metadata", "KafkaException")
 
     def _without_metadata(self) -> None:
         topic = self._topics[self._arrivals.taken % len(self._topics)]
@@ -300,6 +323,8 @@ class RecordFeed:
             return 0
         room = NEVER_US
         for topic in self._topics:
+            if topic not in self._sticky:  # its send() waits when it arrives
+                return 0
             sticky = self._sticky[topic]
             batch = self._accumulator.open_batch(sticky.current)
             room = min(room, self._accumulator.fits(batch, sticky.room())) if batch is not None else 0
@@ -367,8 +392,8 @@ class RecordFeed:
 
     @property
     def begun(self) -> bool:
-        """Whether the topics' partitions are known."""
-        return bool(self._sticky)
+        """Whether the partitions of every topic are known."""
+        return len(self._sticky) == len(self._topics)
 
     @property
     def refusal(self) -> str:

@@ -132,11 +132,11 @@ class Sender:
         host = self._host
         timeline = host.timeline
         await self._refresh()
-        while not all(host.topic_partitions.get(topic) for topic in host.topics):  # send() waits: a topic is not there
-            await host.sleep(host.retry_backoff_us)
-            await self._refresh()
         if self._idempotent and self.transactions is None:
             await self._init_producer_id()
+        while not host.knows_topics() and not self.closing:  # send() waits: no topic is there
+            await host.sleep(host.retry_backoff_us)
+            await self._refresh()
         self._began = True
         host.begin_sending()
         while True:
@@ -176,6 +176,12 @@ class Sender:
         """Refresh metadata after a connection broke or was not made: leaders may have changed (`NetworkClient`)."""
         self._metadata_stale = True
         self.wake()
+
+    def request_metadata(self) -> None:
+        """Refresh metadata: a send() waits for a topic that is not there; once more after each backoff."""
+        if not self._metadata_stale:
+            self._metadata_stale = True
+            self.wake()
 
     def look_at(self, at_us: int) -> None:
         """Wake the sender at an instant, unless it wakes earlier."""
