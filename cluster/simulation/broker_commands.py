@@ -10,7 +10,6 @@ from cluster.controller.elections import ElectionKind
 from cluster.simulation.active_faults import ActiveFaults, CommandRefusedError, Handlers
 from cluster.simulation.process_commands import ProcessCommands
 from cluster.simulation.running_cluster import RunningCluster
-from cluster.simulation.set_command import created_with
 from cluster.spec import MOST_PARTITIONS, TopicRefusedError, admitted_topic
 
 
@@ -98,6 +97,4 @@ class BrokerCommands:
             topic = admitted_topic(cluster.spec, command, cluster.topics)
         except TopicRefusedError as refusal:
             raise CommandRefusedError(str(refusal)) from refusal
-        created = cluster.create_topic(topic)
-        created_with(cluster, topic)
-        control.publish(created)
+        control.publish(cluster.create_topic(topic))

@@ -52,6 +52,7 @@ from cluster.simulation import garbage_collection
 from cluster.simulation.active_faults import CommandRefusedError
 from cluster.simulation.command_executor import CommandExecutor
 from cluster.simulation.event_steps import EventSteps
+from cluster.simulation.set_command import created_with
 from cluster.spec import Buggify, GroupSpec, ProducerSpec, ScenarioSpec, TopicSpec
 from cluster.storage.log_config import LogConfig
 from cluster.storage.lost_records import truncated
@@ -96,6 +97,7 @@ class Simulation:
         self.producers: dict[str, Producer] = {}
         self.topics: dict[str, int] = {}
         self._created: dict[str, tuple[int, TopicSpec]] = {}
+        self._placed_by_controller: set[str] = set()  # topics that a command created: their places are not fixed
         self._groups = {group.name: group for group in spec.groups}
         self._emitted_assignors: dict[str, tuple[str, ...]] = {}  # as each group was declared
         self._first_numbers: dict[str, int] = {}
@@ -309,6 +311,10 @@ class Simulation:
         return self._create_at(place, topic, placed)
 
     def _create_at(self, place: int, topic: TopicSpec, placed: Sequence[tuple[int, ...]]) -> list[str]:
+        self._emit_created(place, topic)
+        return self._place(topic.name, 0, placed)
+
+    def _emit_created(self, place: int, topic: TopicSpec) -> None:
         config = LogConfig.of(topic.topic_config(self.spec.config))
         self.controller.unclean_topics[topic.name] = config.unclean_leader_election_enable
         self._created[topic.name] = place, topic
@@ -321,7 +327,6 @@ class Simulation:
                 internal=topic.name in {OFFSETS_TOPIC, TRANSACTIONS_TOPIC},
             )
         )
-        return self._place(topic.name, 0, placed)
 
     def _place(self, name: str, first: int, placed: Sequence[tuple[int, ...]]) -> list[str]:
         declared = {each.name: each for each in self.spec.topics}  # as it is now, which `set` may have changed
@@ -353,19 +358,28 @@ class Simulation:
 
         Fenced brokers get replicas when the others do not suffice. Source: `ReplicationControlManager.createTopic`.
         """
+        place = len(self._created)
+        placed = self._striped(place, range(topic.partitions), topic.replication)
+        others = [each for each in self.spec.topics if each.name != topic.name]
+        self.spec = msgspec.structs.replace(self.spec, topics=(*others, topic))
+        self._placed_by_controller.add(topic.name)
+        self._emit_created(place, topic)
+        created_with(self, topic)
+        return self._place(topic.name, 0, placed)
+
+    def _striped(self, place: int, numbers: range, replication: int) -> list[tuple[int, ...]]:
+        """The replicas that the controller chooses for partitions of these numbers. Raises CommandRefusedError."""
         registered = sorted(self.controller.brokers.values(), key=lambda each: each.broker)
         fenced = [each.broker for each in registered if each.fenced]
         unfenced = [each.broker for each in registered if not each.fenced]
-        reason = why_not_placed(topic.replication, len(registered), len(unfenced))
+        reason = why_not_placed(replication, len(registered), len(unfenced))
         if reason is not None:
             raise CommandRefusedError(str(reason))
-        place, live = len(self._created), self.controller.live()
-        placed = [striped(unfenced, fenced, place + number, topic.replication) for number in range(topic.partitions)]
+        live = self.controller.live()
+        placed = [striped(unfenced, fenced, place + number, replication) for number in numbers]
         if not all(any(broker in live for broker in replicas) for replicas in placed):
-            raise CommandRefusedError(str(without_active_broker(topic.replication)))
-        others = [each for each in self.spec.topics if each.name != topic.name]
-        self.spec = msgspec.structs.replace(self.spec, topics=(*others, topic))
-        return self._create_at(place, topic, placed)
+            raise CommandRefusedError(str(without_active_broker(replication)))
+        return placed
 
     def add_partitions(self, topic: str, to: int) -> list[str]:
         """Give a topic more partitions, placed as the first ones were; returns their names.
@@ -373,10 +387,13 @@ class Simulation:
         Raises CommandRefusedError when one of them would have no live replica
         (`ReplicationControlManager.createPartitions`).
         """
-        live = self.controller.live()
         place, spec = self._created[topic]
         first = self.topics[topic]
-        placed = [self._replicas(place, number, spec.replication) for number in range(first, to)]
+        if topic in self._placed_by_controller:
+            placed = self._striped(place, range(first, to), spec.replication)
+        else:
+            placed = [self._replicas(place, number, spec.replication) for number in range(first, to)]
+        live = self.controller.live()
         for number, replicas in enumerate(placed, first):
             if not any(broker in live for broker in replicas):
                 raise CommandRefusedError(f"INVALID_REPLICATION_FACTOR: every broker of {topic}-{number} is fenced")

@@ -2,21 +2,25 @@
 
 Lines are compared by their words; the same words within a second are the same line, because any change shifts latencies
 by some milliseconds. What an operator or the scenario gives to one flight only (commands, settings, and what a command
-does at once to its own target) is no divergence but the change itself; it is listed apart.
+does at once to its own target) is no divergence but the change itself; it is listed apart. So is a topic that only one
+flight has: a command has created it. The configuration that it begins with belongs to that command.
 """
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from typing import Final
 
 import msgspec
 
+from cluster.protocol.names import topic_of
 from cluster.view.state import LogEntry
 
 SAME_US: Final = 1_000_000
 CONTEXT: Final = 3
 
-GIVEN: Final = frozenset({"fault_started", "fault_ended", "setting_changed", "command_refused"})
+GIVEN: Final = frozenset(
+    {"fault_started", "fault_ended", "setting_changed", "command_refused", "partitions_added", "topic_created"}
+)
 AT_ONCE: Final = frozenset(
     {
         "member_stopped",
@@ -26,7 +30,6 @@ AT_ONCE: Final = frozenset(
         "broker_started",
         "broker_state_changed",
         "producer_state_changed",
-        "partitions_added",
     }
 )
 """What a command does to its target at once."""
@@ -52,8 +55,8 @@ class ComparedLogs(msgspec.Struct, frozen=True, kw_only=True):
 def compared_logs(a: Sequence[LogEntry], b: Sequence[LogEntry]) -> ComparedLogs:
     """Compare the lines of two logs, both in the order of time."""
     alone_a, alone_b = _alone(a, b)
-    given_a, rest_a = _given(a, alone_a)
-    given_b, rest_b = _given(b, alone_b)
+    given_a, rest_a = _given(a, alone_a, _created(b))
+    given_b, rest_b = _given(b, alone_b, _created(a))
     divergence = None
     if rest_a or rest_b:
         at_us = min(entries[rest[0]].at_us for entries, rest in ((a, rest_a), (b, rest_b)) if rest)
@@ -96,22 +99,51 @@ def _alone(a: Sequence[LogEntry], b: Sequence[LogEntry]) -> tuple[list[int], lis
     return sorted(alone[0]), sorted(alone[1])
 
 
-def _given(entries: Sequence[LogEntry], alone: Sequence[int]) -> tuple[list[LogEntry], list[int]]:
-    """Part the lines of one flight only into what was given to it, and the rest (places)."""
-    given = [entries[place] for place in alone if entries[place].event in GIVEN]
+def _created(entries: Sequence[LogEntry]) -> dict[str, int]:
+    """The topics that are created in flight, each with the place of its line."""
+    return {entry.subject: place for place, entry in enumerate(entries) if entry.event == "topic_created"}
+
+
+def _begun_with(entries: Sequence[LogEntry]) -> set[int]:
+    """The places of the settings that a new topic begins with: they follow its creation, before its first leader."""
+    found: set[int] = set()
+    for topic, place in _created(entries).items():
+        for after in range(place + 1, len(entries)):
+            if (entries[after].event, entries[after].subject) != ("setting_changed", topic):
+                break
+            found.add(after)
+    return found
+
+
+def _given(
+    entries: Sequence[LogEntry], alone: Sequence[int], created_there: Container[str]
+) -> tuple[list[LogEntry], list[int]]:
+    """Part the lines of one flight only into what was given to it, and the rest (places).
+
+    `created_there`: the topics that are created in the other flight, at another instant or with another size.
+    """
+    begun_with = _begun_with(entries)
+    own = [
+        place
+        for place in alone
+        if entries[place].event in GIVEN
+        and not (entries[place].event == "topic_created" and entries[place].subject in created_there)
+    ]
+    given = [entries[place] for place in own if place not in begun_with]
     touched: defaultdict[str, list[int]] = defaultdict(list)
     for entry in given:
         for name in (entry.subject, *entry.targets):
             touched[name].append(entry.at_us)
     rest: list[int] = []
+    known = set(own)
     for place in alone:
         entry = entries[place]
-        if entry.event not in AT_ONCE:
-            caused = entry.event in GIVEN
-        else:
-            caused = any(abs(entry.at_us - at_us) <= SAME_US for at_us in touched[entry.subject])
+        about = topic_of(entry.subject) if entry.elected_for == "created" else entry.subject
+        caused = place in known
+        if entry.event in AT_ONCE or entry.elected_for == "created":
+            caused = any(abs(entry.at_us - at_us) <= SAME_US for at_us in touched[about])
             if caused:
-                touched[entry.subject].append(entry.at_us)  # a restart starts what it has stopped
+                touched[about].append(entry.at_us)  # a restart starts what it has stopped
         if not caused:
             rest.append(place)
     return given, rest

@@ -1,5 +1,7 @@
 """Topics that are created in flight: who learns of them when, and what happens without a live replica."""
 
+import itertools
+
 import msgspec
 import pytest
 
@@ -153,6 +155,18 @@ def test_a_fenced_broker_leads_nothing_new_and_is_a_replica_where_the_others_do_
     assert {placed[f"two-{number}"].leader for number in range(3)} == {1, 3}
 
 
+def test_added_partitions_of_it_are_placed_as_the_first_ones() -> None:
+    """By the controller, on brokers that are not fenced. Source: `ReplicationControlManager.createPartitions`."""
+    steps = ("3s", "stop broker-2"), ("7s", "add partitions returns to 8")
+    flight = flown(small(*steps))
+    placed = {fact.partition: fact.replicas for fact in flight.all(e.LeaderElected, reason="created") if fact.at_us}
+    assert [placed[f"returns-{number}"] for number in range(4)] == [(3, 1), (1, 2), (2, 3), (3, 1)]
+    assert {tuple(sorted(placed[f"returns-{number}"])) for number in range(4, 8)} == {(1, 3)}
+    (setting,) = flown(small(create=f"{CREATE} config retention.ms=60000")).all(e.SettingChanged)
+    (created, *_) = flight.all(e.TopicCreated, topic="returns")
+    assert setting.seq == created.seq + 1  # Kafka writes ConfigRecords before PartitionRecords
+
+
 def test_without_a_broker_nothing_is_created() -> None:
     kills = [("1s", f"kill broker-{number}") for number in (1, 2, 3)]
     assert refusals(*kills) == ["there is no active controller"]
@@ -173,6 +187,72 @@ def test_a_send_waits_for_a_topic_that_is_not_there_yet() -> None:
     flight = flown(msgspec.structs.replace(made, producers=(writer,)))
     assert [(one.at_us, one.waited_for) for one in flight.all(e.SendRefused)] == [(1_500_000, "metadata")]
     assert sum(fact.count for fact in flight.all(e.RecordsAppended) if fact.partition.startswith("returns-")) == 40 - 1
+
+
+TWO = """
+title = "t"
+until = "8s"
+[cluster]
+brokers = 3
+[[topic]]
+name = "orders"
+[[topic]]
+name = "returns"
+created = "4s"
+[[producer]]
+name = "w"
+topics = ["orders", "returns"]
+start = "4s"
+rate = "20/s"
+[producer.config]
+"max.block.ms" = 1000
+"""
+
+
+def early(*topics: str, steps: str = "") -> ScenarioSpec:
+    """A producer that starts at 1 s, before one of its topics is there, which a file does not allow."""
+    made = parse_scenario(TWO + steps, "t.toml").spec
+    (writer,) = made.producers
+    return msgspec.structs.replace(
+        made, producers=(msgspec.structs.replace(writer, topics=topics, start_us=SECOND_US),)
+    )
+
+
+def test_a_send_waits_for_the_topic_of_its_record_alone() -> None:
+    """The application thread: 20 records a second, every other one to a topic that is created at 4 s."""
+    made = early("orders", "returns")
+    flight = flown(made)
+    appended = flight.all(e.RecordsAppended)
+    assert {fact.partition.rpartition("-")[0] for fact in appended if fact.at_us < 4 * SECOND_US} == {"orders"}
+    assert min(fact.at_us for fact in appended) < SECOND_US * 1.2
+    refused = flight.all(e.SendRefused)
+    assert {(one.topic, one.waited_for, one.error) for one in refused} == {("returns", "metadata", "TimeoutException")}
+    waits = [later.at_us - one.at_us for one, later in itertools.pairwise(refused)]
+    assert len(refused) >= 2
+    assert set(waits) == {SECOND_US}  # the next record to `returns` has arrived long ago
+    sent = sum(fact.count for fact in appended)
+    assert sent + len(refused) == 7 * 20  # none waits any more
+    assert lies(made) == []
+
+
+def test_a_producer_whose_send_waits_for_a_topic_can_be_closed() -> None:
+    """Kafka's close() ends the wait: "Producer closed while send in progress" (`KafkaProducer.doSend`)."""
+    stop = '[[at]]\ntime = "2500ms"\ndo = "stop w-1"\n'
+    for topics in (("orders", "returns"), ("returns",)):
+        made = early(*topics, steps=stop)
+        flight = flown(made)
+        (stopped,) = [one for one in flight.all(e.ProducerStateChanged) if one.state == "Stopped"]
+        assert 0 <= stopped.at_us - 2_500_000 < 250_000
+        last = flight.all(e.SendRefused)[-1]
+        assert (last.at_us, last.topic, last.error) == (2_500_000, "returns", "KafkaException")
+        assert lies(made) == []
+
+
+def test_a_producer_id_needs_no_topic() -> None:
+    """InitProducerId goes to any broker as soon as the thread runs (`Sender.maybeSendAndPollTransactionalRequest`)."""
+    flight = flown(early("returns"))
+    (identified,) = flight.all(e.ProducerIdAssigned)
+    assert identified.at_us < 1.2 * SECOND_US
 
 
 def test_a_group_of_which_no_topic_matches_yet_is_seen_as_it_is() -> None:

@@ -10,6 +10,7 @@ from cluster.commands import CommandError, parse
 from console.cli.comparison import of_fork
 from recordings.bounded_files import RecordingError
 from recordings.comparison import course
+from recordings.comparison.diff import diff
 from recordings.flights.fork import ForkPoint, fork
 from recordings.flights.rerun import rerun
 from recordings.flights.runner import FlightResult, Replay, fly, make_plan
@@ -239,3 +240,33 @@ def test_a_command_of_a_fork_names_what_was_created_before_it(creating: Path) ->
     assert [(one.scope, one.value) for one in forked.settings] == [("x", "5000")]
     with pytest.raises(CommandError, match="no topic is named x"):
         fork(creating, ForkPoint(at_us=CREATED_US, commands=("add partitions x to 6", "create topic x")))
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (("create topic x partitions 2 config retention.ms=7,segment.ms=9",), ["x is created with 2 partitions"]),
+        (
+            ("create topic x config retention.ms=7", "set x retention.ms 8"),
+            ["x is created with 1 partitions", "set x retention.ms 8"],
+        ),
+        (("add partitions orders to 3",), ["orders has 3 partitions"]),
+    ],
+)
+def test_a_topic_of_the_fork_is_its_change(creating: Path, given: tuple[str, ...], said: list[str]) -> None:
+    """Neither its configuration nor the elections of its first leaders are a change, or a divergence, of their own."""
+    found = fork(creating, ForkPoint(at_us=CREATED_US, commands=given)).diff
+    assert found is not None
+    assert [one.text for one in found.logs.given_b] == said
+    assert found.logs.given_a == []
+    assert found.logs.divergence is None or "created" not in found.logs.divergence.b[0].text
+
+
+def test_a_topic_that_both_flights_create_diverges(creating: Path, tmp_path: Path) -> None:
+    late = tmp_path / "late.flight"
+    text = CREATING.replace('time = "2s"', 'time = "5s"')
+    fly(make_plan(parse_scenario(text, "late.toml")), record=late)
+    found = diff(creating, late)
+    assert found.logs.divergence is not None
+    assert found.logs.divergence.a[0].text == "returns is created with 2 partitions"
+    assert {one.subject for one in found.logs.given_a} >= {"extra"}
