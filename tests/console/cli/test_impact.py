@@ -52,3 +52,13 @@ def test_the_first_assignment_is_no_rebalance(flightdeck: Flightdeck, tmp_path: 
     told = flightdeck("run", str(tmp_path / "one.toml")).out
     assert "0 rebalances; the first assignment: member joined (billing-1)" in told
     assert "the last:" not in told
+
+
+def test_a_tools_line_is_checked_as_a_step_is(flightdeck: Flightdeck, tmp_path: Path) -> None:
+    (tmp_path / "one.toml").write_text(SCENARIO, "utf-8")
+    one, create = str(tmp_path / "one.toml"), "kafka-topics.sh --create --topic"
+    taken = flightdeck("impact", one, f"{create} billing", "--at", "1s")
+    assert (taken.code, taken.out) == (2, "")
+    assert "billing is already the name of a group" in taken.err
+    there = flightdeck("impact", one, f"{create} orders --if-not-exists", "--at", "1s")
+    assert there.out.splitlines()[1:] == ["  nothing: orders exists already"]
