@@ -12,6 +12,8 @@ from console.cli.options import AllowCode, Seed, Sets, duration_of, leave_of, se
 from console.cli.streams import json_of, print_text
 
 if TYPE_CHECKING:
+    from cluster.commands import Command, CommandError, Names
+    from cluster.spec import ScenarioSpec
     from console.presenters.impacts.model import Impact
 
 
@@ -28,37 +30,19 @@ def impact(
 ) -> int:
     """Predict the impact of a command at an instant of a flight, without executing it."""
     at_us, changes = duration_of("--at", at) or 0, settings_of(settings)
-    from cluster.commands import Command, CommandError, Set, check
-    from cluster.spec import deployed, why_not
+    from cluster.spec import deployed
     from console.presenters.formatting import clock
     from console.presenters.impact import impact_of
     from recordings.flights.runner import make_plan, view_at
-    from recordings.kafka_tools.pasted import commands_of
-    from recordings.kafka_tools.refusals import is_of_groups, refused_line
+    from recordings.kafka_tools.refusals import refused_line
     from recordings.scenarios.loader import load
 
     plan = make_plan(load(scenario), seed=seed, settings=changes, leave=leave_of(allow_code))
     until_us = plan.settings.until_us
     if until_us is not None and at_us > until_us:
         raise UsageError(f"--at: the flight ends at {clock(until_us, 0)}")
-    only_refused: CommandError | None = None
-    wanted: list[Command] = []
-    names = plan.spec.names()
-    try:
-        wanted = commands_of(command, names)
-        for each in wanted:
-            check(each, names)
-    except CommandError as error:
-        if not is_of_groups(command):
-            raise
-        only_refused = error  # unless Kafka refuses it as well
-    running = deployed(plan.spec, [given for _, given in plan.spec.given_before(at_us + 1)])
-    for each in wanted:
-        reason = None
-        if isinstance(each, Set):
-            reason = why_not(running, each.scope, each.key, each.value)
-        if reason is not None:
-            raise UsageError(f"{command}: {reason}")
+    wanted, only_refused = _commands(command, plan.spec.names())
+    _check_settings(wanted, command, deployed(plan.spec, [given for _, given in plan.spec.given_before(at_us + 1)]))
     view = view_at(plan, at_us)
     refused = refused_line(view, command)
     if refused is not None and refused.streams.strip():
@@ -69,6 +53,35 @@ def impact(
     found = [impact_of(view, each, at_us, plan.spec.broker_session_us, plan.spec) for each in wanted]
     _print(found, f"{plan.scenario} at {clock(at_us, 3)}", at_us, json=json)
     return HELD
+
+
+def _commands(text: str, names: "Names") -> "tuple[list[Command], CommandError | None]":
+    """The commands of a text; or why a tool's line is refused, unless Kafka refuses it as well."""
+    from cluster.commands import CommandError, check
+    from recordings.kafka_tools.pasted import commands_of
+    from recordings.kafka_tools.refusals import is_of_groups
+
+    wanted: list[Command] = []
+    try:
+        wanted = commands_of(text, names)
+        for each in wanted:
+            check(each, names)
+    except CommandError as error:
+        if not is_of_groups(text):
+            raise
+        return wanted, error
+    return wanted, None
+
+
+def _check_settings(wanted: "list[Command]", text: str, running: "ScenarioSpec") -> None:
+    """Raises UsageError for a `set` that the running cluster refuses."""
+    from cluster.commands import Set
+    from cluster.spec import why_not
+
+    for each in wanted:
+        reason = why_not(running, each.scope, each.key, each.value) if isinstance(each, Set) else None
+        if reason is not None:
+            raise UsageError(f"{text}: {reason}")
 
 
 def _report(found: "Impact", at_us: int) -> dict[str, Any]:
