@@ -36,8 +36,8 @@ class WordKind(msgspec.Struct, frozen=True):
 
     `read(text)` raises ValueError with a reason, and MisreadError where it knows what was meant; `write(value)` is its
     inverse; `known(names)` lists the valid words; None for a type that any word of the right form satisfies. `quoted`:
-    the word is written in quotation marks.
-    `target`: the word names a process, group, topic, partition or scope that the command is about.
+    the word is written in quotation marks. `target`: the word names a process, group, topic, partition or scope that
+    the command is about.
     """
 
     label: str

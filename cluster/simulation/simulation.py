@@ -304,13 +304,11 @@ class Simulation:
         if self.control.active == NO_CONTROLLER or not all(any(one in live for one in each) for each in placed):
             self.timeline.call_at(self.timeline.now_us + CREATE_RETRY_US, self._create_in_flight, place, topic)
             return
-        self.control.publish(self._create(place, topic))
+        self._emit_created(place, topic)
+        self.control.publish(self._place(topic.name, 0, placed))
 
     def _create(self, place: int, topic: TopicSpec) -> list[str]:
         placed = [self._replicas(place, number, topic.replication) for number in range(topic.partitions)]
-        return self._create_at(place, topic, placed)
-
-    def _create_at(self, place: int, topic: TopicSpec, placed: Sequence[tuple[int, ...]]) -> list[str]:
         self._emit_created(place, topic)
         return self._place(topic.name, 0, placed)
 
@@ -382,21 +380,22 @@ class Simulation:
         return placed
 
     def add_partitions(self, topic: str, to: int) -> list[str]:
-        """Give a topic more partitions, placed as the first ones were; returns their names.
+        """Give a topic more partitions, placed as its first ones were; returns their names.
 
         Raises CommandRefusedError when one of them would have no live replica
         (`ReplicationControlManager.createPartitions`).
         """
         place, spec = self._created[topic]
         first = self.topics[topic]
+        numbers = range(first, to)
         if topic in self._placed_by_controller:
-            placed = self._striped(place, range(first, to), spec.replication)
+            placed = self._striped(place, numbers, spec.replication)
         else:
-            placed = [self._replicas(place, number, spec.replication) for number in range(first, to)]
-        live = self.controller.live()
-        for number, replicas in enumerate(placed, first):
-            if not any(broker in live for broker in replicas):
-                raise CommandRefusedError(f"INVALID_REPLICATION_FACTOR: every broker of {topic}-{number} is fenced")
+            placed = [self._replicas(place, number, spec.replication) for number in numbers]
+            live = self.controller.live()
+            for number, replicas in zip(numbers, placed, strict=True):
+                if not any(broker in live for broker in replicas):
+                    raise CommandRefusedError(f"INVALID_REPLICATION_FACTOR: every broker of {topic}-{number} is fenced")
         self.emit(e.PartitionsAdded(topic=topic, partitions=to))
         return self._place(topic, first, placed)
 

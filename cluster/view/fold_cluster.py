@@ -61,7 +61,8 @@ def topic_created(view: ClusterView, event: e.TopicCreated) -> None:
     if not event.internal:  # dated also without a reader: a group may subscribe later
         view.topic_readers.setdefault(event.topic, [])
     if event.at_us:
-        note_of(view, event, "member", event.topic, f" is created with {event.partitions} partitions")
+        noun = "partition" if event.partitions == 1 else "partitions"
+        note_of(view, event, "member", event.topic, f" is created with {event.partitions} {noun}")
     _add_partitions(view, event.topic, event.partitions)
 
 

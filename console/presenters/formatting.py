@@ -23,9 +23,9 @@ def count(number: float) -> str:
     return f"{number:.0f}"
 
 
-def many(number: int, noun: str) -> str:
-    """A number of things: `1 member`, `2,000 members`."""
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+def many(number: int, noun: str, plural: str = "") -> str:
+    """A number of things: `1 member`, `2,000 members`, `3 processes`."""
+    return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
 
 
 def whole_offset(number: int) -> str:

@@ -14,6 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from console.cli.output import StageProgress
+from console.presenters.formatting import many
 from console.visible import visible_line
 from recordings.comparison.amounts import amount, spoken
 from recordings.comparison.bill import MEASURES, Measure
@@ -58,12 +59,12 @@ def report_of(planned: Planned, again: Sequence[str]) -> dict[str, Any]:
 def of_plan(planned: Planned, again: Sequence[str], *, coloured: bool) -> str:
     """The table, the recommendation and how to replay the flights that decide; `again` flies the scenario."""
     rows, seeds = planned.judgement.rows, planned.seeds
-    flown = _many(len(rows), "row")
+    flown = many(len(rows), "row")
     if seeds:
-        flown += f" × {_many(len(seeds), 'seed')} ({seeds[0]}{f' to {seeds[-1]}' if len(seeds) > 1 else ''})"
+        flown += f" × {many(len(seeds), 'seed')} ({seeds[0]}{f' to {seeds[-1]}' if len(seeds) > 1 else ''})"
     head = f"{planned.scenario}  {flown}{''.join(f'  {text}' for text in planned.fixed)}"
     cost = (
-        f"{_many(planned.flown_now, 'flight')} in {planned.wall_s:.1f} s, {_many(planned.jobs, 'process', 'processes')}"
+        f"{many(planned.flown_now, 'flight')} in {planned.wall_s:.1f} s, {many(planned.jobs, 'process', 'processes')}"
     )
     earlier = len(planned.flights) - planned.flown_now - sum(1 for row in rows if not row.flights)
     lines = [head, f"{cost}{f'; {earlier} flown earlier' if earlier > 0 else ''}", ""]
@@ -141,11 +142,6 @@ def _verdict(row: PlanRow) -> str:
     return "; ".join(part for part in ("★ recommended" if row.recommended else "", alike) if part)
 
 
-def _many(number: int, noun: str, plural: str = "") -> str:
-    """`1 seed`, `3 seeds`."""
-    return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
-
-
 def _rows(numbers: Sequence[int]) -> str:
     return f"row{'s' if len(numbers) > 1 else ''} {joined([str(number) for number in numbers])}"
 
@@ -182,7 +178,7 @@ def _sentences(recommendation: Recommendation, rows: Sequence[PlanRow], seeds: i
     if gain is None or recommendation.instead_of is None:
         count = sum(1 for each in rows if each.judged and not each.read_nothing)
         return (
-            [f"{count} rows cost the same, as far as {_many(seeds, 'seed')} can tell: keep what you have."]
+            [f"{count} rows cost the same, as far as {many(seeds, 'seed')} can tell: keep what you have."]
             if count > 1
             else []
         )
@@ -201,9 +197,9 @@ def _sentences(recommendation: Recommendation, rows: Sequence[PlanRow], seeds: i
     if recommendation.equals:
         one = len(recommendation.equals) == 1
         equals = _rows(recommendation.equals).capitalize()
-        lines.append(f"{equals} {'costs' if one else 'cost'} the same, as far as {_many(seeds, 'seed')} can tell.")
+        lines.append(f"{equals} {'costs' if one else 'cost'} the same, as far as {many(seeds, 'seed')} can tell.")
     if seeds < enough_for(DECIDING):
-        few = f"{_many(seeds, 'seed')} {'is' if seeds == 1 else 'are'} few"
+        few = f"{many(seeds, 'seed')} {'is' if seeds == 1 else 'are'} few"
         lines.append(f"{few}: from {enough_for(DECIDING)} on the confidence is {DECIDING:.0%}.")
     return lines
 

@@ -44,15 +44,19 @@ def _marked(of: Line, cell: int) -> Line:
         place = cell - first
         inside = 0 <= place < len(text) and text[place] != CURSOR
         if inside:
-            start, end = text.rfind(" ", 0, place + 1) + 1, text.find(" ", place)
-            end = max(place + 1, len(text) if end < 0 else end)
-            start = min(start, place)
-            before, after = text[:start] + " " * (place - start), " " * (end - place - 1) + text[end:]
+            before, after = text[:place], text[place + 1 :]
+            if text[place] != " ":
+                before, after = _without_last_word(before), _without_last_word(after[::-1])[::-1]
             spans += [(before, tone), mark, (after, tone)]
         else:
             spans.append((text, tone))
         first += len(text)
     return tuple(span for span in spans if span[0])
+
+
+def _without_last_word(text: str) -> str:
+    """A text whose last word, up to its end, is blanked out."""
+    return text[: text.rfind(" ") + 1].ljust(len(text))
 
 
 class ComparedRasterListing(RasterListing):

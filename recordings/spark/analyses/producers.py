@@ -85,7 +85,8 @@ def _queued(tables: Tables) -> DataFrame:
 
     The batches of a partition leave in the order in which they were opened (`RecordAccumulator`): the nth to leave is
     the nth opened of its process. Both are lists of instants, in order: to sort and number the events themselves takes
-    five times as long. An instant of leaving is twice itself, and one more for a batch that was not sent.
+    five times as long. An instant of leaving is twice itself, and one more for a batch that was not sent. Of batches
+    that leave at one instant, the sent ones come first: their instants and times are exact, as a set.
     """
     key = (*PRODUCER, "partition", "seq")
     opened = tables["batch_opened"].select(*key, sf.col("at_us").alias("opened"))

@@ -54,14 +54,20 @@ def scenario() -> ScenarioSpec:
     return msgspec.structs.replace(made, groups=tuple(groups))
 
 
-def said_before(flight: Flown) -> set[str]:
-    """The sentences of impact, of the view just before the command."""
+def view_before(flight: Flown, before_us: int) -> ClusterView:
+    """The view of the events before an instant."""
     view = ClusterView()
     for event in flight.all(e.Event):
-        if event.at_us >= AT_US:
+        if event.at_us >= before_us:
             break
         fold(view, event)
-    return {words for _, words in sentences(impact_of(view, parse(CREATE), AT_US, spec=scenario()))}
+    return view
+
+
+def said_before(flight: Flown) -> set[str]:
+    """The sentences of impact, of the view just before the command."""
+    impact = impact_of(view_before(flight, AT_US), parse(CREATE), AT_US, spec=scenario())
+    return {words for _, words in sentences(impact)}
 
 
 def wrong(flight: Flown) -> set[str]:
@@ -118,11 +124,7 @@ NAMES = {"billing-1": "g-1", "billing": "g", "checkout": "w", "orders": "returns
 
 def before_it(spec: ScenarioSpec) -> ClusterView:
     """The view of a flight at 1 s, when neither topic is there."""
-    view = ClusterView()
-    for event in flown(spec).all(e.Event):
-        if event.at_us <= SECOND_US:
-            fold(view, event)
-    return view
+    return view_before(flown(spec), SECOND_US + 1)
 
 
 def test_no_command_has_an_impact_on_a_topic_that_is_not_there_yet() -> None:

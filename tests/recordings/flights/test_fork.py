@@ -248,7 +248,7 @@ def test_a_command_of_a_fork_names_what_was_created_before_it(creating: Path) ->
         (("create topic x partitions 2 config retention.ms=7,segment.ms=9",), ["x is created with 2 partitions"]),
         (
             ("create topic x config retention.ms=7", "set x retention.ms 8"),
-            ["x is created with 1 partitions", "set x retention.ms 8"],
+            ["x is created with 1 partition", "set x retention.ms 8"],
         ),
         (("add partitions orders to 3",), ["orders has 3 partitions"]),
     ],
