@@ -2,6 +2,7 @@
 
 from typing import Final
 
+from cluster import events as e
 from cluster.events import Event
 from cluster.view import (
     fold_clients,
@@ -42,12 +43,29 @@ HISTORY: Final = in_sequence((fold_history.FOLD, fold_lives.FOLD))
 LOGGED: Final = in_sequence((fold_logs.FOLD, fold_producing.FOLD))
 """Event class → the function that applies it in a recording of logs: of the kinds that lines can state."""
 
+OF_RECORDS: Final[frozenset[type[Event]]] = frozenset((
+    e.BatchAcknowledged,
+    e.BatchOpened,
+    e.HeartbeatAnswered,
+    e.HighWatermarkAdvanced,
+    e.OffsetsCommitted,
+    e.PollReturned,
+    e.PollStarted,
+    e.PositionsReset,
+    e.ProduceSent,
+    e.RecordsAppended,
+    e.RecordsProcessed,
+    e.SessionRenewed,
+))  # fmt: skip
+"""The frequent kinds of events, after which every broker, replica, leader and coordinator stands as before."""
+
 
 def fold(view: ClusterView, event: Event) -> None:
     """Apply one event to the view (in place). Events must come in the order of `seq`."""
     at_us = event.at_us
     if view.logs is not None:  # of processes that no event declares
         view.seq, view.at_us = event.seq, at_us
+        view.topology_changes += 1
         LOGGED[type(event)](view, event)
         return
     if at_us >= view.next_sample_us:
@@ -56,6 +74,8 @@ def fold(view: ClusterView, event: Event) -> None:
     view.at_us = at_us
     kind = type(event)
     HANDLERS[kind](view, event)
+    if kind not in OF_RECORDS:
+        view.topology_changes += 1
     remembers = HISTORY.get(kind)
     if remembers is not None:
         remembers(view, event)

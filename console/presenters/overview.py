@@ -1,7 +1,6 @@
 """The overview's tables: groups, brokers, producers."""
 
 import math
-from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from cluster.view.brokers import BrokerView
@@ -40,6 +39,7 @@ from console.presenters.styled_text import (
     middle,
 )
 from console.presenters.table import TableColumn, for_names, layout
+from console.presenters.topology.standing import replica_counts
 
 TREND_SECONDS, TREND_HALF, TREND_FLOOR, TREND_LEAST = 60, 30, 15, 10
 
@@ -259,17 +259,7 @@ class BrokersListing(WorstFirstListing):
         super().__init__(width)
         self.view = view
         self.layout = layout(BROKER_COLUMNS, width)
-        self.leads, self.internal = dict.fromkeys(view.brokers, 0), dict.fromkeys(view.brokers, 0)
-        self.out = dict.fromkeys(view.brokers, 0)
-        for topic, names in view.partitions_by_topic.items():
-            leads = self.internal if view.topics[topic].internal else self.leads
-            for broker, number in Counter([view.partitions[name].leader for name in names]).items():
-                if broker in leads:
-                    leads[broker] += number
-        for partition in [one for one in view.partitions.values() if len(one.isr) < len(one.replicas)]:
-            for broker in partition.replicas:
-                if broker not in partition.isr and broker in self.out:
-                    self.out[broker] += 1
+        self.leads, self.internal, _, self.out = replica_counts(view)
         self.order([f"broker-{broker}" for broker in sorted(view.brokers)])
 
     def header(self) -> Line:

@@ -26,6 +26,7 @@ from console.presenters.styled_text import (
     merged,
     middle,
 )
+from console.presenters.topology.standing import topic_counts
 from console.presenters.transactions import is_stuck
 
 LABELS = (8, 20)  # the narrowest and the widest label
@@ -211,7 +212,7 @@ class TopicsListing(Grid):
         self.readers = {
             topic: [view.groups[group] for group in view.topic_readers.get(topic, ())] for topic in self.topics
         }
-        self.health = {topic: topic_health(view, topic, self.up, now_us) for topic in self.topics}
+        self.health = {topic: topic_health(view, topic, now_us) for topic in self.topics}
         self.topics, self.sick = worst_first(self.topics, self._rank)
 
     def exceptions(self) -> list[str]:
@@ -279,20 +280,9 @@ def up_brokers(view: ClusterView) -> set[int]:
     return {broker.broker for broker in view.brokers.values() if broker.up}
 
 
-def topic_health(view: ClusterView, topic: str, up: set[int], now_us: int) -> Line:
+def topic_health(view: ClusterView, topic: str, now_us: int) -> Line:
     """`● all in sync`, `✖ 1 without a leader`, `▲ 6 under-replicated`, `‖ 1 held back`: by a stuck transaction."""
-    partitions = [view.partitions[name] for name in view.partitions_by_topic.get(topic, ())]
-    least = view.topics[topic].min_insync_replicas
-    leaderless = silent = short = under = 0
-    for partition in partitions:
-        in_sync = len(partition.isr)
-        if partition.leader not in up:
-            silent += 1
-            leaderless += partition.leader < 0
-        if in_sync < least:
-            short += 1
-        if in_sync < len(partition.replicas):
-            under += 1
+    leaderless, silent, short, under = topic_counts(view, topic)
     if leaderless:
         return line((f"✖ {leaderless} without a leader", ERROR))
     if silent:
@@ -301,6 +291,7 @@ def topic_health(view: ClusterView, topic: str, up: set[int], now_us: int) -> Li
         return line((f"▽ {short} below min ISR", ERROR))
     if under:
         return line((f"▲ {under} under-replicated", WARN))
+    partitions = [view.partitions[name] for name in view.partitions_by_topic.get(topic, ())]
     held = sum(1 for one in partitions if one.transactions is not None and is_stuck(view, one, now_us))
     if held:
         return line((f"‖ {held} held back", WARN))

@@ -1,22 +1,10 @@
-"""What the conditions read: the view at an instant, and its partitions by their health, each looked at once."""
+"""What the conditions read: the view at an instant, and its partitions by their health."""
 
-from functools import cached_property
 from typing import NamedTuple
 
-from cluster.view.state import ClusterView, GroupView, PartitionView
+from cluster.view.state import ClusterView, GroupView
 from console.presenters.producers.limits import ProducerConfigs
-
-
-class PartitionHealth(NamedTuple):
-    """Partitions without a live leader, with a frozen one, below min.insync.replicas, under-replicated.
-
-    A partition is in one of the first two lists, or in the last two.
-    """
-
-    unled: list[PartitionView]
-    frozen: list[PartitionView]
-    below_minimum: list[PartitionView]
-    under_replicated: list[PartitionView]
+from console.presenters.topology.standing import PartitionHealth, partition_health
 
 
 class ConditionWords(NamedTuple):
@@ -33,24 +21,10 @@ class ClusterFacts:
     ) -> None:
         self.view, self.now_us, self.session_us, self.configs = view, now_us, session_us, configs or {}
 
-    @cached_property
+    @property
     def partitions(self) -> PartitionHealth:
         """Every partition that is not well, in the order of the topics."""
-        view, partitions = self.view, self.view.partitions.values()
-        serving = {one.broker for one in view.brokers.values() if one.up}
-        frozen = {one.broker for one in view.brokers.values() if one.paused}
-        least = {one.topic: one.min_insync_replicas for one in view.topics.values()}
-        # One comprehension a question: thousands of partitions, nearly all of them well, are asked in every frame.
-        below_minimum = [one for one in partitions if len(one.isr) < least[one.topic]]
-        under_replicated = [one for one in partitions if len(one.isr) < len(one.replicas)]
-        well_led = serving - frozen
-        ill_led = [one for one in partitions if one.leader not in well_led]
-        return PartitionHealth(
-            [one for one in ill_led if one.leader not in serving],
-            [one for one in ill_led if one.leader in serving],
-            [one for one in below_minimum if one.leader in well_led],
-            [one for one in under_replicated if one.leader in well_led],
-        )
+        return partition_health(self.view)
 
     def unowned(self, group: GroupView) -> tuple[int, int]:
         """How many partitions of a group's topics have no owner, and how many there are."""

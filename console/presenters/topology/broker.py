@@ -29,6 +29,7 @@ from console.presenters.styled_text import (
 )
 from console.presenters.table import TableColumn, for_names, layout
 from console.presenters.topology.brokers import coordinated, hosted, state_since, transaction_partition
+from console.presenters.topology.standing import UntilTopologyChanges
 from console.presenters.topology.topics import isr_words, leader_words
 from console.presenters.transactions import shown_state
 
@@ -97,18 +98,11 @@ class RiskListing(Listing):
 
     title = "if it dies now"
 
-    def __init__(
-        self, view: ClusterView, broker: BrokerView, now_us: int, width: int, session_us: int | None = None
-    ) -> None:
+    def __init__(self, view: ClusterView, broker: BrokerView, width: int, session_us: int | None = None) -> None:
         super().__init__(width)
         self.view, self.broker = view, broker
-        name = f"broker-{broker.broker}"
-        self.impact = impact_of(view, c.Kill(name), now_us, session_us or BROKER_SESSION_US)
-        self.after = f" after {duration(self.impact.after_us)}" if self.impact.after_us else ""
-        self.found = {
-            f"{kind}/{one}": words for kind, one, words in _consequences(view, broker.broker, self.impact, self.after)
-        }
-        self.vacant = line(("its process is not running: start it first" if self.impact.refused else NOTHING, MUTED))
+        refused, self.found = _if_it_dies(view, broker.broker, session_us or BROKER_SESSION_US)
+        self.vacant = line(("its process is not running: start it first" if refused else NOTHING, MUTED))
         self.layout = layout(for_names(RISK_COLUMNS, (key.partition("/")[2] for key in self.found)), width)
 
     def note(self) -> Line:
@@ -129,10 +123,17 @@ class RiskListing(Listing):
         return (self.layout.row([(middle(name, self.layout.width_of(0)), STRONG), self.found[key]]),)
 
 
+@UntilTopologyChanges
+def _if_it_dies(view: ClusterView, number: int, session_us: int) -> tuple[bool, dict[str, Line]]:
+    """Whether the broker cannot die since it does not run; the words of each consequence by the key of its row."""
+    impact = impact_of(view, c.Kill(f"broker-{number}"), view.at_us, session_us)
+    after = f" after {duration(impact.after_us)}" if impact.after_us else ""
+    found = [] if impact.refused else _consequences(view, number, impact, after)
+    return bool(impact.refused), {f"{kind}/{one}": words for kind, one, words in found}
+
+
 def _consequences(view: ClusterView, number: int, impact: Impact, after: str) -> list[tuple[str, str, Line]]:
     """Kind, name and words of each consequence, the worst first."""
-    if impact.refused:
-        return []
     offline, short = set(impact.offline), falls_short(view, number, impact)
     found = [(LOST, name, line(("✖ no leader until the broker returns", ERROR), after)) for name in impact.offline]
     for name, gone in short.items():
@@ -215,6 +216,16 @@ REPLICA_COLUMNS = (
 )
 
 
+@UntilTopologyChanges
+def _replicas(view: ClusterView, number: int) -> tuple[list[str], int, tuple[TableColumn, ...]]:
+    """The replicas of a broker: those out of sync, what it leads, internal ones; how many are out; the columns."""
+    held = [one for one in view.partitions.values() if number in one.replicas]
+    held.sort(key=lambda one: (view.topics[one.topic].internal, one.leader != number))
+    out = [one.partition for one in held if number not in one.isr]
+    names = [*out, *(one.partition for one in held if number in one.isr)]
+    return names, len(out), for_names(REPLICA_COLUMNS, names)
+
+
 class BrokerReplicasListing(WorstFirstListing):
     """Every replica of a broker: what it leads, and where it is out of sync, first."""
 
@@ -224,13 +235,8 @@ class BrokerReplicasListing(WorstFirstListing):
     def __init__(self, view: ClusterView, broker: BrokerView, width: int) -> None:
         super().__init__(width)
         self.view, self.broker = view, broker
-        names = [one.partition for one in view.partitions.values() if broker.broker in one.replicas]
-        names.sort(key=lambda name: (view.topics[view.partitions[name].topic].internal, self._follows(name)))
-        self.layout = layout(for_names(REPLICA_COLUMNS, names), width)
-        self.order(names)
-
-    def _follows(self, name: str) -> bool:
-        return self.view.partitions[name].leader != self.broker.broker
+        self.keys, self.sick, columns = _replicas(view, broker.broker)
+        self.layout = layout(columns, width)
 
     def header(self) -> Line:
         """The columns' titles, if the table has rows."""

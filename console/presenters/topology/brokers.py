@@ -24,6 +24,7 @@ from console.presenters.styled_text import (
     line,
 )
 from console.presenters.table import TableColumn, layout
+from console.presenters.topology.standing import replica_counts
 
 TIMED = frozenset({"up", "silent", "down", "starting"})
 """The states since whose begin the view knows how long they last; a restart or an end began each."""
@@ -43,17 +44,7 @@ class Hosted(NamedTuple):
 
 def hosted(view: ClusterView) -> dict[int, Hosted]:
     """For each broker, by the newest elections."""
-    leads, internal, replicas, out = (dict.fromkeys(view.brokers, 0) for _ in range(4))
-    for partition in view.partitions.values():
-        if partition.leader in leads:
-            counted = internal if view.topics[partition.topic].internal else leads
-            counted[partition.leader] += 1
-        all_in_sync = len(partition.isr) == len(partition.replicas)  # a frame counts thousands of partitions
-        for broker in partition.replicas:
-            if broker in replicas:
-                replicas[broker] += 1
-                if not all_in_sync and broker not in partition.isr:
-                    out[broker] += 1
+    leads, internal, replicas, out = replica_counts(view)
     requests = dict.fromkeys(view.brokers, 0)
     for producer in view.producers.values():
         for request in producer.in_flight.values():

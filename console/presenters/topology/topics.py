@@ -88,7 +88,7 @@ class TopicListing(Listing):
             f" · min.insync.replicas {topic.min_insync_replicas} · {memory(size)} retained"
         )
         speed = appended_rate(self.view, topic.topic)
-        health = topic_health(self.view, topic.topic, up_brokers(self.view), self.now_us)
+        health = topic_health(self.view, topic.topic, self.now_us)
         return line(*health, words, f" · {speed}" if speed else "")
 
     def _load(self) -> Line:

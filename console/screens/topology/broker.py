@@ -56,7 +56,7 @@ class BrokerScreen(FlightScreen):
             return {}
         return {
             "broker": lambda width: BrokerListing(view, one, now_us, width),
-            "risk": lambda width: RiskListing(view, one, now_us, width, session_us),
+            "risk": lambda width: RiskListing(view, one, width, session_us),
             "replicas": lambda width: BrokerReplicasListing(view, one, width),
             "coordinators": lambda width: CoordinatedListing(view, one, width),
             "events": lambda width: EventLogListing(view, width, {self.broker}, self.unfolded),

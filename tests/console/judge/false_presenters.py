@@ -311,7 +311,7 @@ def only_the_first_awaited_member_is_shown(patch: Patch) -> None:
 
 def topics_are_always_in_sync(patch: Patch) -> None:
     """The health of every topic is good."""
-    patch.setattr(partition_grids, "topic_health", lambda view, topic, up, now_us: line("● all in sync"))
+    patch.setattr(partition_grids, "topic_health", lambda view, topic, now_us: line("● all in sync"))
 
 
 def no_transaction_holds_a_topic_back(patch: Patch) -> None:
