@@ -161,8 +161,10 @@ def controller_elected(view: ClusterView, event: e.ControllerElected) -> None:
 def leader_elected(view: ClusterView, event: e.LeaderElected) -> None:
     partition = view.partitions[event.partition]
     if event.at_us and event.leader != partition.leader:
-        what = f"leader {partition.leader} → {event.leader}" if event.leader >= 0 else "has no leader"
-        note_of(view, event, "election", event.partition, f" {what} ({event.reason})")
+        before = partition.leader if partition.leader >= 0 else "none"
+        what = f"leader {before} → {event.leader}" if event.leader >= 0 else "has no leader"
+        kind = "member" if event.reason == "created" else "election"  # a first leader needs no attention
+        note_of(view, event, kind, event.partition, f" {what} ({event.reason})")
         view.log_entries[-1].elected_for = event.reason if event.leader >= 0 else ""
     partition.leader = event.leader
     partition.leader_epoch = event.leader_epoch

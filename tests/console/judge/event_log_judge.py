@@ -204,7 +204,7 @@ SAYINGS: tuple[Saying, ...] = (
         r"controller is now (broker--?\d+)",
         lambda m, one: isinstance(one, e.ControllerElected) and one.broker == _broker(m),
     ),
-    (r"(\S+) (?:leader (-?\d+) → (\d+)|has no leader) \((.+)\)", _leader),
+    (r"(\S+) (?:leader (none|\d+) → (\d+)|has no leader) \((.+)\)", _leader),
     (
         r"(\S+) is coordinated by broker-(\d+)",
         lambda m, one: (
