@@ -116,6 +116,11 @@ def _write_pairs(value: object) -> str:
     return ",".join(f"{key}=[{text}]" if "," in text else f"{key}={text}" for key, _, text in split)
 
 
+def _offsets(text: str) -> tuple[int, ...]:
+    read = _at_least(0)
+    return tuple(read(each) for each in text.split(","))
+
+
 def _shift(text: str) -> int:
     if not _SHIFT.fullmatch(text):
         raise ValueError(f"{text[:80]!r} is not a number of offsets such as -100 or +5")
@@ -165,7 +170,7 @@ def _duration(value: object) -> str:
 
 def _comma_separated(value: object) -> str:
     assert isinstance(value, tuple)
-    return ",".join(value)
+    return ",".join(map(str, value))
 
 
 def _api_names(_: Names) -> tuple[str, ...]:
@@ -208,6 +213,7 @@ KINDS: dict[str, WordKind] = {
     "new_topic": WordKind("TOPIC", _new_topic, target=True),
     "pairs": WordKind("KEY=VALUE,…", read_pairs, _write_pairs),
     "offset": WordKind("OFFSET", _at_least(0)),
+    "offsets": WordKind("OFFSET,…", _offsets, _comma_separated),
     "shift": WordKind("±N", _shift),
     "text": WordKind('"TEXT"', str, quoted=True),
 }

@@ -280,6 +280,17 @@ class ResetOffsets(msgspec.Struct, frozen=True, tag="reset_offsets"):
     amount: int = 0
 
 
+class ResetToPlan(msgspec.Struct, frozen=True, tag="reset_to_plan"):
+    """Commit an offset for each of some partitions at once, all or none, as `--reset-offsets --from-file` does.
+
+    `offsets`: one for each of `partitions`, in their order. Source: `OffsetsUtils.resetFromFile`.
+    """
+
+    group: str
+    offsets: tuple[int, ...]
+    partitions: tuple[str, ...]
+
+
 class DeleteGroup(msgspec.Struct, frozen=True, tag="delete_group"):
     """Delete a group without members and its committed offsets, as `kafka-consumer-groups.sh --delete` does."""
 
@@ -374,7 +385,7 @@ Command = (
     | EndRollout | Cut | Heal | Hold | Release | SlowLink | LoseResponses | AddPartitions | Subscribe | Set | Seek
     | AbandonTransaction | AbortHangingTransaction | Elect | Isolate | FailOverController | MoveCoordinator | SlowDisk
     | FillDisk | DeleteRecords | Nemesis | Mark | SlowDependency | PausePartitions | ResumePartitions | FailDependency
-    | RestoreDependency | Unsubscribe | ResetOffsets
+    | RestoreDependency | Unsubscribe | ResetOffsets | ResetToPlan
     | DeleteGroup | DeleteOffsets | CreateTopic
 )  # fmt: skip
 """Any command."""

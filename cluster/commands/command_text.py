@@ -5,7 +5,7 @@ from functools import cache
 import msgspec
 
 from cluster.commands.arguments import unknown
-from cluster.commands.catalogue import Command, CreateTopic, Rollout
+from cluster.commands.catalogue import Command, CreateTopic, ResetToPlan, Rollout
 from cluster.commands.cluster_names import Names
 from cluster.commands.forms import COMMANDS
 from cluster.commands.grammar import CommandError, Form, Slot, read, tokens_of, wanted_after, write
@@ -22,6 +22,7 @@ def parse(text: str, names: Names | None = None) -> Command:
     match = read(COMMANDS, text)
     command = match.form.command(**match.values)
     assert isinstance(command, Command)
+    _check_plan(command, next((at for slot, _, at in match.columns if slot.field == "offsets"), 0))
     if names is not None:
         _refuse_unbuilt(command)
         _check_limits(command)
@@ -63,6 +64,7 @@ def check(command: Command, names: Names) -> None:
     """
     _refuse_unbuilt(command)
     _check_limits(command)
+    _check_plan(command)
     _check_new_topic(command, names)
     form, values = form_of(command), msgspec.structs.asdict(command)
     for slot in form.slots:
@@ -92,6 +94,13 @@ def _check_new_topic(command: Command, names: Names, column: int = 0) -> None:
     """Raise CommandError for a new topic whose name is that of something else: names are scopes of settings."""
     if isinstance(command, CreateTopic) and (reason := names.why_not_free(command.topic)):
         raise CommandError(reason, column)
+
+
+def _check_plan(command: Command, column: int = 0) -> None:
+    """Raise CommandError for a plan that has not one offset for each of its partitions."""
+    if isinstance(command, ResetToPlan) and len(command.offsets) != len(command.partitions):
+        counts = f"{len(command.offsets)} for {len(command.partitions)}"
+        raise CommandError(f"a plan has one offset for each partition: there are {counts}", column)
 
 
 def _check_limits(command: Command) -> None:

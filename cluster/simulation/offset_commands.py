@@ -33,6 +33,7 @@ class OffsetCommands:
         self._cluster = cluster
         self.handlers: Handlers = {
             c.ResetOffsets: self._reset,
+            c.ResetToPlan: self._reset_to_plan,
             c.DeleteGroup: self._delete_group,
             c.DeleteOffsets: self._delete_offsets,
         }
@@ -42,13 +43,27 @@ class OffsetCommands:
         group = self._group(command.group)
         committed = {} if group is None else {name: one.offset for name, one in group.offsets.items()}
         places = partitions_meant(command.places, self._cluster.topics) if command.places else tuple(committed)
-        offsets = {name: (self._offset(command, name, committed), -1, "") for name in places}
+        offsets = {name: self._offset(command, name, committed) for name in places}
         if not offsets:
             raise CommandRefusedError(f"{command.group} has no committed offset: name topics to reset")
+        self._commit(command, offsets)
+
+    def _reset_to_plan(self, command: c.ResetToPlan) -> None:
+        """One OffsetCommit of all rows; before it, the leader of each partition says where its log begins and ends."""
+        self._group(command.group)
+        logs = [self._leader(name) for name in command.partitions]
+        bounds = zip(command.partitions, command.offsets, logs, strict=True)
+        self._commit(
+            command,
+            {name: min(max(offset, log.log.log_start), log.high_watermark) for name, offset, log in bounds},
+        )
+
+    def _commit(self, command: c.ResetOffsets | c.ResetToPlan, offsets: dict[str, int]) -> None:
+        rows = {name: (offset, -1, "") for name, offset in offsets.items()}
         self._ask(
             command,
             command.group,
-            m.OffsetCommitRequest(command.group, -1, NO_MEMBER, None, offsets, client_id=ADMIN_CLIENT),
+            m.OffsetCommitRequest(command.group, -1, NO_MEMBER, None, rows, client_id=ADMIN_CLIENT),
             lambda answer: _first_error(answer.errors),
         )
 

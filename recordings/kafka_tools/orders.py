@@ -19,6 +19,7 @@ from cluster.commands import (
     Mark,
     Names,
     ResetOffsets,
+    ResetToPlan,
     Set,
 )
 from cluster.commands.catalogue import AbortHangingTransaction, ResetTo
@@ -260,8 +261,8 @@ def _planned(line: ToolLine, names: Names | None) -> list[Command]:
     if not any(plans.values()):
         raise line.wrong(no_plan(groups[0]), "from-file")
     for group, plan in plans.items():
-        orders += [ResetOffsets(group, "offset", (str(place),), offset) for place, offset in plan.items()]
-        orders += [] if plan else [Mark(no_plan(group))]
+        places = tuple(str(place) for place in plan)
+        orders += [ResetToPlan(group, tuple(plan.values()), places)] if plan else [Mark(no_plan(group))]
     return orders
 
 

@@ -66,6 +66,9 @@ EVERY_FORM: dict[str, Command] = {
     ),
     "reset offsets of billing to current": commands.ResetOffsets("billing", "current"),
     "reset offsets of billing to offset 7 in orders": commands.ResetOffsets("billing", "offset", ("orders",), 7),
+    "reset offsets of billing to offsets 3,7 in orders-0,orders-1": commands.ResetToPlan(
+        "billing", (3, 7), ("orders-0", "orders-1")
+    ),
     "reset offsets of billing to instant 90s": commands.ResetOffsets("billing", "instant", (), 90_000_000),
     "reset offsets of billing to 90s ago": commands.ResetOffsets("billing", "ago", (), 90_000_000),
     "reset offsets of billing by -5 in orders-1": commands.ResetOffsets("billing", "shift", ("orders-1",), -5),

@@ -247,26 +247,48 @@ def reset_offsets(model: ImpactModel, command: c.ResetOffsets) -> None:
     if not places:
         model.refuse(f"{command.group} has no committed offset: name topics to reset")
     for name in places:
-        partition = model.view.partitions.get(name)
-        if partition is None:
-            model.refuse(f"no topic or partition is named {name}")
-        elif partition.leader == NO_BROKER:
-            model.refuse(f"LEADER_NOT_AVAILABLE: {name} has no leader")
-        elif command.where == "shift" and name not in committed:
+        partition = _led(model, name)
+        if partition is not None and command.where == "shift" and name not in committed:
             model.refuse(cannot_shift(name))
         if model.impact.refused or partition is None:
             return
-        _note_reset(model, partition, committed.get(name), command)
+        _note_reset(model, partition, committed.get(name), command.where, command.amount)
+
+
+def reset_to_plan(model: ImpactModel, command: c.ResetToPlan) -> None:
+    """All rows are committed, or none."""
+    group = model.view.groups[command.group]
+    if group.state not in ("Empty", "Dead"):
+        model.refuse(only_inactive(command.group, group.state))
+        return
+    partitions = [_led(model, name) for name in command.partitions]
+    for partition, offset in zip(partitions, command.offsets, strict=True):
+        if model.impact.refused or partition is None:
+            return
+        reader = group.readers.get(partition.partition)
+        before = None if reader is None or reader.committed == NEVER else reader.committed
+        _note_reset(model, partition, before, "offset", offset)
+
+
+def _led(model: ImpactModel, name: str) -> PartitionView | None:
+    """A partition with a leader; else the command is refused."""
+    partition = model.view.partitions.get(name)
+    if partition is None:
+        model.refuse(f"no topic or partition is named {name}")
+    elif partition.leader == NO_BROKER:
+        model.refuse(f"LEADER_NOT_AVAILABLE: {name} has no leader")
+        return None
+    return partition
 
 
 def _places(model: ImpactModel, words: tuple[str, ...]) -> tuple[str, ...]:
     return partitions_meant(words, {name: topic.partitions for name, topic in model.view.topics.items()})
 
 
-def _note_reset(model: ImpactModel, partition: PartitionView, before: int | None, command: c.ResetOffsets) -> None:
+def _note_reset(model: ImpactModel, partition: PartitionView, before: int | None, where: str, amount: int) -> None:
     """A partition's new offset."""
     name, start, end = partition.partition, partition.log_start, partition.high_watermark
-    after = reset_offset(command.where, command.amount, start, end, before)
+    after = reset_offset(where, amount, start, end, before)
     if before is None:
         model.note(f"{name} begins at {after:,}")
     elif after < before:
@@ -350,6 +372,7 @@ PREDICTORS: Predictors = dict((
     predictor(c.RestoreDependency, restore_dependency),
     predictor(c.Seek, seek),
     predictor(c.ResetOffsets, reset_offsets),
+    predictor(c.ResetToPlan, reset_to_plan),
     predictor(c.DeleteGroup, delete_group),
     predictor(c.DeleteOffsets, delete_offsets),
     predictor(c.AbortHangingTransaction, abort_hanging),

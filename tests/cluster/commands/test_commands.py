@@ -41,6 +41,7 @@ BUILT = {
     commands.Nemesis, commands.Rollout, commands.RollingRestartBrokers, commands.EndRollout,
     commands.SlowDependency, commands.PausePartitions, commands.ResumePartitions,
     commands.FailDependency, commands.RestoreDependency, commands.ResetOffsets,
+    commands.ResetToPlan,
     commands.DeleteGroup, commands.DeleteOffsets, commands.CreateTopic,
 }  # fmt: skip
 
@@ -121,6 +122,13 @@ def test_other_ways_to_write_it_become_the_canonical_one(text: str, canonical: s
         ("reset offsets of audit to 1970-01-01", 26, None, "write it like 1970-01-01T00:00:00.000"),
         ("reset offsets of audit to instant 1969-12-31T23:59:59.999", 34, None, "is outside the flight"),
         ("reset offsets of audit to instant 2026-01-01T00:00:00.000", 34, None, "is outside the flight"),
+        (
+            "reset offsets of audit to offsets 1,2 in orders-0",
+            34,
+            None,
+            "one offset for each partition: there are 2 for 1",
+        ),
+        ("reset offsets of audit to offsets 1,x in orders-0", 34, None, "is not a whole number"),
         ("reset offsets of audit to date", 26, "instant", "`date` is no DURATION"),
         ("reset offsets of audit to lates", 26, "latest", "`lates` is unexpected"),
         ("mark hello", 5, None, "in quotation marks"),

@@ -108,6 +108,25 @@ def test_each_new_offset_is_within_its_log(to: str, wanted: object) -> None:
     assert resets(flight) == [{name: wanted(before[name], end[name]) for name in before}]
 
 
+def test_a_plan_is_one_commit_of_offsets_within_their_logs() -> None:
+    steps = (STOPPED, (14.0, "reset offsets of g to offsets 999999,3 in orders-1,orders-0"))
+    flight = rehearsed(*steps, until_s=15)
+    assert refusals(flight) == []
+    assert resets(flight) == [{"orders-1": ends(flight, 14 * SECOND_US - 20_000)["orders-1"], "orders-0": 3}]
+
+
+def test_nothing_of_a_plan_is_committed_without_each_leader() -> None:
+    """The broker that leads one of the partitions has just died; the group's coordinator lives."""
+    plan = "reset offsets of g to offsets 1,2 in orders-0,orders-1"
+    leaders = {one.partition: one.leader for one in rehearsed(STOPPED, until_s=12).all(e.LeaderElected)}
+    coordinator = leaders["__consumer_offsets-0"]
+    lost = next(name for name in ("orders-0", "orders-1") if leaders[name] != coordinator)
+    assert leaders["orders-0"] != leaders["orders-1"]
+    flight = rehearsed(STOPPED, (12.0, f"kill broker-{leaders[lost]}"), (12.1, plan), until_s=14)
+    assert refusals(flight) == [f"LEADER_NOT_AVAILABLE: {lost} has no leader"]
+    assert resets(flight) == []
+
+
 @pytest.mark.parametrize("to", ["5s ago", "instant 9s"])
 def test_by_time_it_is_the_first_batch_not_older(to: str) -> None:
     flight = rehearsed(STOPPED, (14.0, f"reset offsets of g to {to} in orders-1"), until_s=15)

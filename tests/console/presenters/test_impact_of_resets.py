@@ -15,6 +15,7 @@ from tests.support.scenario_builders import SECOND_US, spec
 
 AT_S = 14.0
 RESETS = (
+    "to offsets 3,999999 in orders-1,orders-0",
     "to earliest", "to latest", "to current", "to offset 3", "to offset 99999", "by -5 in orders-0", "by +4000",
     "to latest in orders-1",
 )  # fmt: skip

@@ -106,11 +106,11 @@ by = "10s"
         (f"{RESET} --to-datetime 1970-01-01T01:00:12.000+01:00", ["reset offsets of g to instant 12s"]),
         (
             "kafka-consumer-groups.sh --reset-offsets --group g --from-file 'orders,0,42\norders,1,7' --execute",
-            ["reset offsets of g to offset 42 in orders-0", "reset offsets of g to offset 7 in orders-1"],
+            ["reset offsets of g to offsets 42,7 in orders-0,orders-1"],
         ),
         (
             f"{RESET} --group h --from-file h,a,0,1",
-            ['mark "No reset plan for group g found"', "reset offsets of h to offset 1 in a-0"],
+            ['mark "No reset plan for group g found"', "reset offsets of h to offsets 1 in a-0"],
         ),
         (f"{RESET} --to-offset 1 --to-offset 9", ["reset offsets of g to offset 1"]),
         (
@@ -123,7 +123,7 @@ by = "10s"
         ),
         (
             f"{RESET} --group h --from-file 'h,a,0,1 g,a,0,2'",
-            ["reset offsets of g to offset 2 in a-0", "reset offsets of h to offset 1 in a-0"],
+            ["reset offsets of g to offsets 2 in a-0", "reset offsets of h to offsets 1 in a-0"],
         ),
         (
             f"{RESET.replace('--all-topics', '--topic a:0,2 --topic b')} --to-offset 7",
