@@ -100,7 +100,7 @@ class LibraryScreen(FlightScreen):
         return ShelfState(
             played.resolve() if isinstance(played, Path) else None,
             Path(source.recording).resolve() if source.recording else None,
-            [self.recordings[key].path for key in self.marked],
+            [self.recordings[key].path for key in self.marked if key in self.recordings],  # a frame may precede `_find`
         )
 
     def list_factories(self, flight: Flight) -> dict[str, ListFactory]:
