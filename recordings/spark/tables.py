@@ -66,10 +66,11 @@ class Tables:
         """One row for each flight."""
         return self[FLIGHTS]
 
-    def once(self, name: str, make: Callable[[], DataFrame]) -> DataFrame:
+    def once(self, name: str, make: Callable[[], DataFrame], *, computed: bool = True) -> DataFrame:
         """The result of `make`, computed at the first call and kept by Spark for later ones.
 
-        Analyses build on one another; a plan that holds all of them at once would take longer to plan than to run.
+        Analyses build on one another; a plan that holds all of them at once would take longer to plan than to run. Not
+        `computed`: of what is kept already a few columns more or less, for which a copy of all rows would not pay.
         """
         with self._lock:
             promise = self._computed.get(name)
@@ -78,7 +79,7 @@ class Tables:
                 promise = self._computed[name] = Future()
         if mine:
             try:
-                promise.set_result(self._kept(make()))
+                promise.set_result(self._kept(make()) if computed else make())
             except BaseException as error:
                 promise.set_exception(error)
                 raise

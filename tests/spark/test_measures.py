@@ -1,6 +1,6 @@
 """Percentiles, peaks, areas, incidents, recoveries and storms, against plain Python over the fold's own series."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import cast
 
@@ -10,10 +10,12 @@ from pyspark.sql import DataFrame, Row, SparkSession
 from recordings.journal.reader import Recording
 from recordings.spark.analyses.incidents import BASELINE_SECONDS, incidents, recoveries
 from recordings.spark.analyses.storms import storms
+from recordings.spark.facts import delivery, rebalance_costs
 from recordings.spark.facts.lag_measures import group_lag, lag_measures
 from recordings.spark.facts.rebalance_costs import rereads
 from recordings.spark.facts.rebalances import attendance, rebalances
 from recordings.spark.facts.time_windows import every_second, last_before
+from recordings.spark.queries import QUERIES
 from recordings.spark.tables import Tables
 from tests.support.spark.folded_view import SECOND_US, Folded
 
@@ -168,6 +170,9 @@ class MadeTables(dict[str, DataFrame]):
     def has_rows(self, name: str) -> bool:
         return not self[name].isEmpty()
 
+    def once(self, name: str, make: Callable[[], DataFrame]) -> DataFrame:
+        return self[name] if name in self else make()
+
 
 def test_what_a_truncation_took_is_not_read_again(spark: SparkSession) -> None:
     """Read up to 600, truncated to 300, read up to 350; a rebalance gives the partition, committed are 340."""
@@ -201,11 +206,29 @@ def test_what_a_truncation_took_is_not_read_again(spark: SparkSession) -> None:
         "group_deleted": rows("group_deleted"),
         "group_protocol_converted": rows("group_protocol_converted"),
     }  # fmt: skip
+    tables["read_partitions"] = spark.createDataFrame(
+        [("run", "g", "t-0", 1)], "run_id string, group string, partition string, reader int"
+    )
     [again] = rereads(cast(Tables, MadeTables(tables))).collect()
     assert (again["seq"], again["partition"], again["reread"]) == (9, "t-0", 10)
     untold = MadeTables(tables | {"position_truncated": rows("position_truncated")})
     [overlooked] = rereads(cast(Tables, untold)).collect()
     assert overlooked["reread"] == 600 - 340
+
+
+def test_rows_without_a_boundary_between_them_count_together(tables: Tables, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whether nearly all rows stand alone or nearly none, the records that groups read are the same."""
+
+    def found(stretch: int) -> tuple[list[Row], list[Row]]:
+        monkeypatch.setattr(delivery, "STRETCH_OFFSETS", stretch)
+        monkeypatch.setattr(rebalance_costs, "STRETCH_EVENTS", stretch)
+        fresh = Tables(tables.spark, tables.places)
+        return sorted(QUERIES["readers"](fresh).collect()), sorted(rebalance_costs.rereads(fresh).collect())
+
+    alone = found(1 << 30)
+    assert alone[0]
+    assert alone[1]
+    assert found(3) == alone
 
 
 def test_what_stands_at_a_second_includes_its_own_instant(spark: SparkSession) -> None:

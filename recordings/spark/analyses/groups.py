@@ -85,9 +85,13 @@ _SECONDS = "(virtual_us + 999999) div 1000000"
 
 def _worst(tables: Tables) -> DataFrame:
     """The partitions in which a group was furthest behind, ranked."""
-    measures = lag_measures(lag_by_partition(tables), ["group", "partition"])
-    order = Window.partitionBy("run_id", "group").orderBy(sf.desc("lag_peak"), sf.desc("lag_area"), "partition")
-    return measures.withColumn("rank", sf.row_number().over(order)).where(sf.col("rank") <= HEAT_ROWS)
+
+    def make() -> DataFrame:
+        measures = lag_measures(lag_by_partition(tables), ["group", "partition"])
+        order = Window.partitionBy("run_id", "group").orderBy(sf.desc("lag_peak"), sf.desc("lag_area"), "partition")
+        return measures.withColumn("rank", sf.row_number().over(order)).where(sf.col("rank") <= HEAT_ROWS)
+
+    return tables.once("worst", make)
 
 
 def _refused(tables: Tables) -> DataFrame:

@@ -11,6 +11,7 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as sf
 
 from recordings.spark.facts.log_entries import PARTITION, batches
+from recordings.spark.facts.offsets import only_data
 from recordings.spark.tables import Tables
 
 FOUND = ("run_id", "anomaly", "subject", "partition", "records", "first_seq")
@@ -54,13 +55,13 @@ def duplicates(tables: Tables) -> DataFrame:
 
 def nonmonotonic_sends(tables: Tables) -> DataFrame:
     """`nonmonotonic-send`: records behind later ones of their producer in the log."""
-    time = Window.partitionBy(*PARTITION, "producer").orderBy("base_offset")
+    time = Window.partitionBy("log", "producer").orderBy("base_offset")
     place = sf.get("places", sf.lit(0))
     ordered = (
-        _standing(tables)
+        only_data(tables, _standing(tables))
         .where(sf.size("places") == 1)
         .select(
-            *PARTITION,
+            *(*PARTITION, "log"),
             *("producer", "first_serial", "records"),
             place["base_offset"].alias("base_offset"),
             place["seq"].alias("seq"),
@@ -139,9 +140,10 @@ def _steps(tables: Tables) -> DataFrame:
     ended = tables["member_stopped"].select("run_id", "seq", "member")
     ended = ended.join(read.select(*MEMBER).distinct(), ["run_id", "member"])
     rows = reduce(lambda one, other: one.unionByName(other, allowMissingColumns=True), [read, *breaks, ended])
-    last = sf.lag("next_offset").over(Window.partitionBy(*MEMBER).orderBy("seq"))
+    last = sf.lag("next_offset").over(Window.partitionBy("log", "member").orderBy("seq"))
     return (
-        rows.withColumn("last", last)
+        only_data(tables, rows)
+        .withColumn("last", last)
         .where("group is not null and last is not null and first_offset != last")
         .select("run_id", "partition", "group", "member", "seq", "first_offset", "last")
     )

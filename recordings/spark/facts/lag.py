@@ -47,11 +47,13 @@ def _lag_by_partition(tables: Tables) -> DataFrame:
 def _ticks(tables: Tables) -> DataFrame:
     """The ticks: one row for each group, partition and second from when the group begins to read the partition.
 
-    `READER`, `second`, `at_us`, `offset_reset`, `high_watermark`, `log_start`, `committed` (null: none) at that moment.
+    `READER`, `log`, `second`, `at_us`, and at that moment `offset_reset`, `high_watermark`, `log_start`, `committed`
+    (null: none).
     """
     readers = read_partitions(tables)
-    begin = readers.select(*READER, "seq", "at_us")
-    since = begin.select(*READER, sf.col("at_us").alias("since_us"))
+    numbers = ("log", "reader")
+    begin = readers.select(*READER, *numbers, "seq", "at_us")
+    since = begin.select(*READER, *numbers, sf.col("at_us").alias("since_us"))
     changes = begin
     for facts in (_log_changes(tables), _commit_changes(tables)):
         keys = [name for name in READER if name in facts.columns]  # a log's changes are of each of its readers
@@ -59,14 +61,14 @@ def _ticks(tables: Tables) -> DataFrame:
         changes = changes.unionByName(read.drop("since_us"), allowMissingColumns=True)
     lasting = ("high_watermark", "log_start", "mark_seq", "committed")
     virtual = tables.flights.select("run_id", "virtual_us")
-    resets = readers.join(sf.broadcast(virtual), "run_id").select(*READER, "offset_reset", "resets", "virtual_us")
+    resets = readers.join(sf.broadcast(virtual), "run_id").select("reader", "offset_reset", "resets", "virtual_us")
     known = (
-        every_second(changes, tables.flights, ["group", "partition"], lasting)
-        .join(sf.broadcast(resets), list(READER))
+        every_second(changes, tables.flights, ["group", "partition", *numbers], lasting, by="reader")
+        .join(sf.broadcast(resets), "reader")
         .withColumn("at_us", sf.least(sf.col("second") * SECOND_US, sf.col("virtual_us")))
         .withColumn("offset_reset", sf.coalesce(_reset_by("at_us"), sf.col("offset_reset")))
         .withColumn("log_start", sf.coalesce("log_start", sf.lit(0)))
-        .drop("resets", "virtual_us")
+        .drop("reader", "resets", "virtual_us")
     )
     if tables.has_rows("log_truncated"):
         known = _cut(tables, known)
@@ -146,9 +148,9 @@ def _lost(tables: Tables) -> DataFrame:
 
 
 def _batches(tables: Tables) -> DataFrame:
-    """The batches, each in the log until a leader with a shorter log takes over: `PARTITION`, `end`, `at_us`, `cut_us`.
+    """The batches, each in the log until a leader with a shorter log takes over.
 
-    `end`: its next offset; `cut_us`: null for never.
+    `PARTITION`, `log`, `end`, `at_us`, `cut_us`. `end`: its next offset; `cut_us`: null for never.
     """
     end = (sf.col("base_offset") + sf.col("count")).alias("end")
     appended = tables["records_appended"].select(*FACT, "leader_epoch", end)
@@ -156,7 +158,7 @@ def _batches(tables: Tables) -> DataFrame:
     cut_us = sf.array_min(sf.transform(shorter, lambda one: one["at_us"]))
     leads_on = sf.try_element_at("reigns", sf.lit(-1))["seq"] < sf.col("seq")  # the last leader: so for nearly all
     return _by_valid_leaders(tables, appended).select(
-        *PARTITION, "end", "at_us", sf.when(~leads_on, cut_us).alias("cut_us")
+        *PARTITION, "log", "end", "at_us", sf.when(~leads_on, cut_us).alias("cut_us")
     )
 
 
@@ -172,10 +174,10 @@ def _with_first_unread(ticks: DataFrame, batches: DataFrame, lost: DataFrame) ->
     """Ticks with `unread_us`: when the first record from `read_up_to` on was appended; null without one."""
     begins = sf.greatest("read_up_to", "log_start")  # no group waits for a deleted record
     # The nearest end above an offset is the last one before it, when both are counted backwards from the log's end.
-    place = Window.partitionBy(*PARTITION).orderBy("_backwards", sf.col("end").isNotNull())
+    place = Window.partitionBy("log").orderBy("_backwards", sf.col("end").isNotNull())
     place = place.rowsBetween(Window.unboundedPreceding, Window.currentRow)
     kept = batches.where("cut_us is null").select(
-        *PARTITION, "end", sf.col("at_us").alias("appended_us"), (-sf.col("end")).alias("_backwards")
+        *PARTITION, "log", "end", sf.col("at_us").alias("appended_us"), (-sf.col("end")).alias("_backwards")
     )
     tick_us = sf.col("at_us")
 

@@ -80,13 +80,14 @@ def batches(tables: Tables) -> DataFrame:
     its places in the valid log (`base_offset`, `seq`, `cut_seq`: when a shorter log took over, `since_seq`: when it was
     appended there). An ABORT marker over records that compaction removed before splits their batch.
     """
-    return tables.once("batches", lambda: _batches(tables))
+    return tables.once("batches", lambda: _batches(tables), computed=False)
 
 
 def _batches(tables: Tables) -> DataFrame:
     found = _whole_batches(tables)
     if tables.has_rows("log_compacted"):  # else planning would take longer than the result is worth
-        found = _split_by_compaction(tables, found)
+        whole = found
+        found = tables.once("split_batches", lambda: _split_by_compaction(tables, whole))
     return found.withColumn("aborted", sf.col("aborted_seq").isNotNull()).drop("aborted_seq")
 
 
@@ -122,18 +123,15 @@ def _whole_batches(tables: Tables) -> DataFrame:
     """The batches, `aborted_seq` of each among its columns; nearly every one has a single place."""
     entries = _with_aborted(_entries(tables))
     acked = tables["batch_acknowledged"].select(*BATCH, "records").withColumn("acked", sf.lit(True))
-    rows = entries.unionByName(only_data(tables, acked), allowMissingColumns=True)
+    rows = entries.unionByName(only_data(tables, acked).drop("log"), allowMissingColumns=True)
     counted = tables.once("counted_batches", lambda: _counted(rows))
     several = counted.where("copies > 1")
     if several.isEmpty():  # so it is in most flights: lists would cost more than all the rest
         return counted.drop("copies")
     lists = sf.concat(sf.collect_list("place"), sf.collect_list("again"))
     found = rows.join(several.select(*BATCH), list(BATCH), "left_semi").groupBy(*BATCH).agg(lists.alias("lists"))
-    return (
-        counted.join(found, list(BATCH), "left")
-        .withColumn("places", sf.coalesce("lists", "places"))
-        .drop("lists", "copies")
-    )
+    placed = counted.join(found, list(BATCH), "left").withColumn("places", sf.coalesce("lists", "places"))
+    return tables.once("placed_batches", lambda: placed.drop("lists", "copies"))
 
 
 def _counted(rows: DataFrame) -> DataFrame:

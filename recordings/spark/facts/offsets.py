@@ -1,12 +1,13 @@
 """The changes of partitions and groups: log starts, high watermarks, batches, committed offsets, one row each."""
 
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as sf
 
 from recordings.spark.tables import Tables
 
 NEVER = -1
 FACT = ("run_id", "partition", "seq", "at_us")
+LOG = ("run_id", "partition")
 
 
 def topic_of(partition: str) -> Column:
@@ -64,7 +65,8 @@ def offset_resets(tables: Tables) -> DataFrame:
 def read_partitions(tables: Tables) -> DataFrame:
     """Every group with every partition of its topics: `run_id`, `topic`, `partition`, `group`, `offset_reset`.
 
-    `seq`, `at_us`: when the group begins to read it; `resets`: as in `offset_resets`, null for none.
+    `seq`, `at_us`: when the group begins to read it; `resets`: as in `offset_resets`, null for none; `log` as in
+    `data_partitions`; `reader`: its number, from 1 in the order of their names.
     """
 
     def make() -> DataFrame:
@@ -73,7 +75,9 @@ def read_partitions(tables: Tables) -> DataFrame:
             partitions(tables)
             .join(sf.broadcast(groups), ["run_id", "topic"])
             .join(sf.broadcast(offset_resets(tables)), ["run_id", "group"], "left")
+            .join(sf.broadcast(data_partitions(tables)), ["run_id", "partition"])
             .withColumns({"seq": sf.greatest("seq", "_seq"), "at_us": sf.greatest("at_us", "_at_us")})
+            .withColumn("reader", sf.row_number().over(Window.orderBy("log", "group")))
             .drop("_seq", "_at_us")
         )
 
@@ -81,26 +85,35 @@ def read_partitions(tables: Tables) -> DataFrame:
 
 
 def only_read(tables: Tables, rows: DataFrame) -> DataFrame:
-    """The rows whose `partition` a group reads."""
-    read = tables.once("partitions_read", lambda: read_partitions(tables).select("run_id", "partition").distinct())
+    """The rows whose `partition` a group reads, with `log` as in `data_partitions`."""
+    read = tables.once("partitions_read", lambda: read_partitions(tables).select(*LOG, "log").distinct())
     return _only_of(read, rows)
 
 
 def only_data(tables: Tables, rows: DataFrame) -> DataFrame:
-    """The rows whose `partition` is of a user's topic, or of one that a group reads."""
+    """The rows whose `partition` is of a user's topic, or of one that a group reads, with its `log`."""
+    return _only_of(data_partitions(tables), rows)
+
+
+def data_partitions(tables: Tables) -> DataFrame:
+    """Each partition of a user's topic, or of one that a group reads: `run_id`, `partition`, and its number, `log`.
+
+    Logs are numbered from 1 in the order of their names. Rows are sorted by such a number in less than half of the time
+    that names take: each comparison looks at the names of the flight and of the partition from their beginning.
+    """
 
     def make() -> DataFrame:
         users = tables["topic_created"].where("not internal").select("run_id", "topic")
         topics = users.union(group_topics(tables).select("run_id", "topic")).distinct()
         of_data = partitions(tables).join(sf.broadcast(topics), ["run_id", "topic"], "left_semi")
-        return of_data.select("run_id", "partition")
+        return of_data.select(*LOG, sf.row_number().over(Window.orderBy(*LOG)).alias("log"))
 
-    return _only_of(tables.once("data_partitions", make), rows)
+    return tables.once("data_partitions", make)
 
 
 def _only_of(wanted: DataFrame, rows: DataFrame) -> DataFrame:
     """By the partition's name as it is: to find the topic in the name of each row takes longer than all the rest."""
-    return rows.join(sf.broadcast(wanted), ["run_id", "partition"], "left_semi")
+    return rows.join(sf.broadcast(wanted), list(LOG))
 
 
 def commits(tables: Tables) -> DataFrame:

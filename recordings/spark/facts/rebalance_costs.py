@@ -9,6 +9,7 @@ from pyspark.sql import functions as sf
 
 from recordings.spark.facts.consumer_members import holdings
 from recordings.spark.facts.group_generations import EMPTY, GROUP, STABLE, rounds
+from recordings.spark.facts.offsets import read_partitions
 from recordings.spark.facts.ownership import unowned
 from recordings.spark.facts.partitions_given import partitions_given
 from recordings.spark.report_model import CONSUMER
@@ -19,6 +20,7 @@ SUMS = ("moved", "stopped_partition_us", "orphaned_partition_us", "after_partiti
 COUNTS = ("stopped_partitions", "orphaned_partitions", "after_partitions")  # distinct ones: a partition may stop twice
 COSTS = (*SUMS, *COUNTS)
 END_OF_TIME = 2**62
+STRETCH_EVENTS = 16_384
 EARLIER_ROWS = (Window.unboundedPreceding, -1)
 
 
@@ -135,6 +137,22 @@ def member_stops(tables: Tables) -> DataFrame:
     )
 
 
+def _highest(read: DataFrame, resets: DataFrame) -> DataFrame:
+    """The positions that readers had reached, as far as a later reset shows them: `reader`, `seq`, `position`.
+
+    Of a stretch of events without a reset only the highest counts: what is left is sorted in a tenth of the time.
+    """
+    stretch = (sf.col("seq") / STRETCH_EVENTS).cast("int").alias("stretch")
+    near = resets.select("reader", stretch, sf.lit(True).alias("near")).distinct()
+    return (
+        read.select("reader", stretch, "seq", "position")
+        .join(sf.broadcast(near), ["reader", "stretch"], "left")
+        .groupBy("reader", "stretch", sf.when(sf.col("near"), sf.col("seq")).alias("one"))
+        .agg(sf.max("seq").alias("seq"), sf.max("position").alias("position"))
+        .drop("stretch", "one")
+    )
+
+
 def rereads(tables: Tables) -> DataFrame:
     """Each time a partition that a rebalance gave is read from behind the group's position.
 
@@ -150,15 +168,17 @@ def rereads(tables: Tables) -> DataFrame:
     # behind markers and gaps a position moves on without a record
     kinds = (tables["poll_returned"], tables["positions_moved_on"])
     polled, moved_on = (kind.select(*key, sf.explode("positions").alias("partition", "position")) for kind in kinds)
-    read = polled.unionByName(moved_on)
     given = partitions_given(tables).withColumn("given", sf.struct("seq", "reconciled")).drop("reconciled")
-    rows = reset.unionByName(read, allowMissingColumns=True).unionByName(given, allowMissingColumns=True)
-    in_order = Window.partitionBy(*GROUP, "partition").orderBy("seq")
+    numbers = sf.broadcast(read_partitions(tables).select(*GROUP, "partition", "reader"))
+    known = reset.unionByName(given, allowMissingColumns=True).join(numbers, [*GROUP, "partition"])
+    read = polled.unionByName(moved_on).join(numbers, [*GROUP, "partition"])
+    rows = known.unionByName(_highest(read, known.where("reset is not null")), allowMissingColumns=True)
+    in_order = Window.partitionBy("reader").orderBy("seq")
     earlier = since_cut = in_order.rowsBetween(*EARLIER_ROWS)
     if tables.has_rows("position_truncated"):  # else planning would take longer than the result is worth
         cut = (sf.col("reason") == "truncated").cast("int")
         rows = rows.withColumn("cuts", sf.coalesce(sf.sum(cut).over(in_order), sf.lit(0)))
-        since_cut = Window.partitionBy(*GROUP, "partition", "cuts").orderBy("seq").rowsBetween(*EARLIER_ROWS)
+        since_cut = Window.partitionBy("reader", "cuts").orderBy("seq").rowsBetween(*EARLIER_ROWS)
     reached = sf.greatest(sf.max("position").over(since_cut), sf.first("reset", ignorenulls=True).over(since_cut))
     return (
         rows.withColumns(

@@ -22,14 +22,17 @@ def last_second(virtual_us: str = "virtual_us") -> Column:
     return checkpoint(virtual_us)
 
 
-def every_second(changes: DataFrame, flights: DataFrame, keys: Sequence[str], values: Sequence[str]) -> DataFrame:
+def every_second(
+    changes: DataFrame, flights: DataFrame, keys: Sequence[str], values: Sequence[str], by: str | None = None
+) -> DataFrame:
     """The `values` of each key at each whole second from its first change on.
 
     `changes`: `run_id`, the keys, `seq`, `at_us` and the values, where null means "as before"; one row for each change.
-    Returns `run_id`, the keys, `second` and the values.
+    `by`: the one key that tells the others, a number if it is to sort quickly. Returns `run_id`, the keys, `second` and
+    the values.
     """
     key = ["run_id", *keys]
-    order = Window.partitionBy(*key).orderBy("seq")
+    order = Window.partitionBy(*(key if by is None else [by])).orderBy("seq")
     ends = flights.select("run_id", last_second().alias("_end"))
     stands = (
         changes.withColumn("second", checkpoint("at_us"))

@@ -57,6 +57,8 @@ LOCALLY = {
     # Every sort and every hash table of a task begins with a page of up to 64 MiB otherwise, most of which stays empty.
     # Ten minutes of flight: 28 s of processor, not 36, of which 1 s collecting garbage, not 6 (on a busy machine).
     "spark.buffer.pageSize": "2m",
+    # No block of a shuffle is lost and made again here.
+    "spark.sql.shuffle.orderIndependentChecksum.enabled": "false",
     "spark.driver.host": "127.0.0.1",
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.sql.catalogImplementation": "in-memory",
