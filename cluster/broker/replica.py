@@ -281,6 +281,8 @@ class Replica:
                 leader_epoch=epoch,
                 transactional=batch.transactional,
                 marker=batch.marker,
+                created_us=batch.created_us,
+                keys=batch.keys,
             )
         )
         for follower in self.followers:

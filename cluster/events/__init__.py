@@ -62,6 +62,7 @@ from cluster.events.consumers import ApplicationStalled as ApplicationStalled
 from cluster.events.consumers import ConsumerFenced as ConsumerFenced
 from cluster.events.consumers import CoordinatorFound as CoordinatorFound
 from cluster.events.consumers import CoordinatorLost as CoordinatorLost
+from cluster.events.consumers import FetchedRecordsDropped as FetchedRecordsDropped
 from cluster.events.consumers import HeartbeatsPaused as HeartbeatsPaused
 from cluster.events.consumers import KeyOrderBroken as KeyOrderBroken
 from cluster.events.consumers import MemberEpochChanged as MemberEpochChanged
@@ -88,6 +89,7 @@ from cluster.events.consumers import RebalanceListenerCalled as RebalanceListene
 from cluster.events.consumers import RebalanceListenerReturned as RebalanceListenerReturned
 from cluster.events.consumers import RecordDeadLettered as RecordDeadLettered
 from cluster.events.consumers import RecordFailed as RecordFailed
+from cluster.events.consumers import RecordsFetched as RecordsFetched
 from cluster.events.consumers import RecordSkipped as RecordSkipped
 from cluster.events.consumers import RecordsProcessed as RecordsProcessed
 from cluster.events.consumers import SubscriptionChanged as SubscriptionChanged

@@ -112,6 +112,8 @@ class RecordsAppended(Event, frozen=True, kw_only=True):
     """The leader appended one batch; its log now ends at `base_offset + count`.
 
     A `marker` ("COMMIT" or "ABORT") is a control record that ends the transaction of its producer id here.
+    `created_us`: the CreateTime of its first record. `keys`: the key of each record, a number whose decimal digits are
+    sent, -1 for a record without one; empty when no record has a key.
     """
 
     partition: str
@@ -126,6 +128,8 @@ class RecordsAppended(Event, frozen=True, kw_only=True):
     leader_epoch: int
     transactional: bool = False
     marker: str = ""
+    created_us: int = -1
+    keys: tuple[int, ...] = ()
 
 
 class HighWatermarkAdvanced(Event, frozen=True, kw_only=True):

@@ -244,6 +244,35 @@ class PreferredReadReplicaChanged(Event, frozen=True, kw_only=True):
     reason: str
 
 
+class RecordsFetched(Event, frozen=True, kw_only=True):
+    """A Fetch brought records that stay in the consumer's buffer: no poll() returns all of them at once.
+
+    Of each partition: the position at which all of them are read (`next_offsets`), the number of `records` from the
+    consumer's position on, the `bytes` of their batches. The partition is not fetched before they are read. No event
+    tells of records that the poll() which waits for them returns at once. Source: `FetchBuffer`, `CompletedFetch`.
+    """
+
+    group: str
+    member: str
+    broker: int
+    next_offsets: dict[str, int]
+    records: dict[str, int]
+    bytes: dict[str, int]
+
+
+class FetchedRecordsDropped(Event, frozen=True, kw_only=True):
+    """A consumer drops the buffered records of these partitions, which no poll() has returned.
+
+    `reason`: `revoked`, `lost`, `seek`, `out of range`, `transaction aborted` (it goes back to what is committed), or
+    `leader changed`: the position awaits validation. What a process holds when it ends goes without an event.
+    """
+
+    group: str
+    member: str
+    partitions: tuple[str, ...]
+    reason: str
+
+
 class PollReturned(Event, frozen=True, kw_only=True):
     """poll() returned `records` records; `positions`: where each partition that gave some stands now.
 

@@ -162,3 +162,48 @@ class Slice(NamedTuple):
     batch: RecordBatch
     first_offset: int
     next_offset: int
+
+
+def present(batch: RecordBatch, position: int, most: int) -> list[Slice]:
+    """The next records of a compacted batch, a slice for each run of successive ones."""
+    runs: list[Slice] = []
+    for place in batch.places:
+        offset = batch.base_offset + place
+        if offset < position:
+            continue
+        if most <= 0:
+            break
+        if runs and runs[-1].next_offset == offset:
+            runs[-1] = Slice(batch, runs[-1].first_offset, offset + 1)
+        else:
+            runs.append(Slice(batch, offset, offset + 1))
+        most -= 1
+    return runs
+
+
+class FetchedRecords(NamedTuple):
+    """What a Fetch brought of a partition: `records` at or behind `position`, in batches of `bytes` bytes.
+
+    At `next_offset` all of it is read. Source: `CompletedFetch`.
+    """
+
+    broker: int
+    position: int
+    next_offset: int
+    records: int
+    bytes: int
+
+
+def measured(broker: int, batches: list[RecordBatch], position: int, next_offset: int) -> FetchedRecords:
+    """Count the records and bytes of batches that were just buffered."""
+    records = size = 0
+    for batch in batches:
+        size += batch.bytes
+        if batch.remains is None:
+            records += batch.count
+        else:
+            records += sum(batch.base_offset + place >= position for place in batch.remains.kept)
+    first = batches[0]
+    if first.base_offset < position and first.remains is None:
+        records -= position - first.base_offset
+    return FetchedRecords(broker, position, next_offset, records, size)

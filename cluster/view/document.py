@@ -211,6 +211,10 @@ def _member(view: ClusterView, member: MemberView, now_us: int) -> Document:
         "fenced": member.fenced,
         "alive": member.alive,
         "paused_partitions": sorted(member.paused_partitions, key=partition_order),
+        "buffered": {
+            name: member.buffered[name].next_offset - member.positions[name]
+            for name in sorted(member.buffered, key=partition_order)
+        },
         "read_from": {name: member.read_from[name] for name in sorted(member.read_from, key=partition_order)},
     }
 

@@ -64,7 +64,7 @@ def member_started(view: ClusterView, event: e.MemberStarted) -> None:
     member.alive, member.paused, member.state = True, False, "Joining"
     member.member_id, member.generation, member.coordinator = "", -1, -1
     member.polling, member.last_poll_us = True, event.at_us
-    member.read_from, member.paused_partitions = {}, {}
+    member.read_from, member.paused_partitions, member.buffered = {}, {}, {}
     member.heartbeats_paused, member.stalled_until_us, member.heartbeats_from_us = False, None, NEVER
     member.starting_until_us = NEVER
     _lane(member, event.at_us, "joining")
@@ -78,7 +78,7 @@ def member_stopped(view: ClusterView, event: e.MemberStopped) -> None:
     member.stalled_until_us = None
     member.state = "Left" if event.how == "stop" else "Dead"
     _release(view, member, event.at_us, tuple(member.owned))
-    member.positions, member.read_from = {}, {}
+    member.positions, member.read_from, member.buffered = {}, {}, {}
     _lane(member, event.at_us, "dead")
     words = {"stop": "closed cleanly", "kill": "was killed", "crash": f"crashed: {event.reason}"}[event.how]
     if event.how == "crash":
@@ -279,9 +279,11 @@ def poll_returned(view: ClusterView, event: e.PollReturned) -> None:
     member.last_poll_us = event.at_us
     member.polls += 1
     readers = view.groups[event.group].readers
-    positions = member.positions
+    positions, buffered = member.positions, member.buffered
     for name, offset in event.positions.items():
         positions[name] = offset
+        if buffered and name in buffered and offset >= buffered[name].next_offset:
+            del buffered[name]
         reader = readers[name]
         if offset > reader.highest_position:
             reader.highest_position = offset

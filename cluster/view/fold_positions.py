@@ -3,6 +3,7 @@
 from cluster import events as e
 from cluster.view.fold_cluster import note_of
 from cluster.view.fold_table import FoldTable
+from cluster.view.lives.batches import FetchedView
 from cluster.view.state import NEVER, ClusterView, ReaderView
 
 FOLD = FoldTable()
@@ -31,6 +32,20 @@ def position_truncated(view: ClusterView, event: e.PositionTruncated) -> None:
     where = f"offset {event.diverging}" if event.diverging >= 0 else "an offset that its leader does not know"
     words = f"the log of {event.partition} diverges from what it read up to {event.position}, at {where}"
     note_of(view, event, "member", event.member, f": {words}")
+
+
+@FOLD.handles(e.RecordsFetched)
+def records_fetched(view: ClusterView, event: e.RecordsFetched) -> None:
+    member = view.members[event.member]
+    for name, next_offset in event.next_offsets.items():
+        position, records, size = member.positions[name], event.records[name], event.bytes[name]
+        member.buffered[name] = FetchedView(event.at_us, event.broker, position, next_offset, records, size)
+
+
+@FOLD.handles(e.FetchedRecordsDropped)
+def fetched_records_dropped(view: ClusterView, event: e.FetchedRecordsDropped) -> None:
+    for name in event.partitions:
+        view.members[event.member].buffered.pop(name, None)
 
 
 @FOLD.handles(e.PartitionsPaused)

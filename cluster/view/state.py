@@ -11,7 +11,7 @@ import msgspec
 from cluster.storage.offset_ranges import IntervalSet
 from cluster.view.brokers import BrokerView
 from cluster.view.committed import CommittedStepBack
-from cluster.view.lives.batches import OpenBatch, RequestInFlight
+from cluster.view.lives.batches import FetchedView, OpenBatch, RequestInFlight
 from cluster.view.lives.lives import Lives
 from cluster.view.logged.state import LogsView
 from cluster.view.ownership.history import OwnershipHistory
@@ -193,6 +193,7 @@ class MemberView(msgspec.Struct, gc=False):
     paused_partitions: dict[str, None] = {}  # pause() was called for them
     read_from: dict[str, int] = {}  # partition → the follower that it is fetched from
     positions: dict[str, int] = {}
+    buffered: dict[str, FetchedView] = {}  # fetched, and not returned by poll() yet
     processed: int = 0
     polling: bool = False
     last_poll_us: int = NEVER

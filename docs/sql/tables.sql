@@ -102,6 +102,8 @@ CREATE OR REPLACE VIEW position_truncated AS FROM read_parquet(getvariable('tabl
 CREATE OR REPLACE VIEW partitions_paused AS FROM read_parquet(getvariable('tables') || '/partitions_paused/*.parquet', union_by_name = true);
 CREATE OR REPLACE VIEW partitions_resumed AS FROM read_parquet(getvariable('tables') || '/partitions_resumed/*.parquet', union_by_name = true);
 CREATE OR REPLACE VIEW preferred_read_replica_changed AS FROM read_parquet(getvariable('tables') || '/preferred_read_replica_changed/*.parquet', union_by_name = true);
+CREATE OR REPLACE VIEW records_fetched AS FROM read_parquet(getvariable('tables') || '/records_fetched/*.parquet', union_by_name = true);
+CREATE OR REPLACE VIEW fetched_records_dropped AS FROM read_parquet(getvariable('tables') || '/fetched_records_dropped/*.parquet', union_by_name = true);
 CREATE OR REPLACE VIEW poll_returned AS FROM read_parquet(getvariable('tables') || '/poll_returned/*.parquet', union_by_name = true);
 CREATE OR REPLACE VIEW poll_started AS FROM read_parquet(getvariable('tables') || '/poll_started/*.parquet', union_by_name = true);
 CREATE OR REPLACE VIEW records_processed AS FROM read_parquet(getvariable('tables') || '/records_processed/*.parquet', union_by_name = true);

@@ -46,7 +46,8 @@ SHAPE: dict[str, Any] = {
     "members": ByName("member", {
         "group": "", "state": "", "generation": 0, "member_id": "", "instance_id": "", "owned": [],
         "heartbeat_age_ms": 0, "session_left_ms": 0, "poll_age_ms": 0, "lag": 0, "processed": 0, "fenced": 0,
-        "alive": False, "paused_partitions": [], "read_from": ByName("partition", 0),
+        "alive": False, "paused_partitions": [], "buffered": ByName("partition", 0),
+        "read_from": ByName("partition", 0),
     }),
     "topics": ByName("topic", {"partitions": 0, "leaderless": 0, "under_replicated": 0, "records": 0, "bytes": 0}),
     "partitions": ByName("partition", {

@@ -22,13 +22,19 @@ def read(vector: dict[str, Any]) -> tuple[list[int], int]:
         batches = [batch for batch in batches if batch.base_offset < vector.get("lso", AT_ONCE)]
     start = vector.get("position", batches[0].base_offset if batches else 0)
     reader = SimpleNamespace(
-        name="g-1", partitions={}, wake=lambda: None, mark_metadata_stale=lambda: None, position_skipped=lambda *_: None
+        name="g-1",
+        partitions={},
+        wake=lambda: None,
+        mark_metadata_stale=lambda: None,
+        position_skipped=lambda *_: None,
+        records_buffered=lambda: None,
+        fetched_records_dropped=lambda *_: None,
     )
     fetcher = Fetcher(cast(Any, reader), AT_ONCE, AT_ONCE, 1, read_committed=committed_only)
     fetcher.assign({PARTITION: start})
     aborted = tuple(_aborted(entry, batches) for entry in vector.get("aborted", [])) if committed_only else ()
     fetched = FetchedPartition(PARTITION, ErrorCode.NONE, batches=batches, aborted=aborted)
-    fetcher._keep(fetched, None)
+    fetcher._keep(0, fetched, None)
     slices = fetcher.collect(AT_ONCE)
     offsets = [offset for one in slices for offset in range(one.first_offset, one.next_offset)]
     return offsets, fetcher.positions[PARTITION]

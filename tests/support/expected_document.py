@@ -262,8 +262,18 @@ class Truth:
             "fenced": recorder.given_up[consumer.name],
             "alive": consumer.alive,
             "paused_partitions": sorted(consumer.fetcher.paused, key=order) if consumer.alive else [],
+            "buffered": self._buffered(consumer),
             "read_from": self._read_from(consumer),
         }
+
+    @staticmethod
+    def _buffered(consumer: Consumer) -> Document:
+        """The offsets that the consumer's poll() calls would pass without another Fetch."""
+        fetcher = consumer.fetcher
+        ends = {name: fetcher._ends.get(name, batches[-1]).next_offset for name, batches in fetcher._buffer}
+        return (
+            {name: ends[name] - fetcher.positions[name] for name in sorted(ends, key=order)} if consumer.alive else {}
+        )
 
     @staticmethod
     def _read_from(consumer: Consumer) -> Document:

@@ -285,12 +285,18 @@ class Consumer(ConsumerHost):
                 self._work = None
                 self._poll_called()
             if self.needs_attention:
+                if fetcher.untold:
+                    self._emit_fetched()
                 return self._do_pending_work
             if self.auto_commit and timeline.now_us >= self.next_auto_commit_us:
                 self._auto_commit()
             if self.records_withheld or not (slices := fetcher.poll(self.max_poll_records)):
+                if fetcher.untold:
+                    self._emit_fetched()
                 self._polling.wait()
                 return None
+            if fetcher.untold:
+                self._emit_fetched()
             self._poll_returned(slices)
             self._work = work = self.application.work(self, slices)
 
@@ -482,7 +488,7 @@ class Consumer(ConsumerHost):
         gone = dict.fromkeys(partitions)
         self.owned = tuple(name for name in self.owned if name not in gone)
         self.read_replica.forget(partitions)
-        self.fetcher.revoke(partitions)
+        self.fetcher.revoke(partitions, "lost" if lost else "revoked")
         self.membership.positions.revoked(partitions)
         self.partitions_gone(partitions)
         self.emit(e.PartitionsRevoked(group=self.group, member=self.name, partitions=partitions, lost=lost))
@@ -502,6 +508,30 @@ class Consumer(ConsumerHost):
         """Count as ready: the member has an assignment."""
         if self.spec.ready == "joined":
             self._become_ready()
+
+    def records_buffered(self) -> None:
+        """Emit what a Fetch brought, unless poll() waits for records: it may return all of them at once."""
+        if self._work is not None or self.needs_attention or self.records_withheld or not self.running:
+            self._emit_fetched()
+
+    def _emit_fetched(self) -> None:
+        untold, self.fetcher.untold = self.fetcher.untold, {}
+        for broker in dict.fromkeys([one.broker for one in untold.values()]):
+            of_broker = {name: one for name, one in untold.items() if one.broker == broker}
+            self.emit(
+                e.RecordsFetched(
+                    group=self.group,
+                    member=self.name,
+                    broker=broker,
+                    next_offsets={name: one.next_offset for name, one in of_broker.items()},
+                    records={name: one.records for name, one in of_broker.items()},
+                    bytes={name: one.bytes for name, one in of_broker.items()},
+                )
+            )
+
+    def fetched_records_dropped(self, partitions: tuple[str, ...], reason: str) -> None:
+        """Emit that buffered records are dropped."""
+        self.emit(e.FetchedRecordsDropped(group=self.group, member=self.name, partitions=partitions, reason=reason))
 
     def position_skipped(self, partition: str, position: int) -> None:
         """Emit that the position passed offsets that the application does not get."""

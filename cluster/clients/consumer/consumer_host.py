@@ -60,8 +60,7 @@ class ConsumerHost(Process, ABC):
         self.read_replica = ReadReplica(self, self.group, self._read_replicas_changed)
         self.fetcher = Fetcher(self, 0, 0, 1)
         self.read_config()
-        self.processed = 0
-        self.start_delay_us = 0  # this process's share of the start jitter
+        self.processed = self.start_delay_us = 0  # the latter is this process's share of the start jitter
         self.states: StateTable[Any, Any] = MEMBER_STATES
         self.state: StrEnum = MEMBER_STATES.initial
         self.reset_state()
@@ -219,9 +218,8 @@ class ConsumerHost(Process, ABC):
     def _metadata_expired(self) -> None:
         """Refresh metadata `metadata.max.age.ms` after the last refresh, unless it would change nothing.
 
-        It may change racks, which matter to a member in a rack.
-
-        Kafka asks the least loaded broker, which need not be the one that was asked last.
+        It may change racks, which matter to a member in a rack. Kafka asks the least loaded broker, which need not be
+        the one that was asked last.
         """
         old = self.timeline.now_us - self.refreshed_us >= self._metadata_age_us
         if old and (self.config.client_rack or any(self._changed(topic) for topic in self.watched_topics)):
@@ -348,6 +346,14 @@ class ConsumerHost(Process, ABC):
     @abstractmethod
     def joined(self) -> None:
         """React to an assignment, the first one of this process or a later one."""
+
+    @abstractmethod
+    def records_buffered(self) -> None:
+        """Emit what a Fetch brought, unless poll() waits for records: it may return all of them at once."""
+
+    @abstractmethod
+    def fetched_records_dropped(self, partitions: tuple[str, ...], reason: str) -> None:
+        """Emit that buffered records are dropped."""
 
     @abstractmethod
     def position_skipped(self, partition: str, position: int) -> None:

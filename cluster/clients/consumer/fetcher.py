@@ -15,7 +15,7 @@ from cluster.clients.consumer.read_replica import Reader
 from cluster.network import InFlightRequest
 from cluster.protocol.errors import ErrorCode
 from cluster.protocol.messages import FetchedPartition, FetchRequest, FetchResponse, PartitionMetadata
-from cluster.protocol.record_batch import RecordBatch, Slice
+from cluster.protocol.record_batch import FetchedRecords, RecordBatch, Slice, measured, present
 
 
 class FetchPosition(NamedTuple):
@@ -35,6 +35,7 @@ class Fetcher:
 
     `offset_epochs`: the leader epoch of the last record read. `leader_epochs`: the epoch of the leader for which the
     position is valid; no other leader gets a Fetch for it before `PositionValidation` has confirmed the position.
+    `untold`: what is buffered and no event has told yet, because the next poll() may return all of it at once.
     """
 
     def __init__(
@@ -53,6 +54,7 @@ class Fetcher:
         self.leader_epochs: dict[str, int] = {}
         self._buffer: deque[tuple[str, list[RecordBatch]]] = deque()
         self._buffered: dict[str, None] = {}
+        self.untold: dict[str, FetchedRecords] = {}
         self.paused: dict[str, None] = {}
         self._withheld: dict[str, None] = {}  # what the consumer is about to give up
         self._ends: dict[
@@ -88,14 +90,18 @@ class Fetcher:
         self.leader_epochs[name] = position.leader_epoch
         self.route()
 
-    def revoke(self, partitions: tuple[str, ...]) -> None:
-        """Stop fetching these partitions, and drop their buffered records."""
+    def revoke(self, partitions: tuple[str, ...], reason: str) -> None:
+        """Stop fetching these partitions, and drop their buffered records for a `reason` in words."""
+        dropped = tuple(name for name in partitions if name in self._buffered and name not in self.untold)
+        if dropped:
+            self._reader.fetched_records_dropped(dropped, reason)
         for name in partitions:
             for known in (
                 self.positions,
                 self.offset_epochs,
                 self.leader_epochs,
                 self._buffered,
+                self.untold,
                 self._ends,
                 self._withheld,
             ):
@@ -201,14 +207,16 @@ class Fetcher:
         if response.partitions:
             self.answered_fetches += 1
         for fetched in response.partitions:
-            if not self._keep(fetched, call):
+            if not self._keep(broker, fetched, call):
                 self._free.pop(broker, None)  # as above
         if self._rerouted:
             self._rerouted = False
             self.route()
+        if self.untold:
+            self._reader.records_buffered()
         self._reader.wake()
 
-    def _keep(self, fetched: FetchedPartition, call: InFlightRequest | None) -> bool:
+    def _keep(self, broker: int, fetched: FetchedPartition, call: InFlightRequest | None) -> bool:
         """Buffer the fetched batches; returns false when this broker does not serve the partition."""
         name = fetched.partition
         position = self.positions.get(name)
@@ -229,6 +237,8 @@ class Fetcher:
             if batches:
                 self._buffer.append((name, batches))
                 self._buffered[name] = None
+                end = self._ends[name] if self._ends and name in self._ends else batches[-1]
+                self.untold[name] = measured(broker, batches, position, end.next_offset)
         return True
 
     def _redirected(self, fetched: FetchedPartition, *, current: bool) -> bool:
@@ -313,7 +323,7 @@ class Fetcher:
                 if position < batch.base_offset:
                     position = batch.base_offset  # offsets between batches have no records
                 if batch.remains is not None:
-                    runs = _present(batch, position, max_records)
+                    runs = present(batch, position, max_records)
                     slices += runs
                     max_records -= sum([run.next_offset - run.first_offset for run in runs])
                     position = runs[-1].next_offset
@@ -336,6 +346,7 @@ class Fetcher:
             if taken == len(batches):
                 buffer.popleft()
                 del self._buffered[name]
+                self.untold.pop(name, None)
                 self._renew_fetch(name)
             else:
                 del batches[:taken]
@@ -348,6 +359,7 @@ class Fetcher:
         self._rerouted = False
         self._reader.read_replica.reset()
         self._buffer.clear()
+        self.untold = {}
         self.paused.clear()
         self._withheld = {}
         self._buffered, self._ends, self._in_flight, self._free = {}, {}, {}, {}
@@ -356,23 +368,6 @@ class Fetcher:
 def _reaches(batch: RecordBatch, position: int) -> bool:
     """Whether compaction has left a record of a batch from a position on."""
     return batch.remains is None or any(batch.base_offset + place >= position for place in batch.remains.kept[-1:])
-
-
-def _present(batch: RecordBatch, position: int, most: int) -> list[Slice]:
-    """The next records of a compacted batch, a slice for each run of successive ones."""
-    runs: list[Slice] = []
-    for place in batch.places:
-        offset = batch.base_offset + place
-        if offset < position:
-            continue
-        if most <= 0:
-            break
-        if runs and runs[-1].next_offset == offset:
-            runs[-1] = Slice(batch, runs[-1].first_offset, offset + 1)
-        else:
-            runs.append(Slice(batch, offset, offset + 1))
-        most -= 1
-    return runs
 
 
 def _is_visible(batch: RecordBatch, fetched: FetchedPartition) -> bool:

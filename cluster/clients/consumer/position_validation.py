@@ -87,7 +87,7 @@ class PositionValidation:
             if position.offset_epoch == UNDEFINED:
                 fetcher.resume(name, position)
             else:
-                fetcher.revoke((name,))
+                fetcher.revoke((name,), "leader changed")
                 self.awaiting[name] = position
 
     def _led_anew(self, name: str, epoch: int) -> m.PartitionMetadata | None:

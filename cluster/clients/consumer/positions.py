@@ -69,7 +69,7 @@ class Positions:
         if partition in consumer.owned:
             self._unknown[partition] = self._reset_only[partition] = None
             position = self._out_of_range[partition] = consumer.fetcher.positions.get(partition, -1)
-            consumer.fetcher.revoke((partition,))
+            consumer.fetcher.revoke((partition,), "out of range")
             consumer.emit(
                 e.PositionOutOfRange(
                     group=consumer.group,
@@ -92,7 +92,7 @@ class Positions:
         self._otherwise |= {name: otherwise[name] for name in names}
         for name in names:
             self.validation.forget(name)
-        consumer.fetcher.revoke(tuple(names))
+        consumer.fetcher.revoke(tuple(names), "transaction aborted")
         consumer.emit(
             e.PositionsRolledBack(group=consumer.group, member=consumer.name, partitions=tuple(names), reason=reason)
         )
@@ -101,7 +101,7 @@ class Positions:
         """KafkaConsumer.seek: set the position; the next fetch finds out whether the log has it."""
         consumer = self._consumer
         self._unknown[partition] = None
-        consumer.fetcher.revoke((partition,))
+        consumer.fetcher.revoke((partition,), "seek")
         self._position({partition: offset}, "seek")
 
     async def find(self) -> None:

@@ -110,5 +110,11 @@ class Reader(Protocol):
     def position_out_of_range(self, partition: str) -> None:
         """Reset a position that is not in the log."""
 
+    def records_buffered(self) -> None:
+        """Emit what a Fetch brought, unless poll() waits for records: it may return all of them at once."""
+
+    def fetched_records_dropped(self, partitions: tuple[str, ...], reason: str) -> None:
+        """Emit that buffered records are dropped."""
+
     def position_skipped(self, partition: str, position: int) -> None:
         """Emit that the position passed offsets that the application does not get."""

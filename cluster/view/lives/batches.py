@@ -1,4 +1,4 @@
-"""A producer's batches and requests without an outcome."""
+"""A producer's batches and requests without an outcome; what a consumer holds of its fetches."""
 
 from typing import Final
 
@@ -31,3 +31,14 @@ class RequestInFlight(msgspec.Struct, gc=False):
     broker: int
     sent_us: int
     batches: int
+
+
+class FetchedView(msgspec.Struct, frozen=True, gc=False):
+    """What a consumer holds of a partition since `at_us`: fetched at `position`, read at `next_offset`."""
+
+    at_us: int
+    broker: int
+    position: int
+    next_offset: int
+    records: int
+    bytes: int

@@ -27,6 +27,7 @@ SILENT = {
     "records_lost", "records_survived", "truncated_records_processed",  # no process of Kafka can know
     "records_appended", "high_watermark_advanced",  # only noted, for lines that come later
     "positions_moved_on", "positions_given_up", "transaction_offsets_refused", "transaction_marker_refused",
+    "records_fetched", "fetched_records_dropped",  # at level DEBUG
     "poll_returned", "poll_started", "records_processed", "record_skipped", "setting_changed", "key_order_broken",
     "record_failed", "record_dead_lettered", "rebalance_listener_returned",  # the application's own
     "application_stalled", "heartbeats_paused", "member_starting_up", "member_ready",

@@ -42,6 +42,12 @@ class Reader:
     def wake(self) -> None:
         self.woken += 1
 
+    def records_buffered(self) -> None:
+        """The test reads the fetcher itself."""
+
+    def fetched_records_dropped(self, partitions: tuple[str, ...], reason: str) -> None:
+        """The test reads the fetcher itself."""
+
     def mark_metadata_stale(self) -> None:
         self.stale += 1
 
@@ -75,7 +81,7 @@ def test_poll_takes_up_to_max_records_and_moves_the_position() -> None:
 def test_what_comes_for_a_revoked_partition_is_dropped() -> None:
     made = fetcher(Reader(), t_0=0, t_1=0)
     made._answered(1, answer("t-0", batch("t-0", 0, 3)))
-    made.revoke(("t-0",))
+    made.revoke(("t-0",), "revoked")
     made._answered(1, answer("t-0", batch("t-0", 0, 3)))
     assert made.collect(10) == []
     assert made.positions == {"t-1": 0}

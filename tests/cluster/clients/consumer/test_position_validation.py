@@ -51,6 +51,12 @@ class Consumer:
     def fail(self, reason: str) -> None:
         self.failures.append(reason)
 
+    def records_buffered(self) -> None:
+        """The test reads the fetcher itself."""
+
+    def fetched_records_dropped(self, partitions: tuple[str, ...], reason: str) -> None:
+        """The test reads the fetcher itself."""
+
     def mark_metadata_stale(self) -> None:
         self.stale += 1
 
@@ -87,7 +93,7 @@ class Consumer:
 
     def loses_it(self) -> None:
         """A rebalance takes the partition away."""
-        self.fetcher.revoke((P,))
+        self.fetcher.revoke((P,), "revoked")
         self.positions.revoked((P,))
 
     def refused(self, error: ErrorCode) -> None:

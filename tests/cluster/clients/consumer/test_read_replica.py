@@ -60,6 +60,12 @@ class Reader:
     def wake(self) -> None:
         self.fetcher.send()
 
+    def records_buffered(self) -> None:
+        """The test reads the fetcher itself."""
+
+    def fetched_records_dropped(self, partitions: tuple[str, ...], reason: str) -> None:
+        """The test reads the fetcher itself."""
+
     def mark_metadata_stale(self) -> None:
         self.stale += 1
 
