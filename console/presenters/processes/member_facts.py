@@ -10,7 +10,7 @@ from console.presenters import states
 from console.presenters.active_faults import fault_words
 from console.presenters.awaited_members import members_of, poll_age_us
 from console.presenters.coordinator_status import UP, coordinator_status
-from console.presenters.formatting import count, countdown, duration, setting
+from console.presenters.formatting import count, countdown, duration, memory, setting
 from console.presenters.processes.facts import LabelledFact, ago, for_so_long
 from console.presenters.styled_text import ERROR, FAINT, MOVING, MUTED, PLAIN, STRONG, WARN, Line, PlaceLink, line
 
@@ -26,6 +26,7 @@ def member_facts(view: ClusterView, member: MemberView, now_us: int) -> list[Lab
         LabelledFact("state", _state(member, life, now_us)),
         *([LabelledFact("faults", faults)] if faults else []),
         LabelledFact("poll()", _poll(member, life, now_us)),
+        LabelledFact("buffer", _buffer(member, now_us)),
         LabelledFact("commit", _commit(life, now_us)),
         LabelledFact("heartbeat", _heartbeat(member, now_us)),
         LabelledFact("group", _group(group, member, now_us), PlaceLink("group", group.group)),
@@ -77,6 +78,25 @@ def _poll(member: MemberView, life: MemberLife, now_us: int) -> list[Line]:
     if life.finished_to != NEVER:
         parts.append(line((f"{life.finished_in} finished up to {life.finished_to}", MUTED)))
     return parts
+
+
+def _buffer(member: MemberView, now_us: int) -> list[Line]:
+    """What was fetched and not returned by poll() yet: at most so many records where offsets have none."""
+    held = member.buffered
+    if not held:
+        return [line(("empty" if member.alive else "no process", FAINT))]
+    left = {name: one.next_offset - member.positions[name] for name, one in held.items()}
+    most = sum(min(one.records, left[name]) for name, one in held.items())
+    exact = all(one.records == one.next_offset - one.position for one in held.values())
+    noun = "partition" if len(held) == 1 else "partitions"
+    oldest_us = min(one.at_us for one in held.values())
+    parts = [
+        line(f"{'' if exact else 'at most '}{count(most)} records of {len(held)} {noun}"),
+        line((f"{memory(sum(one.bytes for one in held.values()))} as fetched", MUTED)),
+        line((f"the oldest fetched {ago(oldest_us, now_us)}", MUTED)),
+    ]
+    paused = sum(name in member.paused_partitions for name in held)
+    return [*parts, line((f"{paused} of them paused", WARN))] if paused else parts
 
 
 def _commit(life: MemberLife, now_us: int) -> list[Line]:

@@ -67,6 +67,7 @@ class AtCoordinatorListing(ReconciliationListing):
 PARTITION_COLUMNS = (
     TableColumn("partition", 14, grow=1, most=28),
     TableColumn("position", 9, right=True),
+    TableColumn("buffered", 8, right=True, rank=2),
     TableColumn("committed", 9, right=True),
     TableColumn("lag", 6, right=True),
     TableColumn("held back", 9, right=True, rank=1),
@@ -112,6 +113,7 @@ class OwnedListing(WorstFirstListing):
         cells: list[Line | Span | str] = [
             (middle(key, self.layout.width_of(0)), STRONG),
             _offset(position),
+            self._buffered(key, position),
             _offset(committed),
             line(count(lag_of(self.view, self.group, partition))),
             line((count(held), WARN if held else FAINT)),
@@ -120,6 +122,11 @@ class OwnedListing(WorstFirstListing):
             self._source(key),
         ]
         return (self.layout.row(cells),)
+
+    def _buffered(self, key: str, position: int) -> Line:
+        """How many offsets behind its position the consumer has fetched already."""
+        fetched = self.member.buffered.get(key)
+        return line((count(fetched.next_offset - position), PLAIN)) if fetched is not None else line((UNKNOWN, FAINT))
 
     def _source(self, key: str) -> Line:
         """The broker that it is fetched from, and whether that answers; `pause()` where nothing is fetched."""

@@ -142,7 +142,25 @@ def faults_of_members_are_not_named(patch: Patch) -> None:
     patch.setattr(member_facts, "fault_words", lambda view, names, now_us: [])
 
 
+def what_was_polled_is_still_buffered(patch: Patch) -> None:
+    """The records of the last Fetch count as held until all of them are returned."""
+
+    def buffered(self: OwnedListing, key: str, _position: int) -> Line:
+        one = self.member.buffered.get(key)
+        return line(str(one.records)) if one is not None else line("–")
+
+    patch.setattr(OwnedListing, "_buffered", buffered)
+
+
+def a_dropped_buffer_is_empty(patch: Patch) -> None:
+    """A member holds nothing while its application works."""
+    true = member_facts._buffer
+    patch.setattr(member_facts, "_buffer", lambda of, now_us: [line("empty")] if of.buffered else true(of, now_us))
+
+
 FALSE_MEMBERS = {
+    what_was_polled_is_still_buffered: ("poll-too-slow", 60),
+    a_dropped_buffer_is_empty: ("poll-too-slow", 60),
     faults_of_members_are_not_named: ("first-flight", 40),
     a_state_is_as_old_as_its_process: ("first-flight", 60),
     a_refused_commit_is_stored: ("committed-offset-moves-back", 90),

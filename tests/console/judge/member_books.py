@@ -43,9 +43,14 @@ class MemberBook(msgspec.Struct):
     owned: dict[str, None] = {}
     paused: dict[str, None] = {}
     positions: dict[str, int] = {}
+    fetched: list[tuple[str, e.RecordsFetched, int]] = []
     offers: tuple[str, ...] = ()
     next_offers: tuple[str, ...] = ()
     removed_for: str = ""
+
+    def held(self) -> dict[str, tuple[e.RecordsFetched, int]]:
+        """Of each partition, the Fetch whose records it holds, and the position then."""
+        return {name: (told, position) for name, told, position in self.fetched}
 
     @property
     def in_poll(self) -> bool:
@@ -127,6 +132,7 @@ class MemberBooks:
         member.alive = member.frozen = member.beats_held = member.stalled = False
         member.state = "Left" if event.how == "stop" else "Dead"
         member.owned, member.positions, member.paused, member.busy_since_us = {}, {}, {}, -1
+        member.fetched = []
         member.phases.append((event.at_us, "dead"))
 
     def _paused(self, event: e.MemberPaused) -> None:
@@ -165,6 +171,14 @@ class MemberBooks:
             member.paused.pop(name, None)
             member.positions.pop(name, None)
 
+    def _fetched(self, event: e.RecordsFetched) -> None:
+        member = self.members[event.member]
+        member.fetched += [(name, event, member.positions[name]) for name in event.records]
+
+    def _dropped(self, event: e.FetchedRecordsDropped) -> None:
+        member = self.members[event.member]
+        member.fetched = [one for one in member.fetched if one[0] not in event.partitions]
+
     def _pause_called(self, event: e.PartitionsPaused) -> None:
         self.members[event.member].paused.update(dict.fromkeys(event.partitions))
 
@@ -190,6 +204,9 @@ class MemberBooks:
         member = self.members[event.member]
         member.busy_since_us = event.at_us
         member.positions.update(event.positions)
+        known = event.positions
+        read = [one for one in member.fetched if known.get(one[0], -1) >= one[1].next_offsets[one[0]]]
+        member.fetched = [one for one in member.fetched if one not in read]
 
     def _poll_started(self, event: e.PollStarted) -> None:
         member = self.members[event.member]
@@ -249,6 +266,8 @@ class MemberBooks:
         e.CoordinatorLost: _lost,
         e.PartitionsAssigned: _assigned,
         e.PartitionsRevoked: _revoked,
+        e.RecordsFetched: _fetched,
+        e.FetchedRecordsDropped: _dropped,
         e.PartitionsPaused: _pause_called,
         e.PartitionsResumed: _resume_called,
         e.PositionsReset: _positions,

@@ -20,8 +20,15 @@ DEFAULTS_US = {
     "max.poll.interval.ms": 300_000_000,
 }
 OF_NEW_US = {"session.timeout.ms": 45_000_000, "heartbeat.interval.ms": 5_000_000, "max.poll.interval.ms": 300_000_000}
-OWNED = {"position": 9, "committed": 9, "lag": 6, "held back": 9, "time lag": 8, "owned for": 9}
+OWNED = {"position": 9, "committed": 9, "buffered": 8, "lag": 6, "held back": 9, "time lag": 8, "owned for": 9}
 STAYS = {"gen": 5, "epoch": 5, "joined": 8, "took": 7, "got": 4, "revoked": 7, "stayed": 7}
+
+
+def _bytes_say(number: str, unit: str, truth: int) -> bool:
+    """Whether bytes are written as they are, cut to the unit or to a tenth of it."""
+    size = 1 << {"B": 0, "KiB": 10, "MiB": 20, "GiB": 30}[unit]
+    step = size // 10 if "." in number else size
+    return 0 <= truth - float(number.replace(",", "")) * size < max(1, step if "." in number else size)
 
 
 class MemberPlaceJudge:
@@ -40,7 +47,8 @@ class MemberPlaceJudge:
     def facts(self, rows: list[str]) -> None:
         """Every label once, each with its sentences."""
         judges: dict[str, Callable[[], Sentences]] = {
-            "state": self._states, "poll()": self._polls, "commit": self._commits, "heartbeat": self._heartbeats,
+            "state": self._states, "poll()": self._polls, "buffer": self._buffers, "commit": self._commits,
+            "heartbeat": self._heartbeats,
             "group": self._groups, "coordinator": self._coordinators, "identity": self._identities,
             "assignors": self._assignors, "settings": self._settings, "process": self._processes,
         }  # fmt: skip
@@ -90,6 +98,29 @@ class MemberPlaceJudge:
             (r"(\d+) finished since", lambda m: int(m[1]) == self.lives.finished_since_poll(self.name)),
             (r"(\S+) finished up to (\d+)",
              lambda m: bool(done) and (done[-1].partition, done[-1].next_offset) == (m[1], int(m[2]))),
+        )  # fmt: skip
+
+    def _buffers(self) -> Sentences:
+        member, held = self.member, self.member.held()
+        whole, left = 0, 0
+        gaps = False
+        for name, (told, position) in held.items():
+            rest = told.next_offsets[name] - member.positions[name]
+            left += min(rest, told.records[name])
+            whole += told.bytes[name]
+            gaps |= told.next_offsets[name] - position != told.records[name]
+
+        def records(match: "re.Match[str]") -> bool:
+            return (match[1] is not None) == gaps and counts(match[2], left) and int(match[3]) == len(held)
+
+        return (
+            ("no process", lambda _: not member.alive),
+            ("empty", lambda _: member.alive and not held),
+            (r"(at most )?(\S+) records of (\d+) partitions?", lambda m: bool(held) and records(m)),
+            (r"([\d.,]+) (B|KiB|MiB|GiB) as fetched", lambda m: _bytes_say(m[1], m[2], whole)),
+            (f"the oldest fetched {D} ago",
+             lambda m: says(m[1], self.now_us - min(told.at_us for told, _ in held.values()))),
+            (r"(\d+) of them paused", lambda m: int(m[1]) == len(held.keys() & member.paused.keys())),
         )  # fmt: skip
 
     def _commits(self) -> Sentences:
@@ -229,6 +260,11 @@ class MemberPlaceJudge:
         for title, offset in truth.items():
             text = table.cell(title)
             self._claim(text == (str(offset) if offset >= 0 else "–"), f"{name} {title} {text}, not {offset}")
+        told = member.held().get(name)
+        text = table.cell("buffered")
+        rest = told[0].next_offsets[name] - member.positions[name] if told else -1
+        known = text is None or (counts(text, rest) if told and text != "–" else (text == "–") == (told is None))
+        self._claim(known, f"{name} buffered {text}, not {rest}")
         lag = self.books.lag_in(self.group, name)
         self._claim(counts(table.cell("lag") or "", lag), f"{name} lag {table.cell('lag')}, not {lag}")
         held = partition.high_watermark - self.books.stable_offset(name) if self.group.read_committed else 0
