@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from cluster.protocol.names import TopicPartition
 from cluster.view.state import NEVER, ClusterView, GroupView
 from recordings.kafka_log.java_maps import string_map_order, timeline_map_order
-from recordings.kafka_tools.group_tables import MemberRow, OffsetRow, StateRow, assignment_text
+from recordings.kafka_tools.group_tables import BufferedRow, MemberRow, OffsetRow, StateRow, assignment_text
 from recordings.kafka_tools.printed import MISSING
 
 PORT = 9092
@@ -96,6 +96,24 @@ def _rows_of(
         committed_at, ends_at = (MISSING if one is None else str(one) for one in (offset, end))
         number = str(place.partition)
         rows.append(OffsetRow(group, place.topic, number, MISSING, committed_at, ends_at, lag, *client))
+    return rows
+
+
+def buffered_rows(view: ClusterView, group: GroupView) -> list[BufferedRow]:
+    """What each process of a group owns and holds, by its own account; it need not be a member (assign())."""
+    rows = []
+    for name, member in view.members.items():
+        for place in sorted(map(TopicPartition.parse, member.owned)) if member.group == group.group else ():
+            partition = str(place)
+            position, held = member.positions.get(partition), member.buffered.get(partition)
+            brought = (
+                (str(held.next_offset), str(held.records), str(held.bytes), str(held.broker), str(held.at_us // 1_000))
+                if held is not None
+                else 5 * (MISSING,)
+            )
+            at = MISSING if position is None else str(position)
+            paused = "true" if partition in member.paused_partitions else "false"
+            rows.append(BufferedRow(group.group, place.topic, str(place.partition), at, *brought, paused, name))
     return rows
 
 

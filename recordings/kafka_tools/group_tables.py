@@ -52,6 +52,25 @@ class StateRow(NamedTuple):
     members: int
 
 
+class BufferedRow(NamedTuple):
+    """A partition that a consumer owns, and what it has fetched of it and not returned by poll(): MISSING for nothing.
+
+    `records` and `size` (bytes) are those of the Fetch, `fetched_ms` is when it was answered by `broker`.
+    """
+
+    group: str
+    topic: str
+    partition: str
+    position: str
+    buffered_to: str
+    records: str
+    size: str
+    broker: str
+    fetched_ms: str
+    paused: str
+    client_id: str
+
+
 class ResetRow(NamedTuple):
     """A partition's new committed offset."""
 
@@ -153,6 +172,17 @@ def reset_table(groups: Sequence[str], rows: Sequence[ResetRow]) -> Printed:
     widths = [widest(LEAST, groups), widest(LEAST, (row.topic for row in rows)), 10, 0]
     table = [titles, *((row.group, row.topic, str(row.partition), str(row.offset)) for row in rows)]
     return Printed("".join(f"\n{line}" for line in columns(table, widths)) + "\n")
+
+
+def buffered_table(rows: Sequence[BufferedRow]) -> Printed:
+    """`--buffered`, of this flight's own: no tool of Kafka asks a client."""
+    titles = ("GROUP", "TOPIC", "PARTITION", "POSITION", "BUFFERED-TO", "FETCHED-RECORDS", "FETCHED-BYTES",
+              "FETCHED-FROM", "FETCHED-AT-MS", "PAUSED", "CLIENT-ID")  # fmt: skip
+    widths = [
+        *(widest(LEAST, (row.group for row in rows)), widest(LEAST, (row.topic for row in rows)), 10, *5 * (LEAST,)),
+        *(LEAST, 7, 0),
+    ]
+    return Printed("".join(f"\n{line}" for line in columns([titles, *rows], widths)) + "\n")
 
 
 def assignment_text(partitions: Sequence[tuple[str, int]]) -> str:

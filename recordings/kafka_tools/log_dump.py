@@ -17,6 +17,7 @@ from recordings.kafka_tools.tool_lines import ToolLine
 from recordings.kafka_tools.transaction_tables import partition_of
 
 DUMP_LOG: Final = "kafka-dump-log"
+NO_KEY: Final = -1
 MARKER_KEY_BYTES, MARKER_VALUE_BYTES = 4, 6
 """A control record's key is a version and a type, its value a version and a coordinator epoch (`EndTxnMarker`)."""
 _NOT_APPENDED = ("Timestamp", "ClientId", "Records", "BaseOffset", "Answer")
@@ -84,16 +85,30 @@ def _record_lines(one: LogBatch, offsets: list[int]) -> Iterator[str]:
     batch = one.appended
     for offset in offsets:
         place = offset - batch.base_offset
-        sizes = (MARKER_KEY_BYTES, MARKER_VALUE_BYTES) if batch.marker else (MISSING, MISSING)
+        key = key_of(batch, place)
+        sizes = (MARKER_KEY_BYTES, MARKER_VALUE_BYTES) if batch.marker else (_key_size(batch, key), MISSING)
+        created = str(batch.created_us // 1_000) if batch.created_us >= 0 and not place else MISSING
         content = ""
         if batch.marker:
             content = f" endTxnMarker: {batch.marker} coordinatorEpoch: {MISSING}"
         elif batch.producer:
-            content = f" payload: {batch.producer}#{batch.first_serial + place}"
+            content = f"{f' key: {key}' if key >= 0 else ''} payload: {batch.producer}#{batch.first_serial + place}"
         yield (
-            f"| offset: {offset} LogAppendTime: {batch.at_us // 1_000} keySize: {sizes[0]} valueSize: {sizes[1]}"
+            f"| offset: {offset} CreateTime: {created} keySize: {sizes[0]} valueSize: {sizes[1]}"
             f" sequence: {sequence_of(batch, place)} headerKeys: []{content}"
         )
+
+
+def key_of(batch: RecordsAppended, place: int) -> int:
+    """The key of a batch's record, a number; -1 for a record without one, or of a recording that tells none."""
+    return batch.keys[place] if batch.keys else NO_KEY
+
+
+def _key_size(batch: RecordsAppended, key: int) -> str:
+    """The bytes of a key, which is sent as decimal digits; -1 without one, as Kafka has it."""
+    if batch.created_us < 0 or not batch.producer:
+        return MISSING  # an older recording, or a record of a coordinator
+    return str(len(str(key))) if key >= 0 else str(NO_KEY)
 
 
 def _java(value: bool) -> str:

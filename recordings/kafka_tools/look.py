@@ -8,6 +8,7 @@ from cluster.view.state import NEVER, ClusterView, GroupView
 from recordings.kafka_tools.config_tables import describe_configs, value_text
 from recordings.kafka_tools.coordinator_records import decoder_of
 from recordings.kafka_tools.group_descriptions import (
+    buffered_rows,
     coordinator_of,
     exists,
     list_rows,
@@ -15,7 +16,7 @@ from recordings.kafka_tools.group_descriptions import (
     offset_rows,
     state_row,
 )
-from recordings.kafka_tools.group_tables import list_table, members_table, offsets_table, state_table
+from recordings.kafka_tools.group_tables import buffered_table, list_table, members_table, offsets_table, state_table
 from recordings.kafka_tools.leader_logs import LeaderLog, LogOf
 from recordings.kafka_tools.log_dump import DUMP_LOG, dump_log, dumped_partition
 from recordings.kafka_tools.printed import Printed, failed
@@ -72,7 +73,7 @@ def look(flight: LookedAtFlight, line: ToolLine) -> Printed:
 def _describe_groups(flight: LookedAtFlight, line: ToolLine) -> Printed:
     if not line.has("group") and not line.has("all-groups"):
         raise line.wrong("Option [describe] takes one of these options: [group], [all-groups]")
-    kinds = [option for option in ("members", "offsets", "state") if line.has(option)]
+    kinds = [option for option in ("members", "offsets", "state", "buffered") if line.has(option)]
     if len(kinds) > 1:
         raise line.wrong(
             "Option [describe] takes at most one of these options: [members], [offsets], [state]", kinds[-1]
@@ -80,14 +81,13 @@ def _describe_groups(flight: LookedAtFlight, line: ToolLine) -> Printed:
     if line.one("state"):
         raise line.wrong("Option [describe] does not take a value for [state]", "state")
     view = flight.view
+    if line.has("buffered"):
+        return _buffered(view, sorted(set(line.all("group"))) if line.has("group") else sorted(view.groups))
     names = sorted(set(line.all("group"))) if line.has("group") else [name for name, _, _ in list_rows(view)]
     for name in names:
         group = view.groups.get(name)
         if group is None or not exists(group):
-            return failed(
-                "Executing consumer group command failed due to"
-                f" org.apache.kafka.common.errors.GroupIdNotFoundException: Group {name} not found."
-            )
+            return _no_group(name)
         if coordinator_of(view, group) == NEVER:
             return failed(f"the coordinator of {name} is offline: Kafka's tool waits for it until --timeout, and fails")
     printed = Printed()
@@ -96,6 +96,21 @@ def _describe_groups(flight: LookedAtFlight, line: ToolLine) -> Printed:
             view, view.groups[name], kinds[0] if kinds else "offsets", verbose=line.has("verbose")
         )
     return printed
+
+
+def _buffered(view: ClusterView, names: list[str]) -> Printed:
+    """What the processes of groups hold; a group of consumers with assign() is known to no coordinator."""
+    for name in names:
+        if name not in view.groups:
+            return _no_group(name)
+    return buffered_table([row for name in names for row in buffered_rows(view, view.groups[name])])
+
+
+def _no_group(name: str) -> Printed:
+    return failed(
+        "Executing consumer group command failed due to"
+        f" org.apache.kafka.common.errors.GroupIdNotFoundException: Group {name} not found."
+    )
 
 
 def _describe_group(view: ClusterView, group: GroupView, kind: str, *, verbose: bool) -> Printed:

@@ -47,9 +47,14 @@ class RawGroup:
 
 
 class RawDescribed:
-    """Reads lines one after the other."""
+    """Reads lines one after the other.
+
+    `held`: (process, partition) → position and end of what it holds, records, bytes, broker, ms; `at`: their positions.
+    """
 
     def __init__(self) -> None:
+        self.held: dict[tuple[str, str], tuple[int, ...]] = {}
+        self.at: dict[tuple[str, str], int] = {}
         self.logs: dict[str, RawLog] = {}
         self.groups: dict[str, RawGroup] = {}
         self.topics: dict[str, int] = {}
@@ -104,6 +109,38 @@ class RawDescribed:
         log = self._log(line)
         if line["leader_epoch"] >= log.epoch and line["producer_id"] >= 0:
             log.batches.append(line)
+
+    # --- processes ----------------------------------------------------------------------------------------------------
+
+    def _records_fetched(self, line: Line) -> None:
+        for name, end in line["next_offsets"].items():
+            fetch = line["records"][name], line["bytes"][name], line["broker"], line["at_us"] // 1_000
+            self.held[line["member"], name] = end, *fetch
+
+    def _fetched_records_dropped(self, line: Line) -> None:
+        for name in line["partitions"]:
+            del self.held[line["member"], name]
+
+    def _poll_returned(self, line: Line) -> None:
+        for name, position in line["positions"].items():
+            self.at[line["member"], name] = position
+            if self.held.get((line["member"], name), (position + 1,))[0] <= position:
+                del self.held[line["member"], name]
+
+    def _positions_reset(self, line: Line) -> None:
+        for name, position in line["positions"].items():
+            self.at[line["member"], name] = position
+
+    _positions_moved_on = _positions_reset
+
+    def _partitions_revoked(self, line: Line) -> None:
+        for name in line["partitions"]:
+            self.at.pop((line["member"], name), None)
+
+    def _member_stopped(self, line: Line) -> None:
+        for known in (self.held, self.at):
+            for key in [key for key in known if key[0] == line["member"]]:
+                del known[key]
 
     # --- groups -------------------------------------------------------------------------------------------------------
 

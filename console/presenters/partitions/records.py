@@ -1,17 +1,19 @@
 """The records of a partition's log, newest first: batches, their records, markers; and what its leaders refused."""
 
+from collections import Counter
 from collections.abc import Container, Iterable, Mapping
 from itertools import islice
 from typing import Final
 
+from cluster.events import RecordsAppended
 from cluster.protocol.record_batch import COMMIT
 from cluster.view.state import PartitionView
-from console.presenters.formatting import UNKNOWN, clock
+from console.presenters.formatting import UNKNOWN, clock, many
 from console.presenters.list_view import Listing, RowValue
 from console.presenters.styled_text import ERROR, FAINT, MUTED, OK, PLAIN, STRONG, WARN, Line, Span, line
 from console.presenters.table import TableColumn, for_names, layout
 from recordings.kafka_tools.leader_logs import LeaderLog, LogBatch, NotAppended
-from recordings.kafka_tools.log_dump import sequence_of
+from recordings.kafka_tools.log_dump import key_of, sequence_of
 
 SHOWN: Final = 300  # newest batches
 MOST_RECORDS: Final = 500  # of a batch that is unfolded
@@ -61,6 +63,11 @@ def outcomes(newest_first: Iterable[LogBatch]) -> dict[int, Span]:
     return found
 
 
+def duplicates_of(log: LeaderLog) -> Counter[tuple[str, int]]:
+    """How often a leader refused a batch that the log has already, by its producer and base offset."""
+    return Counter((one.client, one.base_offset) for one in log.not_appended if one.base_offset >= 0)
+
+
 class RecordsListing(Listing):
     """Batches that the log of the partition's leader has; enter on one shows its records. A key is a base offset."""
 
@@ -75,6 +82,7 @@ class RecordsListing(Listing):
         newest = islice((one for one in known if one.appended.base_offset < partition.log_end), SHOWN)
         self.batches = {str(one.appended.base_offset): one for one in newest}
         self.outcomes = outcomes(self.batches.values())
+        self.duplicates = duplicates_of(log)
         columns = for_names(COLUMNS, (_offsets(one) for one in self.batches.values()))
         columns = for_names(columns, (_sequences(one) for one in self.batches.values()), SEQUENCES)
         self.layout = layout(columns, width)
@@ -126,7 +134,9 @@ class RecordsListing(Listing):
     def _record(self, one: LogBatch, offset: int) -> list[Line | Span | str]:
         batch, place = one.appended, offset - one.appended.base_offset
         number = f"  #{batch.first_serial + place}" if batch.first_serial >= 0 else ""
-        return [str(offset), "", "", (number, MUTED), "", "", _known(sequence_of(batch, place)), "", ""]
+        created = f"created {_instant(batch.created_us)}" if batch.created_us >= 0 and not place else ""
+        content = line((" · ".join(filter(None, (_key_words(batch, place), created))), MUTED))
+        return [str(offset), "", "", (number, MUTED), "", "", _known(sequence_of(batch, place)), "", content]
 
     def _state(self, one: LogBatch) -> Line:
         """Its marker, or the state of its transaction; whether all in-sync replicas have it; how to see its records."""
@@ -137,8 +147,12 @@ class RecordsListing(Listing):
             spans.append(self.outcomes[batch.base_offset])
         if batch.base_offset + batch.count > self.partition.high_watermark:
             spans += [*([(" · ", FAINT)] if spans else []), (BEYOND, WARN)]
+        if repeated := self.duplicates[batch.producer, batch.base_offset]:
+            spans += [*([(" · ", FAINT)] if spans else []), (f"{many(repeated, 'duplicate')} refused", WARN)]
         if not spans and len(one.offsets) > 1:
             spans.append(("enter: records", FAINT) if str(batch.base_offset) not in self.unfolded else ("", PLAIN))
+        elif batch.count == 1 and not batch.marker and (words := _key_words(batch, 0)):
+            spans += [*([(" · ", FAINT)] if spans else []), (words, MUTED)]
         return line(*spans)
 
     def unfolds(self, key: str) -> bool:
@@ -167,6 +181,14 @@ def _instant(at_us: int) -> str:
     """`12:41.350`, with hours when there are any."""
     text = clock(at_us, DIGITS)
     return text[3:] if at_us < HOUR_US else text
+
+
+def _key_words(batch: RecordsAppended, place: int) -> str:
+    """The key of a record; nothing of a coordinator's record, or where a recording tells no keys."""
+    if batch.created_us < 0 or not batch.producer:
+        return ""
+    key = key_of(batch, place)
+    return f"key {key}" if key >= 0 else "no key"
 
 
 def _known(number: int) -> Line:

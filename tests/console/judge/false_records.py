@@ -1,12 +1,15 @@
 """Places of records with one false statement each."""
 
+from collections import Counter
+
+import msgspec
 import pytest
 
 from cluster import events as e
 from console.presenters.partitions import records
-from console.presenters.partitions.records import RefusedListing
-from console.presenters.styled_text import ERROR, OK, Span
-from recordings.kafka_tools.leader_logs import LeaderLog, NotAppended
+from console.presenters.partitions.records import RecordsListing, RefusedListing
+from console.presenters.styled_text import ERROR, OK, Line, Span
+from recordings.kafka_tools.leader_logs import LeaderLog, LogBatch, NotAppended
 from recordings.kafka_tools.log_dump import sequence_of
 
 Patch = pytest.MonkeyPatch
@@ -59,7 +62,31 @@ def the_duplicate_is_the_batch_before(patch: Patch) -> None:
     patch.setattr(records, "words_of", words_of)
 
 
+def a_record_has_the_key_of_the_first(patch: Patch) -> None:
+    """All records of a batch have one key."""
+    patch.setattr(records, "key_of", lambda batch, _place: batch.keys[0] if batch.keys else -1)
+
+
+def a_record_is_as_old_as_its_batch(patch: Patch) -> None:
+    """A record was created when its leader appended it."""
+    true = RecordsListing._record
+
+    def record(self: RecordsListing, one: LogBatch, offset: int) -> list[Line | Span | str]:
+        late = msgspec.structs.replace(one.appended, created_us=one.appended.at_us)
+        return true(self, one._replace(appended=late), offset)
+
+    patch.setattr(RecordsListing, "_record", record)
+
+
+def a_duplicate_has_no_place_in_the_log(patch: Patch) -> None:
+    """The batch that a duplicate repeats does not tell it."""
+    patch.setattr(records, "duplicates_of", lambda log: Counter())
+
+
 FALSE_RECORDS = {
+    a_record_has_the_key_of_the_first: ("random 7", 60),
+    a_record_is_as_old_as_its_batch: ("random 7", 60),
+    a_duplicate_has_no_place_in_the_log: ("idempotent", 30),
     every_transaction_is_committed: ("transaction-abort", 40),
     sequences_begin_at_one: ("idempotent", 30),
     a_new_leader_keeps_what_it_never_had: ("random 7", 60),

@@ -2,6 +2,7 @@
 
 import re
 
+from cluster import events as e
 from tests.console.judge.books import Books
 from tests.console.judge.grammar import Verdict
 from tests.console.judge.record_books import ends_of
@@ -72,6 +73,12 @@ class RecordsJudge:
             said.append(STATES[self.ends[batch.base_offset]])
         if batch.base_offset + batch.count > self.one.high_watermark:
             said.append(BEYOND)
+        repeated = f"duplicate of the batch at offset {key}"
+        times = sum(words == repeated and client == batch.producer for _, client, words in self.logs.refused)
+        if times:
+            said.append(f"{times} duplicate{'s' * (times > 1)} refused")
+        if batch.count == 1 and batch.producer and not batch.marker:
+            said.append(_key(batch, 0))
         return " · ".join(said) or (HINT if len(self.logs.left(batch)) > 1 else "")
 
     def record(self, key: str, cells: Cells) -> None:
@@ -81,6 +88,11 @@ class RecordsJudge:
         self._claim(int(offset) in self.logs.left(batch) and cells["offsets"] == offset, f"record {offset} of {base}")
         number = f"#{batch.first_serial + place}" if batch.first_serial >= 0 else ""
         self._claim(cells["producer"] == number, f"{cells['producer']} at {offset}, not {number}")
+        truth = [_key(batch, place)] if batch.producer else []
+        if place == 0 and batch.created_us >= 0:
+            truth.append(f"created {_clock(batch.created_us)}")
+        right = is_cut(cells["state"], " · ".join(truth))
+        self._claim(right, f"{cells['state']!r} at {offset}, not {truth}")
         numbers = str((batch.base_sequence + place) % 2**31) if batch.base_sequence >= 0 else "–"
         self._claim(cells["sequence"] == numbers, f"sequence {cells['sequence']} at {offset}, not {numbers}")
 
@@ -95,6 +107,19 @@ class RecordsJudge:
             right = is_cut(said[0], client) and is_cut(said[1], answer)
             self._claim(right, f"{said}, not {(client, answer)}")
             self._claim(instant(cells["answered"]) == at_us // 1000 * 1000, f"answered {cells['answered']}")
+
+
+def _key(batch: e.RecordsAppended, place: int) -> str:
+    """The key of a record, in words."""
+    keys = dict(enumerate(batch.keys))
+    return "no key" if keys.get(place, -1) == -1 else f"key {keys[place]}"
+
+
+def _clock(at_us: int) -> str:
+    """`12:41.350`, with hours when there are any."""
+    seconds, ms = divmod(at_us // 1000, 1000)
+    hours = f"{seconds // 3600:02}:" if seconds >= 3600 else ""
+    return f"{hours}{seconds // 60 % 60:02}:{seconds % 60:02}.{ms:03}"
 
 
 def is_cut(said: str, truth: str) -> bool:

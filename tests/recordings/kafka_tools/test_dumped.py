@@ -42,26 +42,34 @@ from tests.support.unpacked_logs import batches_of
 
 SECOND_US = 1_000_000
 PRINTED = (ROOT / "tests/fidelity/tools/dump-log-4.3.1.txt").read_text().splitlines()
-UNKNOWN = re.compile(r"\b(position|compresscodec|crc|isvalid|keySize|valueSize|coordinatorEpoch): \S+")
+UNKNOWN = re.compile(r"\b(position|compresscodec|crc|isvalid|valueSize|coordinatorEpoch): \S+")
 LONGER = ("read-process-write", "coordinator-failover", "consumer-coordinator-failover", "stuck-last-stable-offset")
 RECORD = re.compile(r".* key: (\{.*\}) payload: (\{.*\})")
 
 
 def as_here(line: str) -> str:
-    """A printed line with what a flight does not know as "-"; control records have one size of key and value."""
-    line = line.replace("CreateTime", "LogAppendTime").replace(" key: k1", "")
-    unknown = UNKNOWN.sub(r"\1: -", line)
-    return unknown.replace("keySize: - valueSize: -", "keySize: 4 valueSize: 6") if "endTxnMarker" in line else unknown
+    """A printed line with what a flight does not know as "-"; a key is a number, a control record's value has 6 bytes.
+
+    A batch has the instant of its append instead of that of its newest record, and one record of a batch its own.
+    """
+    if line.startswith("baseOffset"):
+        line = line.replace("CreateTime", "LogAppendTime")
+    elif line.startswith("| offset: 1 "):
+        line = line.replace("CreateTime: 11", "CreateTime: -")
+    unknown = UNKNOWN.sub(r"\1: -", line.replace(" key: k1", " key: 17"))
+    return unknown.replace("valueSize: -", "valueSize: 6") if "endTxnMarker" in line else unknown
 
 
 def appended(at_ms: int, base: int, count: int, **fields: Any) -> e.RecordsAppended:  # noqa: ANN401 - of the event
     known = {"partition": "orders-0", "first_serial": 0, "transactional": False, "marker": "", "epoch": 0}
-    return e.RecordsAppended(at_us=at_ms * 1_000, base_offset=base, count=count, **{**known, **fields})
+    known |= {"created_us": at_ms * 1_000, "base_offset": base, "count": count}
+    return e.RecordsAppended(at_us=at_ms * 1_000, **{**known, **fields})
 
 
 def test_batches_records_and_markers_are_printed_as_kafka_does() -> None:
     log = LeaderLog()
-    log.appended(appended(11, 0, 2, bytes=101, producer="checkout-1", producer_id=7, base_sequence=0, leader_epoch=0))
+    keyed = {"producer": "checkout-1", "producer_id": 7, "leader_epoch": 0, "keys": (17, -1)}
+    log.appended(appended(11, 0, 2, bytes=101, base_sequence=0, **keyed))
     of = {"producer": "mover-1", "producer_id": 1_000, "leader_epoch": 1, "transactional": True}
     log.appended(appended(9_120, 2, 1, bytes=77, base_sequence=0, **of))
     log.appended(appended(9_125, 3, 1, bytes=78, base_sequence=-1, marker=COMMIT, **of))

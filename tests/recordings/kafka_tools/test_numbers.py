@@ -1,6 +1,6 @@
 """Every number that `describe` prints, against a reader of the journal's lines that shares no code with it."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import pairwise
 from typing import Any
 
@@ -65,6 +65,7 @@ def compare(spec: ScenarioSpec) -> int:
     """Compare each table at each instant; returns how many rows were compared."""
     rows = 0
     for raw, described in instants(spec):
+        rows += compare_buffers(raw, described)
         rows += compare_groups(raw, described) + compare_topics(raw, described) + compare_producers(raw, described)
         told = {row[0]: row[2:] for row in described.tabbed("kafka-transactions.sh list")}
         known = {name: one for name, one in raw.transactions.items() if name in told}
@@ -99,6 +100,16 @@ def compare_groups(raw: RawDescribed, described: Described) -> int:
         }
         rows += len(printed) + len(members)
     return rows
+
+
+def compare_buffers(raw: RawDescribed, described: Described) -> int:
+    printed = described.rows("kafka-consumer-groups.sh --describe --all-groups --buffered")
+    told = {(row[10], f"{row[1]}-{row[2]}"): row[3:9] for row in printed}
+    held = {key: tuple(map(int, row[1:])) for key, row in told.items() if row[1] != "-"}
+    assert held == raw.held
+    positions = {key: row[0] for key, row in told.items()}
+    assert all(positions[key] == str(raw.at[key]) for key in raw.held)
+    return len(held)
 
 
 def compare_topics(raw: RawDescribed, described: Described) -> int:
@@ -157,3 +168,25 @@ def test_a_wrong_number_is_caught() -> None:
     group.committed[place] += 1
     with pytest.raises(AssertionError):
         compare_groups(raw, described)
+
+
+def _held(name: str, seen: Callable[[RawDescribed], None] = lambda _: None) -> int:
+    """How many rows of buffers are right in a flight; `seen` may spoil what was read."""
+    rows = 0
+    for raw, described in instants(load(name).spec, 200):
+        seen(raw)
+        rows += compare_buffers(raw, described)
+    return rows
+
+
+def test_buffers_are_those_that_fetches_and_polls_leave() -> None:
+    assert _held("fetcher-buffer") > 5
+    assert _held("assigned-by-hand") > 0
+
+
+def test_a_buffer_that_is_told_wrong_is_caught() -> None:
+    def spoil(raw: RawDescribed) -> None:
+        raw.held = {key: (held[0] + 1, *held[1:]) for key, held in raw.held.items()}
+
+    with pytest.raises(AssertionError):
+        _held("fetcher-buffer", spoil)

@@ -30,9 +30,20 @@ def in_the_log(simulation: Simulation, partition: str) -> list[Row]:
         kept = range(one.count) if one.remains is None else one.remains.kept
         offsets = tuple(one.base_offset + place for place in kept)
         size = one.bytes if one.remains is None else None
-        identity = one.base_offset, one.count, one.producer_id, one.epoch, one.base_sequence, one.leader_epoch
+        identity = one.base_offset, one.count, one.producer_id, one.epoch, one.base_sequence, one.leader_epoch, one.keys
         if offsets:
-            rows.append((*identity, one.producer, one.first_serial, one.transactional, one.marker, offsets, size))
+            rows.append(
+                (
+                    *identity,
+                    one.created_us,
+                    one.producer,
+                    one.first_serial,
+                    one.transactional,
+                    one.marker,
+                    offsets,
+                    size,
+                )
+            )
     return rows
 
 
@@ -44,7 +55,7 @@ def as_read(logs: LeaderLogs, partition: str) -> list[Row]:
         identity = batch.base_offset, batch.count, batch.producer_id, batch.epoch, batch.base_sequence
         writer = batch.producer, batch.first_serial, batch.transactional, batch.marker
         size = None if one.cleaned else batch.bytes
-        rows.append((*identity, batch.leader_epoch, *writer, one.offsets, size))
+        rows.append((*identity, batch.leader_epoch, batch.keys, batch.created_us, *writer, one.offsets, size))
     return rows
 
 
