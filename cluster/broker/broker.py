@@ -7,7 +7,7 @@ a link, so brokers may disagree for a moment, as in Kafka.
 """
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Final
 
 from cluster.broker.broker_config import BrokerConfig
 from cluster.broker.broker_lifecycle import BrokerLifecycle
@@ -33,6 +33,9 @@ from cluster.protocol.errors import ErrorCode
 from cluster.protocol.messages import PartitionMetadata
 from cluster.protocol.names import topic_of
 from cluster.spec import BrokerSpec
+from cluster.storage.partition_log import PartitionLog
+
+FILE_DELETE_DELAY_US: Final = 60_000_000  # file.delete.delay.ms: the directory is renamed at once
 
 
 class Broker(BrokerHost[Replica]):
@@ -59,6 +62,7 @@ class Broker(BrokerHost[Replica]):
         self.stopped_us = self.died_us = 0
         self.on_stopped: Callable[[], object] | None = None
         self.replicas, self.metadata = {}, MetadataCache()
+        self._unassigned: dict[str, Replica] = {}  # leaders know followers that do not know of it yet
         self._links: dict[int, Link] = {}
         self._deferred: list[tuple[Callable[[Any], object], Any]] = []
         self.timeouts = Timeouts(self.timeline)
@@ -151,7 +155,14 @@ class Broker(BrokerHost[Replica]):
 
     def replica_on(self, broker: int, partition: str) -> Replica:
         """The replica of a partition on another broker."""
-        return self.control.brokers[broker].replicas[partition]
+        return self.control.brokers[broker].replica_of(partition)
+
+    def replica_of(self, partition: str) -> Replica:
+        """This broker's replica of a partition, also one that it has not heard of yet, or any more: that is empty."""
+        known = self.replicas.get(partition) or self._unassigned.get(partition)
+        if known is None:
+            known = self._unassigned[partition] = self.control.make_replica(self, partition)
+        return known
 
     def rack_of(self, broker: int) -> str:
         """The rack of a broker; "" without one."""
@@ -304,9 +315,12 @@ class Broker(BrokerHost[Replica]):
         restarted = self.epoch != epoch
         self.epoch = epoch
         self.metadata.replace(version, live, image)
-        for replica in self.replicas.values():
+        for name, metadata in self.metadata.image.items():
+            if self.id in metadata.replicas and name not in self.replicas:
+                self._assign(name)
+        for replica in list(self.replicas.values()):
             if replica.partition in self.metadata.image:  # else the partition is newer, and its metadata under way
-                replica.apply(self.metadata.image[replica.partition], restarted=restarted)
+                self._apply(replica, self.metadata.image[replica.partition], restarted=restarted)
         if restarted:
             self._start_periodic_work()
 
@@ -327,15 +341,43 @@ class Broker(BrokerHost[Replica]):
         changed, came_back = self.metadata.apply(*update)
         for name, metadata in changed.items():
             replica = self.replicas.get(name)
-            if replica is not None and self.epoch >= 0:
-                replica.apply(metadata)
+            if self.epoch < 0:  # the answer to its registration has all metadata
+                continue
+            if replica is None and self.id in metadata.replicas:
+                replica = self._assign(name)
+            if replica is not None:
+                self._apply(replica, metadata)
         if came_back:
             for replica in self.replicas.values():
                 replica.admit_followers()
 
-    def newest_leader_epoch(self, partition: str) -> int:
-        """The leader epoch that the controller has for a partition."""
-        return self.control.controller.partitions[partition].leader_epoch
+    def _apply(self, replica: Replica, metadata: PartitionMetadata, *, restarted: bool = False) -> None:
+        """Let a replica follow or lead; one that has been assigned to other brokers is deleted, after a start, too."""
+        if self.id in metadata.replicas:
+            replica.apply(metadata, restarted=restarted)
+        elif metadata.epochs >= replica.metadata.epochs:
+            replica.remove(metadata)
+            self._unassigned[replica.partition] = self.replicas.pop(replica.partition)
+            self.timeline.call_later(FILE_DELETE_DELAY_US, self._delete_log, (replica, replica.log))
+
+    def _delete_log(self, removed: tuple[Replica, PartitionLog]) -> None:
+        """The files of a removed replica's log go, unless the partition has a new log here meanwhile."""
+        replica, log = removed
+        if replica.log is log:
+            replica.equip(self.control.make_replica(self, replica.partition))
+
+    def _assign(self, partition: str) -> Replica:
+        """A reassignment gave this broker a replica: its log is empty. Source: `Partition.createLogIfNotExists`."""
+        replica = self.replica_of(partition)
+        replica.equip(self.control.make_replica(self, partition))
+        self.replicas[partition] = self._unassigned.pop(partition)
+        if replica.log.compacted:
+            self.log_cleaner.start()
+        return replica
+
+    def leader_since(self, partition: str) -> int:
+        """From which leader epoch on the controller's leader of a partition leads without a break."""
+        return self.control.controller.partitions[partition].led_since
 
     # --- in-sync replicas ---------------------------------------------------------------------------------------------
 
@@ -389,6 +431,8 @@ class Broker(BrokerHost[Replica]):
         pending, replica.alter_pending = replica.alter_pending, False  # else `_check_isr` gave it up meanwhile
         if pending and replica.is_leader and metadata.leader_epoch == replica.metadata.leader_epoch:
             expanded = any(broker not in replica.metadata.isr for broker in metadata.isr)
+            if metadata.replicas != replica.metadata.replicas:
+                replica.assign_followers(metadata.replicas)
             replica.metadata = metadata
             replica.set_isr(metadata.isr)
             replica.advance()
@@ -422,6 +466,8 @@ class Broker(BrokerHost[Replica]):
         topic = topic_of(replica.partition)
         if topic == OFFSETS_TOPIC:
             service = self.group_coordinators
+            if replica.is_leader and was_leader and service.goes_on(replica):
+                return
         elif topic == TRANSACTIONS_TOPIC:
             service = self.transaction_coordinators
         else:

@@ -28,10 +28,15 @@ AlterPartition = tuple[BrokerHost[Replica], Replica, PartitionMetadata, tuple[in
 """(the broker, its replica, the metadata that it knows, the new ISR, the reason)"""
 
 
+def _no_topic(_: BrokerHost[Replica], partition: str) -> Replica:
+    raise LookupError(f"{partition} is of no topic")
+
+
 class ControllerChannel:
     """The active controller's place, its timers, and its messages.
 
     `groups_held` (ground truth) maps a partition of `__consumer_offsets` to the groups of its last coordinator.
+    `make_replica` makes an empty replica with the topic's configuration.
     """
 
     def __init__(
@@ -47,6 +52,7 @@ class ControllerChannel:
         self.brokers: dict[int, BrokerHost[Replica]] = {}
         self.active = NO_CONTROLLER
         self.groups_held: dict[str, Mapping[str, object]] = {}
+        self.make_replica: Callable[[BrokerHost[Replica], str], Replica] = _no_topic
         self._version = 0  # of the metadata: updates of two controllers may arrive out of order
         self._session_timer: Timer | None = None
         self._balance_timer: Timer | None = None

@@ -197,12 +197,12 @@ class CoordinatorRuntime(ABC, Generic[CoordinatorT]):
 
         The decisions of a superseded coordinator are answered but not emitted: the newer leader owns the group.
         """
-        return self._broker.newest_leader_epoch(hosted.replica.partition) > hosted.epoch
+        return self._broker.leader_since(hosted.replica.partition) > hosted.epoch
 
     def _append(self, hosted: HostedCoordinator[CoordinatorT], records: tuple[Record, ...]) -> RecordBatch | ErrorCode:
         """Append a decision's records; the log refuses a producer's old epoch, also a verified one."""
         replica = hosted.replica
-        if len(replica.metadata.isr) < replica.min_insync_replicas or self._broker.buggify.refuses_append():
+        if not replica.has_min_isr or self._broker.buggify.refuses_append():
             return ErrorCode.NOT_ENOUGH_REPLICAS
         now_us = self._broker.now_us
         batch = self._batch(replica.partition, records, now_us)
@@ -280,6 +280,14 @@ class CoordinatorRuntime(ABC, Generic[CoordinatorT]):
         self._broker.after(
             self._broker.buggify.load_us(LOAD_US + LOAD_US_FOR_EACH_RECORD * records), self._load, hosted
         )
+
+    def goes_on(self, replica: Replica) -> bool:
+        """Whether the coordinator of a partition stays: this broker leads it in a new epoch, and no other has led.
+
+        Source: `CoordinatorRuntime.scheduleLoadOperation`: an active coordinator takes the epoch.
+        """
+        hosted = self.hosted.get(replica.partition)
+        return hosted is not None and hosted.epoch >= replica.metadata.led_since
 
     def _load(self, hosted: HostedCoordinator[CoordinatorT]) -> None:
         if hosted.closed:

@@ -106,6 +106,10 @@ class BrokerHost(ABC, Generic[ReplicaT]):
         """The replica of a partition on another broker."""
 
     @abstractmethod
+    def replica_of(self, partition: str) -> ReplicaT:
+        """This broker's replica of a partition, also one that it has not heard of yet, or any more: that is empty."""
+
+    @abstractmethod
     def rack_of(self, broker: int) -> str:
         """The rack of a broker; "" without one."""
 
@@ -124,8 +128,8 @@ class BrokerHost(ABC, Generic[ReplicaT]):
         """Whether a broker is registered and unfenced in this broker's metadata."""
 
     @abstractmethod
-    def newest_leader_epoch(self, partition: str) -> int:
-        """The leader epoch that the controller has for a partition; this broker may not have received it yet."""
+    def leader_since(self, partition: str) -> int:
+        """From which epoch on the controller's leader of a partition leads; it may not have reached this broker yet."""
 
     @abstractmethod
     def leadership_changed(self, replica: ReplicaT, was_leader: bool) -> None:

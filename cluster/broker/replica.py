@@ -25,6 +25,7 @@ from cluster.events import (
     RecordsAppended,
     RecordsLost,
     RecordsRecovered,
+    ReplicaDeleted,
 )
 from cluster.network import InFlightRequest, Link
 from cluster.protocol.errors import ErrorCode
@@ -49,6 +50,7 @@ class Replica:
 
     `fetching`: as a follower, its log is a prefix of its leader's. `led_epoch`: the epoch in which it led last.
     `may_restore`: another replica dropped records that may still be on their way to this one (ground truth).
+    `min_insync_replicas` is the topic's: fewer replicas are enough if there are no more (`Partition.effectiveMinIsr`).
     `max_message_bytes`: the largest batch that a producer may append; other batches are not measured.
     `retention` is None for internal topics, which are compacted. `fetches`: those that are parked, by client.
     """
@@ -94,6 +96,8 @@ class Replica:
         if metadata.epochs < known.epochs:
             return
         self.metadata = metadata
+        if metadata.replicas != known.replicas and self.is_leader:
+            self.assign_followers(metadata.replicas)
         if metadata.leader_epoch == known.leader_epoch and not restarted:
             if metadata.epochs > known.epochs:
                 self.alter_pending = False  # its response is stale now (`Partition.submitAlterPartition`)
@@ -145,6 +149,13 @@ class Replica:
             broker, replica, replica.session, (host.link_to(broker), host.link_from(broker)), caught_up_us
         )
 
+    def assign_followers(self, replicas: tuple[int, ...]) -> None:
+        """As leader: know the followers of a changed assignment; those that stay keep their state."""
+        known = {follower.broker: follower for follower in self.followers}
+        others = [broker for broker in replicas if broker != self.host.id]
+        self.followers = tuple([known.get(broker) or self._follower(broker, LONG_AGO_US) for broker in others])
+        self.set_isr(self.isr)
+
     def follower_on(self, broker: int) -> "FollowerState[Replica] | None":
         """What this leader knows of a follower; None if the broker has none, or this one does not lead."""
         for follower in self.followers:  # two, as a rule: a dictionary for each replica would take four times the room
@@ -166,6 +177,30 @@ class Replica:
         waiting, self.waiting = self.waiting, None
         for _, committed in waiting or ():
             committed(error)
+
+    def equip(self, fresh: "Replica") -> None:
+        """Take the empty log and the topic's configuration of a replica that was just made."""
+        self.log, self.retention, self.high_watermark, self.led_epoch = fresh.log, fresh.retention, 0, -1
+        self.min_insync_replicas, self.max_message_bytes = fresh.min_insync_replicas, fresh.max_message_bytes
+        self.metadata = fresh.metadata
+
+    def remove(self, metadata: PartitionMetadata) -> None:
+        """The partition has no replica here any more: stop following or leading, and delete the log.
+
+        Records of its end that no other replica has are lost. Source: `ReplicaManager.stopPartitions`.
+        """
+        host, log, was_leader = self.host, self.log, self.is_leader
+        self.metadata = metadata
+        if was_leader:
+            self.resign(ErrorCode.NOT_LEADER_OR_FOLLOWER)
+        self.session.number += 1
+        self.source, self.fetching, self.may_restore = None, False, False
+        host.leadership_changed(self, was_leader)
+        host.emit(ReplicaDeleted(partition=self.partition, broker=host.id, log_end=log.log_end, bytes=log.bytes))
+        others = [replica.log for replica in self._replicas()]
+        for other in others:
+            other.inherit_deleted(log)
+        self._emit_lost(log.beyond(max([log.log_start, *[other.log_start for other in others]])))
 
     def on_process_ended(self) -> None:
         """The broker's process ended: all state besides the log is lost."""
@@ -189,6 +224,12 @@ class Replica:
             if follower.log_end != self.log.log_end and now_us - follower.last_caught_up_us(now_us) > lag_us
         ]
         return tuple([broker for broker in self.isr if broker not in behind]) if behind else self.isr
+
+    @property
+    def has_min_isr(self) -> bool:
+        """Whether the confirmed ISR has `min.insync.replicas` members, or all replicas."""
+        members = len(self.metadata.isr)
+        return members >= self.min_insync_replicas or members >= len(self.metadata.replicas)
 
     def set_isr(self, isr: tuple[int, ...]) -> None:
         """Set the in-sync replicas, in the order of the replicas."""
@@ -226,7 +267,7 @@ class Replica:
         for follower in self._in_sync:
             if follower.log_end < offset:
                 offset = follower.log_end
-        if offset <= self.high_watermark or len(self.metadata.isr) < self.min_insync_replicas:
+        if offset <= self.high_watermark or not self.has_min_isr:
             return
         if self._out_of_sync:
             offset = self._with_those_about_to_join(offset)
@@ -557,9 +598,13 @@ class Replica:
                 appended=log.appended_records,
             )
         )
+        self._emit_lost(dropped)
+
+    def _emit_lost(self, dropped: Sequence[RecordBatch]) -> None:
+        """Emit which of the dropped batches no replica holds any more."""
         replicas = self._replicas()
         for lost in records_lost_everywhere(dropped, [replica.log for replica in replicas]):
-            host.emit(RecordsLost(partition=self.partition, broker=host.id, **lost._asdict()))
+            self.host.emit(RecordsLost(partition=self.partition, broker=self.host.id, **lost._asdict()))
             for replica in replicas:
                 replica.may_restore = True
 
@@ -569,7 +614,9 @@ class Replica:
             self.host.emit(RecordsRecovered(partition=self.partition, broker=self.host.id, **run._asdict()))
 
     def _replicas(self) -> "list[Replica]":
-        return [self.host.replica_on(broker, self.partition) for broker in self.metadata.replicas]
+        """The partition's replicas, as far as this one knows, without those whose brokers have deleted them."""
+        found = [self.host.replica_on(broker, self.partition) for broker in self.metadata.replicas]
+        return [replica for replica in found if self.partition in replica.host.replicas]
 
     def expire_producers(self) -> None:
         """As leader: forget producers that have not written for `producer.id.expiration.ms`."""

@@ -104,7 +104,7 @@ class BrokerRequests:
         Checks in Kafka's order (`Partition.appendRecordsToLeader`, `UnifiedLog.analyzeAndValidateProducerState`). A
         verified batch is refused when the marker of its transaction was appended meanwhile.
         """
-        if acks == ALL_IN_SYNC and len(replica.metadata.isr) < replica.min_insync_replicas:
+        if acks == ALL_IN_SYNC and not replica.has_min_isr:
             return ErrorCode.NOT_ENOUGH_REPLICAS, -1, False
         if batch.bytes > replica.max_message_bytes:
             reached("append: too large")

@@ -202,7 +202,7 @@ class TransactionalRequests:
             settled(name, ErrorCode.NOT_LEADER_OR_FOLLOWER)
             return
         error = ErrorCode.NOT_ENOUGH_REPLICAS
-        if len(replica.metadata.isr) >= replica.min_insync_replicas:
+        if replica.has_min_isr:
             known = replica.log.producers
             error = known.check_marker(request.producer_id, request.epoch, request.coordinator_epoch, request.version)
         if error is not ErrorCode.NONE:

@@ -11,9 +11,10 @@ from cluster.config import FIRST_DATE, format_duration, nearest, parse_datetime,
 from cluster.protocol.api import SentBy
 from cluster.protocol.api_table import names_sent_by
 from cluster.protocol.names import TopicPartition
-from cluster.protocol.topic_creation import name_error
+from cluster.protocol.placement.topic_creation import name_error
 
 MOST_DIGITS: Final = 100
+MOST_ID_DIGITS: Final = 10
 
 _NAME = re.compile(r"[A-Za-z0-9._-]+")
 _PAIR = re.compile(r"\s*([^=,\[\]\s]+)\s*=\s*(?:\[([^\[\]]*)\]|([^,\[\]]*))\s*(?:,|$)")
@@ -168,6 +169,19 @@ def _duration(value: object) -> str:
     return format_duration(value)
 
 
+def _broker_ids(text: str) -> tuple[int, ...]:
+    """Ids of brokers, `3,1` or `broker-3,broker-1`. That a broker is there and listed once is the controller's rule."""
+    words = [word.removeprefix("broker-") for word in text.split(",")]
+    if not all(word.isascii() and word.isdigit() and len(word) < MOST_ID_DIGITS for word in words):
+        raise ValueError(f"{text[:80]!r} is not a list of brokers such as 3,1")
+    return tuple(map(int, words))
+
+
+def _write_ids(value: object) -> str:
+    assert isinstance(value, tuple)
+    return ",".join(map(str, value))
+
+
 def _comma_separated(value: object) -> str:
     assert isinstance(value, tuple)
     return ",".join(map(str, value))
@@ -209,6 +223,7 @@ KINDS: dict[str, WordKind] = {
     "number": WordKind("N", _at_least(0)),
     "count": WordKind("N", _at_least(1)),
     "rollout": WordKind("GROUP|brokers", _name, known=_rolled, what="group", target=True),
+    "brokers": WordKind("BROKER,…", _broker_ids, _write_ids),
     "limit": WordKind("N|P%", _limit),
     "new_topic": WordKind("TOPIC", _new_topic, target=True),
     "pairs": WordKind("KEY=VALUE,…", read_pairs, _write_pairs),

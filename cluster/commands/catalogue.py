@@ -228,6 +228,21 @@ class CreateTopic(msgspec.Struct, frozen=True, tag="create_topic"):
     if_not_exists: bool = False
 
 
+class Reassign(msgspec.Struct, frozen=True, tag="reassign"):
+    """Move a partition to these brokers, the preferred leader first, as `kafka-reassign-partitions.sh` does."""
+
+    topic: str
+    partition: int
+    replicas: tuple[int, ...]
+
+
+class CancelReassignment(msgspec.Struct, frozen=True, tag="cancel_reassignment"):
+    """End a reassignment in progress: the replicas that it adds leave, those that it would remove stay."""
+
+    topic: str
+    partition: int
+
+
 class AddPartitions(msgspec.Struct, frozen=True, tag="add_partitions"):
     """Give a topic this many partitions, more than it has."""
 
@@ -386,6 +401,6 @@ Command = (
     | AbandonTransaction | AbortHangingTransaction | Elect | Isolate | FailOverController | MoveCoordinator | SlowDisk
     | FillDisk | DeleteRecords | Nemesis | Mark | SlowDependency | PausePartitions | ResumePartitions | FailDependency
     | RestoreDependency | Unsubscribe | ResetOffsets | ResetToPlan
-    | DeleteGroup | DeleteOffsets | CreateTopic
+    | DeleteGroup | DeleteOffsets | CreateTopic | Reassign | CancelReassignment
 )  # fmt: skip
 """Any command."""

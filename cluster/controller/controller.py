@@ -10,10 +10,19 @@ Source: `ClusterControlManager`, `BrokerHeartbeatManager`, `ReplicationControlMa
 from collections.abc import Callable, Iterable
 from typing import Final
 
-from cluster.controller.elections import NO_LEADER, ElectionKind, elect, isr_without
-from cluster.events import BrokerFenced, BrokerUnfenced, Event, IsrChanged, LeaderElected
+from cluster.controller.elections import NO_LEADER, ElectionKind, elect, epoch_steps, isr_without
+from cluster.events import BrokerFenced, BrokerUnfenced, Event, IsrChanged, LeaderElected, PartitionReassigned
 from cluster.protocol.messages import PartitionMetadata
 from cluster.protocol.names import topic_of
+from cluster.protocol.placement.reassignments import (
+    NO_REASSIGNMENT,
+    Reassignment,
+    cannot_revert,
+    completed,
+    reverted,
+    toward,
+    why_not_assigned,
+)
 
 PRODUCER_IDS_IN_BLOCK: Final = 1_000
 CONTROLLED_SHUTDOWN: Final = "controlled shutdown"
@@ -21,6 +30,10 @@ CONTROLLED_SHUTDOWN: Final = "controlled shutdown"
 
 class NotElected(Exception):  # noqa: N818 - a response of ElectLeaders, not a bug
     """An election that an operator requested changes nothing; the message is Kafka's error code and the reason."""
+
+
+class NotReassigned(Exception):  # noqa: N818 - a response of AlterPartitionReassignments, not a bug
+    """A reassignment that an operator requested is refused; the message is Kafka's error code and the reason."""
 
 
 class Registration:
@@ -51,12 +64,14 @@ class Controller:
     """The cluster's metadata and the rules that change it. `session_timeout_us` is `broker.session.timeout.ms`.
 
     `unclean_topics`: topics whose leader may come from outside the ISR (`unclean.leader.election.enable`).
+    `min_insync_replicas`: the `min.insync.replicas` of each topic, which `PartitionReassigned` tells.
     """
 
     def __init__(self, brokers: Iterable[int], session_timeout_us: int, emit: Callable[[Event], None]) -> None:
         self.session_timeout_us = session_timeout_us
         self._emit = emit
         self.unclean_topics: dict[str, bool] = {}
+        self.min_insync_replicas: dict[str, int] = {}
         self.brokers = {broker: Registration(broker) for broker in brokers}
         self.partitions: dict[str, PartitionMetadata] = {}
         self._next_epoch = 0
@@ -284,7 +299,75 @@ class Controller:
         if any(broker != leader and broker not in metadata.isr and not self._eligible(broker) for broker in isr):
             return False
         ordered = tuple(broker for broker in metadata.replicas if broker in isr)
-        if ordered != metadata.isr:
+        if metadata.adding or metadata.removing:
+            kind: ElectionKind = "UNCLEAN" if self._unclean(partition) else "ONLINE"
+            self._rebuild(partition, _places(metadata), ordered, kind, ("completed", reason))
+        elif ordered != metadata.isr:
             self.partitions[partition] = metadata.changed(leader, known.leader_epoch, ordered)
             self._emit(IsrChanged(partition=partition, isr=ordered, reason=reason))
         return True
+
+    # --- reassignments --------------------------------------------------------------------------------------------
+
+    def reassign(self, partition: str, target: tuple[int, ...]) -> None:
+        """AlterPartitionReassignments (API 45): move a partition to other replicas. Raises NotReassigned.
+
+        Source: `ReplicationControlManager.changePartitionReassignment`.
+        """
+        registered = [one.broker for one in self.brokers.values() if one.epoch >= 0]
+        error = why_not_assigned(target, registered)
+        if error:
+            raise NotReassigned(f"INVALID_REPLICA_ASSIGNMENT: {error}")
+        metadata = self.partitions[partition]
+        self._rebuild(partition, toward(_places(metadata), target), metadata.isr, "ONLINE", ("started", ""))
+
+    def cancel_reassignment(self, partition: str) -> None:
+        """AlterPartitionReassignments without replicas: end a reassignment. Raises NotReassigned.
+
+        Source: `ReplicationControlManager.cancelPartitionReassignment`.
+        """
+        metadata = self.partitions[partition]
+        known, unclean = _places(metadata), self._unclean(partition)
+        if not known.in_progress:
+            raise NotReassigned(f"NO_REASSIGNMENT_IN_PROGRESS: {NO_REASSIGNMENT}")
+        back = reverted(known, metadata.isr)
+        if back.unclean and not unclean:
+            raise NotReassigned(f"INVALID_REPLICA_ASSIGNMENT: {cannot_revert(partition)}")
+        kind: ElectionKind = "UNCLEAN" if unclean else "ONLINE"
+        reason = "unclean" if back.unclean else ""
+        self._rebuild(partition, Reassignment(back.replicas), back.isr, kind, ("cancelled", reason))
+
+    def _rebuild(
+        self, name: str, places: Reassignment, isr: tuple[int, ...], kind: ElectionKind, why: tuple[str, str]
+    ) -> None:
+        """Write what a partition becomes with these replicas and this ISR; `why`: the step, and the ISR's reason.
+
+        A reassignment that has arrived with this ISR is completed. Source: `PartitionChangeBuilder.build`.
+        """
+        metadata, (step, reason) = self.partitions[name], why
+        arrived = completed(places, isr)
+        if arrived is not None:
+            places, isr = Reassignment(arrived[0]), arrived[1]
+        election = elect(kind, places.replicas, isr, metadata.leader, self._eligible)
+        leaves = any(broker not in places.replicas for broker in metadata.replicas)
+        leads = election.leader != metadata.leader
+        moved = places != _places(metadata)
+        if not (moved or leads or election.isr != metadata.isr):
+            return
+        steps = epoch_steps(leader_changes=leads, replica_leaves=leaves)
+        changed = metadata.moved(election.leader, metadata.leader_epoch + steps.leader_epoch, election.isr, places)
+        if steps.leader_epoch:
+            clean = election.clean and reason != "unclean"
+            self._elected(name, changed, "reassigned" if clean else "unclean")
+        else:
+            self.partitions[name] = changed
+            if election.isr != metadata.isr:
+                self._emit(IsrChanged(partition=name, isr=election.isr, reason=reason))
+        if moved:
+            step = "completed" if step == "started" and not places.in_progress else step
+            least = self.min_insync_replicas[topic_of(name)]
+            self._emit(PartitionReassigned(partition=name, step=step, **places._asdict(), min_insync_replicas=least))
+
+
+def _places(metadata: PartitionMetadata) -> Reassignment:
+    return Reassignment(metadata.replicas, metadata.adding, metadata.removing)

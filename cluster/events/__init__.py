@@ -37,9 +37,11 @@ from cluster.events.brokers import LeadershipTaken as LeadershipTaken
 from cluster.events.brokers import LogCompacted as LogCompacted
 from cluster.events.brokers import LogStartAdvanced as LogStartAdvanced
 from cluster.events.brokers import LogTruncated as LogTruncated
+from cluster.events.brokers import PartitionReassigned as PartitionReassigned
 from cluster.events.brokers import RecordsAppended as RecordsAppended
 from cluster.events.brokers import RecordsLost as RecordsLost
 from cluster.events.brokers import RecordsRecovered as RecordsRecovered
+from cluster.events.brokers import ReplicaDeleted as ReplicaDeleted
 from cluster.events.consumer_group_coordinator import ClassicGroupUpgraded as ClassicGroupUpgraded
 from cluster.events.consumer_group_coordinator import ClassicMemberAwaited as ClassicMemberAwaited
 from cluster.events.consumer_group_coordinator import ClassicMemberIdAssigned as ClassicMemberIdAssigned

@@ -72,7 +72,8 @@ class ControllerElected(Event, frozen=True, kw_only=True):
 class LeaderElected(Event, frozen=True, kw_only=True):
     """The controller gave a partition's leadership (or took it: `leader` is -1 when there is none).
 
-    `reason`: `created`, `broker fenced`, `controlled shutdown`, `broker returned`, `preferred`, `unclean`, `moved`.
+    `reason`: `created`, `broker fenced`, `controlled shutdown`, `broker returned`, `preferred`, `unclean`, `moved`,
+    `reassigned` (also of a leader that stays: a replica that left may not fetch in the new epoch).
     """
 
     partition: str
@@ -106,6 +107,31 @@ class IsrChanged(Event, frozen=True, kw_only=True):
     partition: str
     isr: tuple[int, ...]
     reason: str
+
+
+class PartitionReassigned(Event, frozen=True, kw_only=True):
+    """The controller gave a partition other replicas, the preferred leader first.
+
+    `step`: `started`: `adding` and `removing` are among the replicas until it is over; `completed`, also at once;
+    `cancelled`. Its change of leader or ISR is told before it. `min_insync_replicas` is the topic's, which counts up
+    to the number of replicas. Source: `PartitionChangeRecord`.
+    """
+
+    partition: str
+    step: str
+    replicas: tuple[int, ...]
+    adding: tuple[int, ...]
+    removing: tuple[int, ...]
+    min_insync_replicas: int
+
+
+class ReplicaDeleted(Event, frozen=True, kw_only=True):
+    """A broker learned that it has no replica of the partition any more, and deleted its log, which had `bytes`."""
+
+    partition: str
+    broker: int
+    log_end: int
+    bytes: int
 
 
 class RecordsAppended(Event, frozen=True, kw_only=True):

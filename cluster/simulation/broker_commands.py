@@ -5,7 +5,7 @@ from collections.abc import Callable
 from cluster.broker.broker import Broker
 from cluster.broker.controller_channel import NO_CONTROLLER, ControllerChannel
 from cluster.commands import catalogue as c
-from cluster.controller.controller import NotElected
+from cluster.controller.controller import NotElected, NotReassigned
 from cluster.controller.elections import ElectionKind
 from cluster.simulation.active_faults import ActiveFaults, CommandRefusedError, Handlers
 from cluster.simulation.process_commands import ProcessCommands
@@ -26,6 +26,8 @@ class BrokerCommands:
             c.DeleteRecords: self._delete_records,
             c.AddPartitions: self._add_partitions,
             c.CreateTopic: self._create_topic,
+            c.Reassign: self._reassign,
+            c.CancelReassignment: self._cancel_reassignment,
         }
 
     def _crash(self, command: c.Crash) -> None:
@@ -87,6 +89,23 @@ class BrokerCommands:
         if command.to > MOST_PARTITIONS:
             raise CommandRefusedError(f"a topic has at most {MOST_PARTITIONS:,} partitions here")
         control.publish(self._cluster.add_partitions(command.topic, command.to))
+
+    def _reassign(self, command: c.Reassign) -> None:
+        """AlterPartitionReassignments (API 45)."""
+        name, controller = f"{command.topic}-{command.partition}", self._cluster.control.controller
+        self._alter_reassignment(name, lambda: controller.reassign(name, command.replicas))
+
+    def _cancel_reassignment(self, command: c.CancelReassignment) -> None:
+        name, controller = f"{command.topic}-{command.partition}", self._cluster.control.controller
+        self._alter_reassignment(name, lambda: controller.cancel_reassignment(name))
+
+    def _alter_reassignment(self, partition: str, alter: Callable[[], None]) -> None:
+        control = self._control()
+        try:
+            alter()
+        except NotReassigned as reason:
+            raise CommandRefusedError(str(reason)) from reason
+        control.publish([partition])
 
     def _create_topic(self, command: c.CreateTopic) -> None:
         """CreateTopics (API 19)."""

@@ -159,7 +159,8 @@ def _group_settings(_: RunningCluster, __: ScenarioSpec, broker: Broker) -> None
 
 def _topic_min_insync_replicas(cluster: RunningCluster, after: ScenarioSpec, topic: TopicSpec) -> None:
     """Set the minimum; leaders advance the high watermark if they may now."""
-    wanted = min(LogConfig.of(topic.topic_config(after.config)).min_insync_replicas, topic.replication)
+    wanted = LogConfig.of(topic.topic_config(after.config)).min_insync_replicas
+    cluster.control.controller.min_insync_replicas[topic.name] = wanted
     for broker, replica in _replicas_of(cluster, topic):
         replica.min_insync_replicas = wanted
         if replica.is_leader and broker.running:

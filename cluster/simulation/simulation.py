@@ -26,6 +26,7 @@ from cluster import events as e
 from cluster.broker.broker import Broker
 from cluster.broker.controller_channel import NO_CONTROLLER, ControllerChannel
 from cluster.broker.group_coordinator_service import OFFSETS_TOPIC
+from cluster.broker.host import BrokerHost
 from cluster.broker.replica import Replica
 from cluster.broker.transaction_coordinator_service import TRANSACTIONS_TOPIC
 from cluster.clients.application.dependency import Dependency
@@ -44,9 +45,9 @@ from cluster.config import ClusterConfig, ConsumerConfig, resolve
 from cluster.controller.controller import Controller
 from cluster.event_pipeline import Pipeline, Sink
 from cluster.network import Endpoint, Network
-from cluster.protocol.names import coordinator_partition
+from cluster.protocol.names import coordinator_partition, topic_of
+from cluster.protocol.placement.topic_creation import striped, why_not_placed, without_active_broker
 from cluster.protocol.record_batch import RecordBatch
-from cluster.protocol.topic_creation import striped, why_not_placed, without_active_broker
 from cluster.random_streams import random_stream
 from cluster.simulation import garbage_collection
 from cluster.simulation.active_faults import CommandRefusedError
@@ -92,6 +93,7 @@ class Simulation:
         self.control = ControllerChannel(
             self.timeline, self.network, self.controller, self.emit, Buggify(seed, on=spec.buggify)
         )
+        self.control.make_replica = self._make_replica
         self.brokers: dict[int, Broker] = {}
         self.consumers: dict[str, Consumer] = {}
         self.producers: dict[str, Producer] = {}
@@ -138,11 +140,11 @@ class Simulation:
         name = batch.partition
         known = self.controller.partitions[name]
         if batch.leader_epoch == known.leader_epoch and known.leader >= 0:  # nearly always: its leader leads
-            replica = self.brokers[known.leader].replicas[name]
+            replica = self.brokers[known.leader].replica_of(name)
             end = batch.base_offset + batch.count
             if replica.led_epoch == batch.leader_epoch and end <= replica.log.log_end:
                 return False
-        replicas = [self.brokers[broker].replicas[name] for broker in known.replicas]
+        replicas = [self.brokers[broker].replica_of(name) for broker in known.replicas]
         leader = max(replicas, key=lambda replica: replica.led_epoch)
         if batch.leader_epoch == leader.led_epoch and batch.next_offset <= leader.log.log_end:
             return False  # that appended it, and lost no end since
@@ -315,6 +317,7 @@ class Simulation:
     def _emit_created(self, place: int, topic: TopicSpec) -> None:
         config = LogConfig.of(topic.topic_config(self.spec.config))
         self.controller.unclean_topics[topic.name] = config.unclean_leader_election_enable
+        self.controller.min_insync_replicas[topic.name] = config.min_insync_replicas
         self._created[topic.name] = place, topic
         self.emit(
             e.TopicCreated(
@@ -327,24 +330,26 @@ class Simulation:
         )
 
     def _place(self, name: str, first: int, placed: Sequence[tuple[int, ...]]) -> list[str]:
-        declared = {each.name: each for each in self.spec.topics}  # as it is now, which `set` may have changed
-        topic = declared.get(name, self._created[name][1])
-        config = LogConfig.of(topic.topic_config(self.spec.config))
-        min_insync = min(config.min_insync_replicas, topic.replication)
-        retention = config.retention if name in declared else None
         created = [f"{name}-{number}" for number in range(first, first + len(placed))]
         self.topics[name] = first + len(placed)
+        config = self._log_config(name)
         for partition, replicas in zip(created, placed, strict=True):
             for broker in replicas:
                 host = self.brokers[broker]
-                log = make_log(partition, config.flush_messages, config.compaction if name in declared else None)
-                host.replicas[partition] = replica = Replica(host, log, min_insync, retention)
-                if name in declared:
-                    replica.max_message_bytes = config.max_message_bytes
-                if host.running and log.compacted:
+                host.replicas[partition] = replica = _new_replica(host, partition, config)
+                if host.running and replica.log.compacted:
                     host.log_cleaner.start()  # it may be the first compacted log of this broker
             self.controller.create(partition, replicas)
         return created
+
+    def _log_config(self, topic: str) -> tuple[LogConfig, bool]:
+        """A topic's configuration as it is now, which `set` may have changed, and whether it is an internal topic."""
+        declared = next((each for each in self.spec.topics if each.name == topic), None)
+        spec = declared if declared is not None else self._created[topic][1]
+        return LogConfig.of(spec.topic_config(self.spec.config)), declared is None
+
+    def _make_replica(self, host: BrokerHost[Replica], partition: str) -> Replica:
+        return _new_replica(host, partition, self._log_config(topic_of(partition)))
 
     def _replicas(self, place: int, number: int, count: int) -> tuple[int, ...]:
         """Replica k of partition p of the topic at `place` lives on the broker at place (topic + p + k) mod n."""
@@ -385,13 +390,13 @@ class Simulation:
         Raises CommandRefusedError when one of them would have no live replica
         (`ReplicationControlManager.createPartitions`).
         """
-        place, spec = self._created[topic]
-        first = self.topics[topic]
+        place, first = self._created[topic][0], self.topics[topic]
         numbers = range(first, to)
+        replication = len(self.controller.partitions[f"{topic}-0"].replicas)
         if topic in self._placed_by_controller:
-            placed = self._striped(place, numbers, spec.replication)
+            placed = self._striped(place, numbers, replication)
         else:
-            placed = [self._replicas(place, number, spec.replication) for number in numbers]
+            placed = [self._replicas(place, number, replication) for number in numbers]
             live = self.controller.live()
             for number, replicas in zip(numbers, placed, strict=True):
                 if not any(broker in live for broker in replicas):
@@ -481,3 +486,13 @@ class Simulation:
                 transactional_id=transactions.transactional_id if transactions is not None else "",
             )
         )
+
+
+def _new_replica(host: BrokerHost[Replica], partition: str, of: tuple[LogConfig, bool]) -> Replica:
+    """An empty replica. An internal topic is compacted by its coordinators' keys, and has no retention."""
+    config, internal = of
+    log = make_log(partition, config.flush_messages, None if internal else config.compaction)
+    replica = Replica(host, log, config.min_insync_replicas, None if internal else config.retention)
+    if not internal:
+        replica.max_message_bytes = config.max_message_bytes
+    return replica

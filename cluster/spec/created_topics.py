@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from cluster.commands import CreateTopic
 from cluster.config import ConfigError, Value, coerce, cross_errors, refused_config, resolve, skipped
-from cluster.protocol.topic_creation import why_no_name
+from cluster.protocol.placement.topic_creation import why_no_name
 from cluster.spec.spec import MOST_PARTITIONS, ScenarioSpec, TopicSpec
 
 

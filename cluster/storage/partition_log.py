@@ -217,6 +217,12 @@ class PartitionLog:
             self.deleted = {}
         return self.deleted.setdefault(producer, IntervalSet())
 
+    def inherit_deleted(self, other: "PartitionLog") -> None:
+        """Know (ground truth) what was deleted in the log of a replica that is removed: it was in this one, too."""
+        for producer, serials in (other.deleted or {}).items():
+            for first, end in serials.ranges():
+                self._deleted_of(producer).add(first, end)
+
     @property
     def compacted(self) -> bool:
         """Whether the topic's `cleanup.policy` compacts this log now."""

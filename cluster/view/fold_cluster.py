@@ -173,7 +173,11 @@ def leader_elected(view: ClusterView, event: e.LeaderElected) -> None:
 
 
 def _in_sync(partition: PartitionView, isr: tuple[int, ...], at_us: int) -> None:
-    """Set the in-sync replicas."""
+    """Set the in-sync replicas; a new one has copied its leader's log, with its gaps."""
+    leaders = partition.gaps.get(partition.taken_by)
+    if leaders is not None and partition.adding:
+        for broker in [each for each in isr if each in partition.adding and each not in partition.isr]:
+            partition.gaps[broker] = leaders.copied()
     partition.isr = isr
     if partition.transactions is not None:
         partition.transactions.endangered(at_us)
@@ -209,6 +213,39 @@ def _cut(view: ClusterView, partition: PartitionView, event: e.LeadershipTaken) 
 @FOLD.handles(e.IsrChanged)
 def isr_changed(view: ClusterView, event: e.IsrChanged) -> None:
     _in_sync(view.partitions[event.partition], event.isr, event.at_us)
+
+
+@FOLD.handles(e.PartitionReassigned)
+def partition_reassigned(view: ClusterView, event: e.PartitionReassigned) -> None:
+    partition = view.partitions[event.partition]
+    shown = ",".join(map(str, event.replicas))
+    match event.step:
+        case "started":
+            target = ",".join([str(broker) for broker in event.replicas if broker not in event.removing])
+            words = f" moves to replicas {target}"
+        case "completed":
+            words = f" has replicas {shown}: its reassignment is complete"
+        case _:
+            words = f" keeps replicas {shown}: its reassignment is cancelled"
+    note_of(view, event, "election", event.partition, words)
+    partition.replicas, partition.adding, partition.removing = event.replicas, event.adding, event.removing
+    topic = view.topics[partition.topic]
+    every = [view.partitions[name].replicas for name in view.partitions_by_topic[partition.topic]]
+    topic.min_insync_replicas = min(event.min_insync_replicas, max(map(len, every)))
+    if partition.number == 0:
+        topic.replication_factor = len(event.replicas) - len(event.adding)
+
+
+@FOLD.handles(e.ReplicaDeleted)
+def replica_deleted(view: ClusterView, event: e.ReplicaDeleted) -> None:
+    partition = view.partitions[event.partition]
+    partition.tails.pop(event.broker, None)
+    partition.led.pop(event.broker, None)
+    if event.broker != partition.taken_by:  # else its log is the partition's until its successor takes over
+        partition.gaps.pop(event.broker, None)
+    broker = f"broker-{event.broker}"
+    words = f"{broker} deletes its replica of {event.partition}"
+    note(view, event, "election", event.partition, words, targets=(broker,))
 
 
 @FOLD.handles(e.RecordsAppended)

@@ -128,11 +128,13 @@ def taken_over(view: ClusterView, partition: PartitionView, leader: int, log_sta
     tail = [run for run in [*shared, *own] if run[0] < log_end]
     common_end = min(log_end, tail[0][0] if tail else log_end)
     dropped = cut(view, partition, common_end)
-    if dropped and before not in {leader, NEVER}:
+    if dropped and before not in {leader, NEVER} and before in partition.led:  # else its replica is deleted
         tails[before] = dropped
     for first, end, producer, serial in tail:
         partition.placements.append(first, min(end, log_end), producer, serial)
     apart = common_end if dropped else min(log_end, bound)  # what a crash took from one log, other followers have, too
+    if before not in partition.led:
+        partition.gaps.pop(before, None)
     for broker, gaps in partition.gaps.items():
         if broker != leader:
             gaps.part(apart)

@@ -52,6 +52,10 @@ class ReplicaGaps(msgspec.Struct, gc=False):
         low.truncate(self.parted)
         return low
 
+    def copied(self) -> "ReplicaGaps":
+        """The gaps of a replica that copied this one's log."""
+        return ReplicaGaps(IntervalSet(list(self.offsets.starts), list(self.offsets.ends)), self.parted)
+
     def part(self, offset: int) -> None:
         """The leader's log is another one from an offset on."""
         if self.offsets.ends and self.offsets.ends[-1] > offset:

@@ -60,14 +60,16 @@ class TopicView(msgspec.Struct, gc=False):
 class PartitionView(msgspec.Struct, gc=False):
     """A partition's leadership and offsets; `append_ends`/`append_times_us` date the records for time lag.
 
-    The offsets are those of the last leader that took over (`taken_by`, in epoch `taken_epoch`). `appended` counts the
-    records that its log has appended and not truncated; `placements` maps its offsets to producers' records. By serial
-    numbers: `acked_serials` are acknowledged records, `lost_serials` records that no log holds any more,
-    `aborted_serials` records of aborted transactions, `deleted_serials` deleted ones that `placements` has dropped,
-    `compacted_serials` what compaction has taken from a leader's log; `gaps`: from each broker's. `deleted_before`: the
-    log start before its last advance, and that instant. `tails`: broker → records of its log beyond its successor's,
-    until it truncates. `crashed`: for each crash, newest first, the records that the last leader's log lost and
-    followers may have. `led`: broker → the epoch in which it last led; deposed, it may append to its own log.
+    `adding` and `removing`: those of `replicas` that a reassignment in progress adds and removes. The offsets are
+    those of the last leader that took over (`taken_by`, in epoch `taken_epoch`). `appended` counts the records that
+    its log has appended and not truncated; `placements` maps its offsets to producers' records. By serial numbers:
+    `acked_serials` are acknowledged records, `lost_serials` records that no log holds any more, `aborted_serials`
+    records of aborted transactions, `deleted_serials` deleted ones that `placements` has dropped,
+    `compacted_serials` what compaction has taken from a leader's log; `gaps`: from each broker's. `deleted_before`:
+    the log start before its last advance, and that instant. `tails`: broker → records of its log beyond its
+    successor's, until it truncates. `crashed`: for each crash, newest first, the records that the last leader's log
+    lost and followers may have. `led`: broker → the epoch in which it last led; deposed, it may append to its own
+    log.
     """
 
     partition: str
@@ -77,6 +79,8 @@ class PartitionView(msgspec.Struct, gc=False):
     leader_epoch: int = 0
     replicas: tuple[int, ...] = ()
     isr: tuple[int, ...] = ()
+    adding: tuple[int, ...] = ()
+    removing: tuple[int, ...] = ()
     log_start: int = 0
     high_watermark: int = 0
     log_end: int = 0

@@ -22,6 +22,8 @@ CREATE OR REPLACE VIEW controller_elected AS FROM read_parquet(getvariable('tabl
 CREATE OR REPLACE VIEW leader_elected AS FROM read_parquet(getvariable('tables') || '/leader_elected/*.parquet', union_by_name = true);
 CREATE OR REPLACE VIEW leadership_taken AS FROM read_parquet(getvariable('tables') || '/leadership_taken/*.parquet', union_by_name = true);
 CREATE OR REPLACE VIEW isr_changed AS FROM read_parquet(getvariable('tables') || '/isr_changed/*.parquet', union_by_name = true);
+CREATE OR REPLACE VIEW partition_reassigned AS FROM read_parquet(getvariable('tables') || '/partition_reassigned/*.parquet', union_by_name = true);
+CREATE OR REPLACE VIEW replica_deleted AS FROM read_parquet(getvariable('tables') || '/replica_deleted/*.parquet', union_by_name = true);
 CREATE OR REPLACE VIEW records_appended AS FROM read_parquet(getvariable('tables') || '/records_appended/*.parquet', union_by_name = true);
 CREATE OR REPLACE VIEW high_watermark_advanced AS FROM read_parquet(getvariable('tables') || '/high_watermark_advanced/*.parquet', union_by_name = true);
 CREATE OR REPLACE VIEW log_truncated AS FROM read_parquet(getvariable('tables') || '/log_truncated/*.parquet', union_by_name = true);

@@ -8,7 +8,7 @@ from cluster import events as e
 from cluster.protocol.names import coordinator_partition
 from recordings.kafka_log.followers import follows_again, log_line
 from recordings.kafka_log.handlers import LogWriter
-from recordings.kafka_log.state import KafkaLogState, Line, PartitionLogState, ShutdownProgress
+from recordings.kafka_log.state import KafkaLogState, Line, PartitionLogState, Registration, ShutdownProgress
 
 WRITER = LogWriter()
 
@@ -26,7 +26,8 @@ BY_CONTROLLER = re.compile(r"shrink: broker-(\d+) ")
 """The start of the reason of an ISR change that the controller made: it fenced a broker, or allowed its shutdown."""
 
 
-def _controller(log: KafkaLogState, message: str, logger: str = CONTROLLER, level: str = "INFO") -> list[Line]:
+def controller_line(log: KafkaLogState, message: str, logger: str = CONTROLLER, level: str = "INFO") -> list[Line]:
+    """A line of the active controller."""
     return [Line(level, f"[QuorumController id={log.controller}] ", message, logger)]
 
 
@@ -103,13 +104,13 @@ def broker_unfenced(log: KafkaLogState, event: e.BrokerUnfenced) -> list[Line]:
         f"The request from broker {event.broker} to unfence has been granted because it has caught up with the offset"
         " of its register broker record."
     )
-    return _controller(log, message, HEARTBEATS)
+    return controller_line(log, message, HEARTBEATS)
 
 
 @WRITER.handles(e.BrokerFenced)
 def broker_fenced(log: KafkaLogState, event: e.BrokerFenced) -> list[Line]:
     if event.reason == "session expired":
-        return _controller(log, f"Fencing broker {event.broker} because its session has timed out.", REPLICATION)
+        return controller_line(log, f"Fencing broker {event.broker} because its session has timed out.", REPLICATION)
     stop = log.stopping.get(event.broker)
     if stop is None:  # older recordings: a clean stop took no time
         return _granted(log, "Unfenced", event.broker, f"a {event.reason}")
@@ -120,12 +121,12 @@ def broker_fenced(log: KafkaLogState, event: e.BrokerFenced) -> list[Line]:
         f"The request from broker {event.broker} to shut down has been granted since the lowest active offset is"
         " now greater than the broker's controlled shutdown offset."
     )
-    return _controller(log, message, HEARTBEATS)
+    return controller_line(log, message, HEARTBEATS)
 
 
 def _granted(log: KafkaLogState, state: str, broker: int, what: str) -> list[Line]:
     message = f"{state} broker {broker} has requested and been granted {what}."
-    return _controller(log, message, HEARTBEATS)
+    return controller_line(log, message, HEARTBEATS)
 
 
 def _begins_to_go(log: KafkaLogState, broker: int, reason: str) -> list[Line]:
@@ -140,7 +141,7 @@ def _begins_to_go(log: KafkaLogState, broker: int, reason: str) -> list[Line]:
 @WRITER.handles(e.ControllerElected)
 def controller_elected(log: KafkaLogState, event: e.ControllerElected) -> list[Line]:
     log.controller = event.broker
-    return _controller(log, "Becoming the active controller.") if event.broker >= 0 else []
+    return controller_line(log, "Becoming the active controller.") if event.broker >= 0 else []
 
 
 # --- partitions ----------------------------------------------------------------------------------------------------
@@ -164,7 +165,7 @@ def partitions_added(log: KafkaLogState, event: e.PartitionsAdded) -> list[Line]
 @WRITER.handles(e.LeaderElected)
 def leader_elected(log: KafkaLogState, event: e.LeaderElected) -> list[Line]:
     partition = log.partition(event.partition)
-    before = (partition.isr, partition.leader, partition.leader_epoch, partition.epoch)
+    before = partition.registration()
     partition.previous_leader, partition.previous_epoch = partition.leader, partition.leader_epoch
     partition.isr = _in_order(partition.isr, event.isr)
     partition.leader, partition.leader_epoch = event.leader, event.leader_epoch
@@ -172,7 +173,10 @@ def leader_elected(log: KafkaLogState, event: e.LeaderElected) -> list[Line]:
     if event.reason == "created":
         return _created(log, event) if event.at_us else []
     partition.epoch += 1
-    lines = _partition_change(log, event.partition, before, unclean=event.reason == "unclean")
+    if event.reason == "reassigned":  # its line has the replicas, too
+        partition.changed = before, event.seq
+        return []
+    lines = partition_change(log, event.partition, before, unclean=event.reason == "unclean")
     return [*_begins_to_go(log, partition.previous_leader, event.reason), *lines]
 
 
@@ -187,25 +191,21 @@ def _created(log: KafkaLogState, event: e.LeaderElected) -> list[Line]:
         f"replicas={_java(event.replicas)}, isr={_java(event.isr)}, leader={event.leader},"
         f" leaderEpoch={event.leader_epoch}, partitionEpoch=0)."
     )
-    return _controller(log, message, REPLICATION)
+    return controller_line(log, message, REPLICATION)
 
 
-def _partition_change(
-    log: KafkaLogState, name: str, before: tuple[tuple[int, ...], int, int, int], *, unclean: bool
-) -> list[Line]:
+def partition_change(log: KafkaLogState, name: str, before: Registration, *, unclean: bool) -> list[Line]:
     """The controller's line on replay: at INFO only when data may be lost, else at DEBUG."""
     if not log.concerns_the_scenario(name):
         return []
-    partition = log.partition(name)
-    after = (partition.isr, partition.leader, partition.leader_epoch, partition.epoch)
-    names = ("isr", "leader", "leaderEpoch", "partitionEpoch")
+    after = log.partition(name).registration()
     changes = [
         f"{field}: {_java(old)} -> {_java(new)}"
-        for field, old, new in zip(names, before, after, strict=True)
+        for field, old, new in zip(Registration._fields, before, after, strict=True)
         if old != new
     ]
     message = f"{'UNCLEAN ' if unclean else ''}partition change for {name}: {', '.join(changes)}"
-    return _controller(log, message, REPLICATION, "INFO" if unclean else "DEBUG")
+    return controller_line(log, message, REPLICATION, "INFO" if unclean else "DEBUG")
 
 
 @WRITER.handles(e.LeadershipTaken)
@@ -218,7 +218,8 @@ def leadership_taken(log: KafkaLogState, event: e.LeadershipTaken) -> list[Line]
     message = (
         f"Leader {event.partition} starts at leader epoch {event.leader_epoch} from offset {event.log_end} with"
         f" partition epoch {partition.epoch}, high watermark {event.high_watermark}, ISR [{_ids(partition.isr)}],"
-        f" adding replicas [] and removing replicas [] {under}. Previous leader Some({partition.previous_leader}) and"
+        f" adding replicas [{_ids(partition.adding)}] and removing replicas [{_ids(partition.removing)}] {under}."
+        f" Previous leader Some({partition.previous_leader}) and"
         f" previous leader epoch was {partition.previous_epoch}."
     )
     return [Line("INFO", f"[Broker id={event.broker}] ", message, STATE_CHANGE)]
@@ -228,19 +229,22 @@ def leadership_taken(log: KafkaLogState, event: e.LeadershipTaken) -> list[Line]
 def isr_changed(log: KafkaLogState, event: e.IsrChanged) -> list[Line]:
     partition, name = log.partition(event.partition), event.partition
     before = partition.isr
-    change = (before, partition.leader, partition.leader_epoch, partition.epoch)
+    change = partition.registration()
+    partition.changed = change, event.seq
     partition.isr = _in_order(before, event.isr)
     partition.epoch += 1
     by_controller = BY_CONTROLLER.match(event.reason)
     granted = _begins_to_go(log, int(by_controller[1]), event.reason) if by_controller else []
     if not log.concerns_the_scenario(name):
         return granted
-    lines = [*granted, *_partition_change(log, name, change, unclean=False)]
+    added = partition.adding and not partition.removing and all(one in event.isr for one in partition.adding)
+    lines = [*granted, *([] if added else partition_change(log, name, change, unclean=False))]  # else it follows
     if by_controller:  # the leader finds it in the metadata, and does nothing
         message = (
             f"Skipped the become-leader state change for {name} since it is already the leader with leader epoch"
             f" {partition.leader_epoch}. Current high watermark {partition.high_watermark}, ISR"
-            f" [{_ids(partition.isr)}], adding replicas [] and removing replicas []."
+            f" [{_ids(partition.isr)}], adding replicas [{_ids(partition.adding)}] and removing replicas"
+            f" [{_ids(partition.removing)}]."
         )
         return [*lines, Line("INFO", f"[Broker id={partition.leader}] ", message, STATE_CHANGE)]
     return [*_asked_by_leader(log, name, before), *lines, _updated(log, name)]

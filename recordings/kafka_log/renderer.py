@@ -23,6 +23,7 @@ from recordings.kafka_log import (
     heartbeats,
     offsets,
     producers,
+    reassignments,
 )
 from recordings.kafka_log.handlers import Renderer
 from recordings.kafka_log.state import KafkaLogState
@@ -38,6 +39,7 @@ WRITERS = (
     group_coordinators.WRITER,
     consumer_group_coordinators.WRITER,
     brokers.WRITER,
+    reassignments.WRITER,
     followers.WRITER,
 )
 """Clients first: where several write lines of one event, a client caused it."""

@@ -59,10 +59,24 @@ class GroupLogState(msgspec.Struct):
         return next((member_id for member_id, known in self.instance_ids.items() if known == instance_id), "")
 
 
+class Registration(NamedTuple):
+    """A partition's registration as its changes are logged: the fields under Kafka's names, in its order."""
+
+    replicas: tuple[int, ...]
+    isr: tuple[int, ...]
+    removingReplicas: tuple[int, ...]  # noqa: N815 - as Kafka prints it
+    addingReplicas: tuple[int, ...]  # noqa: N815
+    leader: int
+    leaderEpoch: int  # noqa: N815
+    partitionEpoch: int  # noqa: N815
+
+
 class PartitionLogState(msgspec.Struct):
     """A partition as brokers' lines need it.
 
     `epoch` counts the controller's changes; `epochs`: the leader epochs of its records, each with its first offset.
+    `adding`, `removing`: replicas of a reassignment in progress. `changed`: the registration before the last change of
+    leader or ISR, and the number of its event: a reassignment told next is part of the same record.
     """
 
     leader: int = -1
@@ -75,6 +89,14 @@ class PartitionLogState(msgspec.Struct):
     high_watermark: int = 0
     log_end: int = 0
     epochs: dict[int, int] = {}
+    adding: tuple[int, ...] = ()
+    removing: tuple[int, ...] = ()
+    changed: tuple[Registration, int] | None = None
+
+    def registration(self) -> Registration:
+        """The partition as the controller has it."""
+        places = self.replicas, self.isr, self.removing, self.adding
+        return Registration(*places, self.leader, self.leader_epoch, self.epoch)
 
 
 class MemberLogState(msgspec.Struct):

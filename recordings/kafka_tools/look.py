@@ -20,6 +20,7 @@ from recordings.kafka_tools.group_tables import buffered_table, list_table, memb
 from recordings.kafka_tools.leader_logs import LeaderLog, LogOf
 from recordings.kafka_tools.log_dump import DUMP_LOG, dump_log, dumped_partition
 from recordings.kafka_tools.printed import Printed, failed
+from recordings.kafka_tools.reassignments import list_reassignments, verify
 from recordings.kafka_tools.tool_lines import ToolLine
 from recordings.kafka_tools.topic_tables import Configs, describe_topics, topics_of
 from recordings.kafka_tools.transaction_tables import (
@@ -139,6 +140,8 @@ _LOOKS: Final[dict[tuple[str, str], Callable[[LookedAtFlight, ToolLine], Printed
     ("kafka-consumer-groups", "list"): _list_groups,
     ("kafka-topics", "describe"): lambda flight, line: describe_topics(flight.view, flight.configs, line),
     ("kafka-topics", "list"): _list_topics,
+    ("kafka-reassign-partitions", "list"): lambda flight, line: list_reassignments(flight.view, line),
+    ("kafka-reassign-partitions", "verify"): lambda flight, line: verify(flight.view, line),
     ("kafka-configs", "describe"): lambda flight, line: describe_configs(flight.view, flight.configs, line),
     ("kafka-transactions", "list"): lambda flight, line: list_transactions(flight.view, flight.now_us, line),
     ("kafka-transactions", "describe"): lambda flight, line: describe_transaction(flight.view, flight.now_us, line),
@@ -157,6 +160,7 @@ SUBJECTS: Final = {
     "group-list": "kafka-consumer-groups.sh --list",
     "topics": "kafka-topics.sh --describe",
     "configs": "kafka-configs.sh --describe",
+    "reassignments": "kafka-reassign-partitions.sh --list",
     "transactions": "kafka-transactions.sh list",
     "transaction": "kafka-transactions.sh describe",
     "producers": "kafka-transactions.sh describe-producers",

@@ -5,11 +5,12 @@ What has no command is refused with the reason and the nearest that works.
 
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from cluster.commands import (
     AddPartitions,
+    CancelReassignment,
     Command,
     CreateTopic,
     DeleteGroup,
@@ -18,6 +19,7 @@ from cluster.commands import (
     Elect,
     Mark,
     Names,
+    Reassign,
     ResetOffsets,
     ResetToPlan,
     Set,
@@ -25,7 +27,7 @@ from cluster.commands import (
 from cluster.commands.catalogue import AbortHangingTransaction, ResetTo
 from cluster.config import FIRST_DATE, nearest, parse_datetime, parse_iso_duration
 from cluster.protocol.names import TopicPartition
-from cluster.protocol.topic_creation import name_error
+from cluster.protocol.placement.topic_creation import name_error
 from cluster.spec import LONGEST_FLIGHT_US
 from recordings.kafka_tools.config_pairs import pairs_added, pairs_of_create
 from recordings.kafka_tools.config_tables import entity_of
@@ -36,16 +38,14 @@ MOST_REPLICAS: Final = 32_767  # Short.MAX_VALUE
 _UNSUPPORTED: Final = {
     ("kafka-topics", "delete"): "no topic is deleted in a flight: kafka-delete-records.sh empties its partitions",
     ("kafka-consumer-groups", "validate-regex"): "`--validate-regex` concerns no cluster",
+    ("kafka-reassign-partitions", "generate"): "write the replicas of each partition into the JSON of --execute",
     ("kafka-transactions", "forceTerminateTransaction"): "the id's next InitProducerId does it: `restart PRODUCER`",
 }  # fmt: skip
-_REASSIGN: Final = "replicas stay where they are in a flight: kafka-leader-election.sh moves leaderships among them"
 
 
 def orders_of(line: ToolLine, names: Names | None = None) -> list[Command]:
     """The commands of a line. `names` are needed for lines that mean every partition. Raises CommandError."""
     reason = _UNSUPPORTED.get((line.tool, line.action))
-    if line.tool == "kafka-reassign-partitions":
-        reason = _REASSIGN
     if reason is not None:
         shown = (
             f"{line.tool}.sh --{line.action}" if line.tool != "kafka-transactions" else f"{line.tool}.sh {line.action}"
@@ -169,6 +169,76 @@ def _partitions_of_json(line: ToolLine, option: str, needs: str) -> list[tuple[T
         raise line.wrong(
             f"--{option}: this is not the tool's JSON: topic, partition and {needs} of each", option
         ) from None
+
+
+_PERMITTED: Final[dict[str, tuple[str, ...]]] = {
+    "execute": ("reassignment-json-file", "additional", "throttle", "replica-alter-log-dirs-throttle",
+                "disallow-replication-factor-change"),
+    "verify": ("reassignment-json-file", "preserve-throttles"),
+    "cancel": ("reassignment-json-file", "preserve-throttles"),
+    "list": (),
+}  # fmt: skip
+_ALWAYS: Final = ("bootstrap-server", "bootstrap-controller", "command-config", "timeout")
+_NO_QUOTAS: Final = "replication has no quotas in a flight"
+_NOT_HERE: Final = {
+    "throttle": _NO_QUOTAS,
+    "replica-alter-log-dirs-throttle": _NO_QUOTAS,
+    "disallow-replication-factor-change": "each partition gets as many replicas as its list has",
+}
+
+
+def check_reassignment(line: ToolLine) -> None:
+    """Raise CommandError for options that do not go with an action of `kafka-reassign-partitions.sh`, or lack."""
+    known = (line.action, *_PERMITTED[line.action], *_ALWAYS)
+    for option in line.options:
+        if option not in known:
+            raise line.wrong(f'Option "[{option}]" can\'t be used with action "[{line.action}]"', option)
+    if line.action != "list" and not line.has("reassignment-json-file"):
+        raise line.wrong('Missing required argument "[reassignment-json-file]"')
+    for option, why in _NOT_HERE.items():
+        if line.has(option):
+            raise line.wrong(f"--{option} is not understood here: {why}", option)
+
+
+def reassigned_to(line: ToolLine) -> list[tuple[TopicPartition, tuple[int, ...]]]:
+    """The partitions of a reassignment's JSON and their replicas. Raises CommandError."""
+    found = []
+    for place, one in _partitions_of_json(line, "reassignment-json-file", "replicas"):
+        replicas, directories = one["replicas"], one.get("log_dirs", [])
+        if not isinstance(replicas, list) or not all(type(broker) is int and broker >= 0 for broker in replicas):
+            raise line.wrong(f"{place}: replicas are a list of broker ids", "reassignment-json-file")
+        if directories and directories != ["any"] * len(replicas):
+            raise line.wrong(f"{place}: a broker has one log directory here: `any`", "reassignment-json-file")
+        found.append((place, tuple(replicas)))
+    return found
+
+
+def _reassign(line: ToolLine, _: Names | None) -> list[Command]:
+    """One command for each partition. Source: `ReassignPartitionsCommand.parseExecuteAssignmentArgs`."""
+    check_reassignment(line)
+    places, option = reassigned_to(line), "reassignment-json-file"
+    if line.action == "cancel":
+        return [CancelReassignment(*place) for place, _ in places]
+    if not places:
+        raise line.wrong("Partition reassignment list cannot be empty", option)
+    if not all(replicas for _, replicas in places):
+        raise line.wrong("Partition replica list cannot be empty", option)
+    twice = repeated([str(place) for place, _ in places])
+    if twice:
+        raise line.wrong(f"Partition reassignment contains duplicate topic partitions: {','.join(twice)}", option)
+    doubled = [
+        f"{place} contains multiple entries for {','.join(map(str, repeated(replicas)))}"
+        for place, replicas in places
+        if repeated(replicas)
+    ]
+    if doubled:
+        raise line.wrong(f"Partition replica lists may not contain duplicate entries: {'. '.join(doubled)}", option)
+    return [Reassign(*place, replicas) for place, replicas in places]
+
+
+def repeated(words: Sequence[Any]) -> list[Any]:
+    """The words that are there more than once."""
+    return [word for word in dict.fromkeys(words) if words.count(word) > 1]
 
 
 def _abort(line: ToolLine, names: Names | None) -> list[Command]:
@@ -320,5 +390,6 @@ _ORDERS: Final[dict[str, Callable[[ToolLine, Names | None], list[Command]]]] = {
     "kafka-consumer-groups": _groups_tool,
     "kafka-leader-election": _elect,
     "kafka-delete-records": _delete_records,
+    "kafka-reassign-partitions": _reassign,
     "kafka-transactions": _abort,
 }

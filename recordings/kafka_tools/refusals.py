@@ -5,9 +5,10 @@ from typing import Final
 
 from cluster.protocol.names import TopicPartition
 from cluster.protocol.offset_resets import cannot_shift, only_inactive, reset_offset
-from cluster.protocol.topic_creation import why_no_name, why_not_placed
+from cluster.protocol.placement.topic_creation import why_no_name, why_not_placed
 from cluster.view.state import NEVER, ClusterView, GroupView
 from recordings.kafka_log.java_maps import consumed_order
+from recordings.kafka_tools import reassignments
 from recordings.kafka_tools.group_descriptions import committed_partitions, exists
 from recordings.kafka_tools.group_tables import ResetRow, reset_table
 from recordings.kafka_tools.orders import RESETS, no_plan, orders_of, planned_offsets
@@ -67,6 +68,9 @@ def refusal_of(view: ClusterView, line: ToolLine) -> Printed | None:
                 return Printed(f"Valid replica already elected for partitions {name}\n")
         case "kafka-transactions", "abort":
             return _abort(view, line)
+        case "kafka-reassign-partitions", "execute" | "cancel":
+            orders_of(line)  # raises what is wrong with its options and its JSON
+            return reassignments.refused(view, line)
     return None
 
 

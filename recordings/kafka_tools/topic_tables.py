@@ -82,7 +82,15 @@ def _partition_lines(view: ClusterView, topic: TopicView, line: ToolLine) -> Ite
             leader = "none" if one.leader == NEVER else str(one.leader)
             replicas, isr = (",".join(map(str, ids)) for ids in (one.replicas, one.isr))
             yield (f"\tTopic: {topic.topic}\tPartition: {one.number}\tLeader: {leader}\tReplicas: {replicas}"
-                   f"\tIsr: {isr}\tElr: N/A\tLastKnownElr: N/A")  # fmt: skip
+                   f"\tIsr: {isr}{_reassignment(one)}\tElr: N/A\tLastKnownElr: N/A")  # fmt: skip
+
+
+def _reassignment(one: PartitionView) -> str:
+    """The two columns of a partition whose reassignment is in progress."""
+    if not one.adding and not one.removing:
+        return ""
+    adding, removing = (",".join(map(str, ids)) for ids in (one.adding, one.removing))
+    return f"\tAdding Replicas: {adding}\tRemoving Replicas: {removing}"
 
 
 def _is_reported(view: ClusterView, topic: TopicView, one: PartitionView, line: ToolLine) -> bool:
@@ -90,7 +98,7 @@ def _is_reported(view: ClusterView, topic: TopicView, one: PartitionView, line: 
     leaderless, least = one.leader == NEVER, topic.min_insync_replicas
     live = {broker.broker for broker in view.brokers.values() if not broker.fenced}
     holds = {
-        "under-replicated-partitions": len(one.replicas) > len(one.isr),
+        "under-replicated-partitions": len(one.replicas) - len(one.adding) > len(one.isr),
         "unavailable-partitions": leaderless or one.leader not in live,
         "under-min-isr-partitions": leaderless or len(one.isr) < least,
         "at-min-isr-partitions": len(one.isr) == least,

@@ -5,6 +5,7 @@ these judges break the cluster on purpose and see that they notice.
 """
 
 from collections import defaultdict
+from functools import partial
 from itertools import zip_longest
 
 from cluster.broker.replica import Replica
@@ -84,12 +85,16 @@ def watermark_errors(simulation: Simulation) -> list[str]:
     ]
 
 
+def _copies_of(simulation: Simulation, name: str) -> list[Replica]:
+    return [broker.replicas[name] for broker in simulation.brokers.values() if name in broker.replicas]
+
+
 class RecordsCheck:
     """Every acknowledged record is on some replica, and no idempotent producer's record is in a log twice."""
 
     def __init__(self, simulation: Simulation, recorder: IndependentRecorder) -> None:
         self._recorder = recorder
-        self._vanished = {name: Vanished(replicas) for name, replicas in copies(simulation).items()}
+        self._vanished = {name: Vanished(partial(_copies_of, simulation, name)) for name in copies(simulation)}
         self._seen: dict[str, tuple[list[RecordBatch], set[BatchKey]]] = {}
 
     def vanished(self) -> list[str]:

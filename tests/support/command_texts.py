@@ -54,6 +54,8 @@ EVERY_FORM: dict[str, Command] = {
     "create topic returns if not exists partitions 6 config cleanup.policy=[compact,delete],retention.ms=1": (
         commands.CreateTopic("returns", 6, None, ("cleanup.policy=compact,delete", "retention.ms=1"), True)
     ),
+    "reassign orders-0 to 3,1": commands.Reassign("orders", 0, (3, 1)),
+    "cancel reassignment of orders-0": commands.CancelReassignment("orders", 0),
     "add partitions orders to 24": commands.AddPartitions("orders", 24),
     "subscribe billing-1 to orders,payments": commands.Subscribe("billing-1", ("orders", "payments")),
     "unsubscribe billing-1": commands.Unsubscribe("billing-1"),

@@ -1,5 +1,7 @@
 """The truth about delivery: the fate of each record of a group's topics, one by one, from logs, clients and notes."""
 
+from collections.abc import Callable
+
 from cluster.broker.replica import Replica
 from tests.support.independent_recorder import Identity, IndependentRecorder
 from tests.support.lost_records import Vanished
@@ -14,7 +16,9 @@ FATES = (
 class Fates:
     """One group's records of one partition: what is delivered need not be looked at again."""
 
-    def __init__(self, group: str, name: str, recorder: IndependentRecorder, copies: list[Replica]) -> None:
+    def __init__(
+        self, group: str, name: str, recorder: IndependentRecorder, copies: Callable[[], list[Replica]]
+    ) -> None:
         self._group, self._name, self._recorder = group, name, recorder
         self._vanished = Vanished(copies)
         self._seen = 0

@@ -8,6 +8,7 @@ equal `document(view, now)`. While a leader or coordinator is dead, the last tha
 from bisect import bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
 from typing import Any
 
 from cluster.broker.group_coordinator_service import OFFSETS_TOPIC
@@ -379,10 +380,12 @@ class Truth:
         for name in self._partitions_of(self._topics(group)):
             key = group.name, name
             if key not in self._fates:
-                brokers = self.simulation.brokers.values()
-                copies = [broker.replicas[name] for broker in brokers if name in broker.replicas]
-                self._fates[key] = Fates(group.name, name, self.recorder, copies)
+                self._fates[key] = Fates(group.name, name, self.recorder, partial(self._copies, name))
             yield self._fates[key], self._committed_by(*key), committed_only
+
+    def _copies(self, name: str) -> list[Replica]:
+        """The replicas of a partition, which a reassignment changes."""
+        return [broker.replicas[name] for broker in self.simulation.brokers.values() if name in broker.replicas]
 
     def fates_in_full(self) -> dict[str, dict[str, int]]:
         """The counts of each group, and how many of its skipped records for which reason."""

@@ -19,6 +19,10 @@ class FakeReplica:
         self.slow = False
         self.append(RecordBatch(partition, "", -1, -1, -1, -1, 1, 100, 0), 0)
 
+    @property
+    def has_min_isr(self) -> bool:
+        return len(self.metadata.isr) >= self.min_insync_replicas
+
     def append(self, one: RecordBatch, now_us: int) -> RecordBatch:
         placed = one.placed(self.log.log_end, 5, now_us)
         self.log.append_as_leader(placed)

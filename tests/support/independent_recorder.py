@@ -491,9 +491,11 @@ def _watch_brokers(patch: pytest.MonkeyPatch, recorder: IndependentRecorder) -> 
         if not hosted.coordinator.loading and hosted.epoch >= recorder.elected.get(hosted.replica.partition, 0):
             notes.loaded(hosted.replica.partition, hosted.coordinator)
 
-    def elects(_: Controller, partition: str, metadata: PartitionMetadata, __: str) -> None:
-        notes.deposed(partition)
-        recorder.elected[partition] = metadata.leader_epoch
+    def elects(controller: Controller, partition: str, metadata: PartitionMetadata, __: str) -> None:
+        before = controller.partitions.get(partition)
+        if before is None or before.leader != metadata.leader or metadata.leader < 0:
+            notes.deposed(partition)
+            recorder.elected[partition] = metadata.leader_epoch
 
     def runs(_: object, hosted: HostedCoordinator[GroupCoordinator], decision: Decision) -> None:
         """A heartbeat counts when it is answered; one that leaves is none."""
@@ -507,6 +509,13 @@ def _watch_brokers(patch: pytest.MonkeyPatch, recorder: IndependentRecorder) -> 
             if new or isinstance(request, HeartbeatRequest):
                 recorder._heartbeat_answered(call.client, call.connection.timeline.now_us)
 
+    def emptied(replica: Replica, _: Replica) -> None:
+        """A removed leader whose successor has not taken over: the partition is what its log was."""
+        if recorder.leaders.get(replica.partition) is replica:
+            former = recorder.leaders[replica.partition] = Replica(replica.host, replica.log, 1)
+            former.high_watermark = replica.high_watermark
+
+    _wrapped(patch, Replica, "equip", before=emptied)
     _wrapped(patch, GroupCoordinatorService, "_run", before=runs)
     _wrapped(patch, Replica, "_lead", after=led)
     _wrapped(patch, GroupCoordinatorService, "_load", after=loaded)

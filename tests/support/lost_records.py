@@ -1,5 +1,7 @@
 """Acknowledged records that no replica's log holds (any more), found by walking the logs."""
 
+from collections.abc import Callable
+
 from cluster.broker.replica import Replica
 from cluster.protocol.record_batch import RecordBatch
 from tests.support.independent_recorder import BatchKey, Identity
@@ -42,17 +44,26 @@ class LogIndex:
 
 
 class Vanished:
-    """Acknowledged records of one partition that no replica's log holds."""
+    """Acknowledged records of one partition that no replica's log holds. `replicas` may be others at each look."""
 
-    def __init__(self, replicas: list[Replica]) -> None:
-        self._indexes = [LogIndex(replica) for replica in replicas]
+    def __init__(self, replicas: Callable[[], list[Replica]]) -> None:
+        self._replicas = replicas
+        self._indexes: dict[int, LogIndex] = {}
         self._checked: set[BatchKey] = set()
+
+    def _now(self) -> list[LogIndex]:
+        replicas = {id(replica): replica for replica in self._replicas()}
+        if any(known not in replicas for known in self._indexes):
+            self._checked.clear()
+        self._indexes = {one: self._indexes.get(one) or LogIndex(replica) for one, replica in replicas.items()}
+        return list(self._indexes.values())
 
     def gone(self, acknowledged: dict[BatchKey, int], judged: set[BatchKey]) -> set[Identity]:
         """The records that are gone; those whose fate no broker has judged yet are on their way (acks=0)."""
         if not acknowledged:
             return set()
-        cut = [index.refresh() for index in self._indexes]
+        indexes = self._now()
+        cut = [index.refresh() for index in indexes]
         if any(cut):
             self._checked.clear()
         gone = set[Identity]()
@@ -60,7 +71,7 @@ class Vanished:
             if key in self._checked:
                 continue
             serials = set(range(key[2], key[2] + records))
-            for index in self._indexes:
+            for index in indexes:
                 serials = index.left(key, serials)
             if not serials:
                 self._checked.add(key)

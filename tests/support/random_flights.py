@@ -111,6 +111,22 @@ def careless(spec: ScenarioSpec, seed: int) -> ScenarioSpec:
     return msgspec.structs.replace(spec, producers=producers)
 
 
+def reassigning(spec: ScenarioSpec, seed: int) -> ScenarioSpec:
+    """The same flight with reassignments while the faults last, of internal topics too; some are cancelled."""
+    random = Random(f"reassigning/{seed}")
+    ids = [broker.id for broker in spec.brokers]
+    names = [f"{topic.name}-{number}" for topic in spec.topics for number in range(topic.partitions)]
+    names += [f"__consumer_offsets-{number}" for number in range(int(str(spec.config["offsets.topic.num.partitions"])))]
+    steps = []
+    for _ in range(random.randint(3, 12)):
+        name, at_us = random.choice(names), random.randint(FAULTS_BEGIN_S * 1000, FAULTS_END_S * 1000) * 1000
+        replicas = random.sample(ids, random.randint(1, min(3, len(ids))))
+        steps.append(_step(at_us, f"reassign {name} to {','.join(map(str, replicas))}"))
+        if random.random() < 0.4:
+            steps.append(_step(at_us + random.choice((1, 4, 300, 5_000)) * 1000, f"cancel reassignment of {name}"))
+    return msgspec.structs.replace(spec, steps=tuple(sorted((*spec.steps, *steps), key=lambda step: step.at_us)))
+
+
 def may_lose(spec: ScenarioSpec) -> bool:
     """Whether some producer may legally lose what it thinks is safe, or write it twice."""
     return any(producer.config.get("enable.idempotence") is False for producer in spec.producers)

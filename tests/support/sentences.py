@@ -20,7 +20,7 @@ NOT_JUDGED = (
     "recordings/kafka_log/",
     "recordings/library/",
     "cluster/coordinators/",  # reasons of a real coordinator's log
-    "cluster/protocol/topic_creation.py",  # what a real controller answers
+    "cluster/protocol/placement/topic_creation.py",  # what a real controller answers
     "recordings/tables/schema.py",  # a page of documentation
     "recordings/spark/runtime/standalone.py",  # a configuration of log4j
 )

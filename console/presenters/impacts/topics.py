@@ -1,11 +1,22 @@
-"""Predictors of commands to topics and their logs: create, add partitions, delete records."""
+"""Predictors of commands to topics and their logs: create, add partitions, reassign, delete records."""
+
+from collections.abc import Sequence
 
 from cluster.commands import catalogue as c
-from cluster.protocol.topic_creation import why_no_name, why_not_placed
+from cluster.protocol.placement.reassignments import (
+    NO_REASSIGNMENT,
+    Reassignment,
+    completed,
+    reverted,
+    toward,
+    why_not_assigned,
+)
+from cluster.protocol.placement.topic_creation import why_no_name, why_not_placed
 from cluster.protocol.topic_pattern import topic_pattern
 from cluster.spec import TopicRefusedError, admitted_topic
-from cluster.view.state import NEVER
-from console.presenters.formatting import many
+from cluster.view.state import NEVER, PartitionView
+from console.presenters.formatting import many, memory
+from console.presenters.impacts.cluster import leader_moves
 from console.presenters.impacts.model import NO_BROKER, ImpactModel, Predictors, predictor
 
 
@@ -71,6 +82,80 @@ def add_partitions(model: ImpactModel, command: c.AddPartitions) -> None:
             model.group_rebalances(group.group)
 
 
+def reassign(model: ImpactModel, command: c.Reassign) -> None:
+    """New replicas copy the log; those that go leave, with the leadership, when the new ones are in sync."""
+    partition = model.partition(command.topic, command.partition)
+    if partition is None or _without_controller(model):
+        return
+    error = why_not_assigned(command.replicas, model.view.brokers)
+    if error:
+        model.refuse(f"INVALID_REPLICA_ASSIGNMENT: {error}")
+        return
+    name, now = partition.partition, Reassignment(partition.replicas, partition.adding, partition.removing)
+    places = toward(now, command.replicas)
+    if places == now:
+        model.note(f"{name} has these replicas already")
+        return
+    arrived = completed(places, partition.isr)
+    _moved(model, partition, places, arrived=arrived is not None)
+    if arrived is not None:
+        _led_after(model, partition, *arrived)
+    elif partition.leader not in places.target and places.target:
+        model.note(f"{name} has another leader then")
+
+
+def _without_controller(model: ImpactModel) -> bool:
+    if model.view.controller == NO_BROKER:
+        model.refuse("there is no active controller")
+    return model.view.controller == NO_BROKER
+
+
+def _moved(model: ImpactModel, partition: PartitionView, places: Reassignment, *, arrived: bool) -> None:
+    """Which replicas a reassignment adds and removes, and what that copies."""
+    name = partition.partition
+    new = [broker for broker in places.adding if broker not in partition.isr]
+    if new:
+        size = memory(partition.bytes * len(new))
+        model.note(f"{name}: {_brokers(new)} {'copies' if len(new) == 1 else 'copy'} {size} from the leader")
+    down = [broker for broker in new if not model.can_lead(broker)]
+    if down:
+        model.note(f"{_brokers(down)} cannot follow now: the reassignment stays in progress until then")
+    if places.removing:
+        verb = "deletes its replica" if len(places.removing) == 1 else "delete their replicas"
+        model.note(f"{_brokers(places.removing)} {verb}{'' if arrived else ' when the new ones are in sync'}")
+    elif not new and not places.adding:
+        model.note(f"broker-{places.replicas[0]} becomes the preferred leader of {name}")
+
+
+def _led_after(model: ImpactModel, partition: PartitionView, replicas: tuple[int, ...], isr: tuple[int, ...]) -> None:
+    """The leader of a partition whose replicas have changed: the present one, if it may stay."""
+    order = (partition.leader, *replicas)
+    leader = next((one for one in order if one in isr and model.can_lead(one)), NO_BROKER)
+    if leader != partition.leader:
+        leader_moves(model, partition.partition, leader)
+
+
+def _brokers(ids: Sequence[int]) -> str:
+    return ", ".join(f"broker-{one}" for one in ids)
+
+
+def cancel_reassignment(model: ImpactModel, command: c.CancelReassignment) -> None:
+    """The replicas that are being added leave, and those that would go stay."""
+    partition = model.partition(command.topic, command.partition)
+    if partition is None or _without_controller(model):
+        return
+    known = Reassignment(partition.replicas, partition.adding, partition.removing)
+    if not known.in_progress:
+        model.refuse(f"NO_REASSIGNMENT_IN_PROGRESS: {NO_REASSIGNMENT}")
+        return
+    back = reverted(known, partition.isr)
+    if back.unclean:
+        model.note("only new replicas are in sync: Kafka refuses without unclean.leader.election.enable")
+        return
+    model.note(f"{partition.partition} keeps replicas {','.join(map(str, back.replicas))}")
+    _led_after(model, partition, back.replicas, back.isr)
+
+
 def delete_records(model: ImpactModel, command: c.DeleteRecords) -> None:
     """The leader deletes records, also records that groups have not read."""
     partition = model.partition(command.topic, command.partition)
@@ -94,5 +179,7 @@ def delete_records(model: ImpactModel, command: c.DeleteRecords) -> None:
 PREDICTORS: Predictors = dict((
     predictor(c.CreateTopic, create_topic),
     predictor(c.AddPartitions, add_partitions),
+    predictor(c.Reassign, reassign),
+    predictor(c.CancelReassignment, cancel_reassignment),
     predictor(c.DeleteRecords, delete_records),
 ))  # fmt: skip

@@ -41,7 +41,7 @@ class Coordinating:
         self.emitted.append(event)
 
     @staticmethod
-    def newest_leader_epoch(_: str) -> int:
+    def leader_since(_: str) -> int:
         return 5
 
     def commit(self, epoch: int) -> dict[str, ErrorCode]:

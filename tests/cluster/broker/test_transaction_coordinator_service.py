@@ -65,7 +65,7 @@ class Coordinating:
         """No one of the producers listens."""
 
     @staticmethod
-    def newest_leader_epoch(_: str) -> int:
+    def leader_since(_: str) -> int:
         return 5
 
     def ask_for(self, request: Request) -> Any:  # noqa: ANN401 - the call with its response

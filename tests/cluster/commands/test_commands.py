@@ -271,6 +271,8 @@ def any_command(draw: st.DrawFn) -> Command:
     if kind is commands.CreateTopic:
         values["partitions"] = draw(st.none() | st.integers(min_value=1))
         values["topic"] = draw(name.filter(lambda word: word not in (".", "..")))
+    if kind is commands.Reassign:
+        values["replicas"] = tuple(draw(st.lists(st.integers(0, 999_999_999), min_size=1, max_size=4)))
     if kind is commands.Heal and draw(st.booleans()):
         values = {}
     if values.get("workload") == "statefulset":

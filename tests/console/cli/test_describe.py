@@ -94,7 +94,7 @@ def test_what_cannot_be_described_is_said(
             "no group is named new",
         ),
         ("kafka-consumer-groups.sh --reset-offsets --group new --topic payments --to-latest", 0, "NEW-OFFSET"),
-        ("kafka-reassign-partitions.sh --list", 2, "kafka-leader-election.sh"),
+        ("kafka-reassign-partitions.sh --execute", 2, "Missing required argument"),
     ],
 )
 def test_what_a_pasted_line_would_hit(capsys: pytest.CaptureFixture[str], line: str, code: int, said: str) -> None:

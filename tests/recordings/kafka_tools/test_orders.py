@@ -25,6 +25,10 @@ from tests.support.scenario_builders import spec
 
 PLACES = '{"partitions":[{"topic":"orders","partition":0},{"topic":"orders","partition":2}]}'
 OFFSETS = '{"partitions":[{"topic":"orders","partition":0,"offset":42}],"version":1}'
+EXECUTE = (
+    "kafka-reassign-partitions.sh --bootstrap-server kafka:9092 --execute --reassignment-json-file"
+    ' \'{"version": 1, "partitions": [{"topic": "orders", "partition": 0, "replicas": [2, 3]}]}\''
+)
 RESET = "kafka-consumer-groups.sh --reset-offsets --group g --all-topics --execute"
 SAID_BEFORE = re.compile(
     "(Error while executing topic command : |Error: Executing consumer group command failed due to "
@@ -129,6 +133,8 @@ by = "10s"
             f"{RESET.replace('--all-topics', '--topic a:0,2 --topic b')} --to-offset 7",
             ["reset offsets of g to offset 7 in a-0,a-2,b"],
         ),
+        (EXECUTE, ["reassign orders-0 to 2,3"]),
+        (EXECUTE.replace("execute", "cancel"), ["cancel reassignment of orders-0"]),
         ("kafka-consumer-groups.sh --delete --group g --group h", ["delete group g", "delete group h"]),
         (
             "kafka-consumer-groups.sh --delete-offsets --group g --topic a:1 --topic b",
@@ -144,7 +150,13 @@ def test_lines_are_the_commands_that_the_cluster_has(line: str, commands: list[s
 @pytest.mark.parametrize(
     ("line", "said", "suggestion"),
     [
-        ("kafka-reassign-partitions.sh --execute", "kafka-leader-election.sh moves leaderships", None),
+        ("kafka-reassign-partitions.sh --execute", 'Missing required argument "[reassignment-json-file]"', None),
+        ("kafka-reassign-partitions.sh --generate --broker-list 1,2", "write the replicas of each partition", None),
+        (f"{EXECUTE} --throttle 1000", "replication has no quotas", None),
+        (EXECUTE.replace("execute", "cancel") + " --additional", "can't be used with action", None),
+        (EXECUTE.replace("2, 3", "2, 2"), "orders-0 contains multiple entries for 2", None),
+        (EXECUTE.replace("[2, 3]", "[]"), "Partition replica list cannot be empty", None),
+        (EXECUTE.replace("}]", '}, {"topic": "orders", "partition": 0, "replicas": [1]}]'), "duplicate topic", None),
         ("kafka-topics.sh --delete --topic orders", "kafka-delete-records.sh empties", None),
         ("kafka-topics.sh --create --topic re/turns", "one or more characters other than ASCII alphanumerics", None),
         ("kafka-topics.sh --create", 'Missing required argument "[topic]"', None),

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -99,6 +100,6 @@ def _gone(simulation: Simulation, recorder: IndependentRecorder) -> dict[str, in
     for topic, partitions in simulation.topics.items():
         for name in (f"{topic}-{number}" for number in range(partitions) if topic not in INTERNAL):
             copies = [broker.replicas[name] for broker in simulation.brokers.values() if name in broker.replicas]
-            lost = Vanished(copies).gone(recorder.acked_batches[name], recorder.judged)
+            lost = Vanished(partial(list, copies)).gone(recorder.acked_batches[name], recorder.judged)
             losses[topic] += len(lost - recorder.passages.aborted[name])
     return {topic: records for topic, records in losses.items() if records}

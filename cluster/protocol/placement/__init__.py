@@ -1,0 +1,1 @@
+"""Which brokers have the replicas of a partition: of a new topic, and by a reassignment."""
