@@ -37,6 +37,7 @@ BUILT = {
     commands.Hold, commands.Release, commands.Isolate, commands.LoseResponses, commands.SlowDisk, commands.FillDisk,
     commands.Crash, commands.Elect, commands.FailOverController, commands.MoveCoordinator,
     commands.Set, commands.Seek,
+    commands.Reassign, commands.CancelReassignment,
     commands.DeleteRecords, commands.AddPartitions, commands.AbandonTransaction, commands.AbortHangingTransaction,
     commands.Nemesis, commands.Rollout, commands.RollingRestartBrokers, commands.EndRollout,
     commands.SlowDependency, commands.PausePartitions, commands.ResumePartitions,
