@@ -77,6 +77,7 @@ class AvailabilityMeter:
             return
         leader = view.brokers.get(partition.leader)
         serves = leader is not None and leader.up and not leader.paused
-        below = partition.leader >= 0 and len(partition.isr) < topic.min_insync_replicas
+        least = min(topic.min_insync_replicas, len(partition.replicas))
+        below = partition.leader >= 0 and len(partition.isr) < least
         self._leaderless.note(partition.partition, at_us, holds=not serves)
         self._below_min_isr.note(partition.partition, at_us, holds=below)

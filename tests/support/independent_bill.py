@@ -28,7 +28,7 @@ class _Log:
         self.dates: list[tuple[int, int]] = []  # (end offset, instant of the append)
         self.open: dict[int, int] = {}  # producer id → where its transaction begins
         self.ended: list[tuple[int, int, int]] = []  # (producer id, beginning, marker) of the ended transactions
-        self.leader, self.isr = -1, 0
+        self.leader, self.isr, self.replicas = -1, 0, 0
         self.placed = False
 
     def stable(self) -> int:
@@ -181,8 +181,15 @@ class IndependentBill:
 
     def _leader_elected(self, line: Line, at_us: int) -> None:
         log = self.logs[line["partition"]]
-        log.leader, log.isr, log.placed = line["leader"], len(line["isr"]), True
+        log.leader, log.isr, log.placed, log.replicas = line["leader"], len(line["isr"]), True, len(line["replicas"])
         self._look(at_us, line["partition"])
+
+    def _partition_reassigned(self, line: Line, at_us: int) -> None:
+        log = self.logs[line["partition"]]
+        log.replicas = len(line["replicas"])
+        most = max(self.logs[name].replicas for name in self.of_topic[log.topic])
+        self.min_isr[log.topic] = min(line["min_insync_replicas"], most), self.min_isr[log.topic][1]
+        self._look(at_us)
 
     def _isr_changed(self, line: Line, at_us: int) -> None:
         self.logs[line["partition"]].isr = len(line["isr"])
@@ -217,7 +224,7 @@ class IndependentBill:
             if log.internal or not log.placed:
                 continue
             live = self.serving.get(log.leader, False) and log.leader not in self.frozen
-            below = log.leader >= 0 and log.isr < self.min_isr[log.topic][0]
+            below = log.leader >= 0 and log.isr < min(self.min_isr[log.topic][0], log.replicas)
             for outage, holds in (("leaderless", not live), ("below_min_isr", below)):
                 if holds:
                     self._outages.setdefault((name, outage), at_us)

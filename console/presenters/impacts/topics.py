@@ -96,12 +96,12 @@ def reassign(model: ImpactModel, command: c.Reassign) -> None:
     if places == now:
         model.note(f"{name} has these replicas already")
         return
-    arrived = completed(places, partition.isr)
-    _moved(model, partition, places, arrived=arrived is not None)
+    at_once = completed(places, partition.isr)
+    _moved(model, partition, places, arrived=at_once is not None)
+    follows = partition.leader != NO_BROKER and all(model.can_lead(broker) for broker in places.adding)
+    arrived = completed(places, (*partition.isr, *places.adding)) if follows else at_once
     if arrived is not None:
         _led_after(model, partition, *arrived)
-    elif partition.leader not in places.target and places.target:
-        model.note(f"{name} has another leader then")
 
 
 def _without_controller(model: ImpactModel) -> bool:
@@ -121,8 +121,9 @@ def _moved(model: ImpactModel, partition: PartitionView, places: Reassignment, *
     if down:
         model.note(f"{_brokers(down)} cannot follow now: the reassignment stays in progress until then")
     if places.removing:
+        left = "the new ones are" if places.adding else f"{_brokers(places.target)} is"
         verb = "deletes its replica" if len(places.removing) == 1 else "delete their replicas"
-        model.note(f"{_brokers(places.removing)} {verb}{'' if arrived else ' when the new ones are in sync'}")
+        model.note(f"{_brokers(places.removing)} {verb}{'' if arrived else f' when {left} in sync'}")
     elif not new and not places.adding:
         model.note(f"broker-{places.replicas[0]} becomes the preferred leader of {name}")
 

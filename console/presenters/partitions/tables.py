@@ -86,8 +86,8 @@ class LogListing(PartitionListing):
 
     def _leadership(self) -> Line:
         one = self.partition
-        isr = f" · ISR {_numbers(one.isr)} of {_numbers(one.replicas)}"
-        least = self.view.topics[one.topic].min_insync_replicas
+        isr = f" · ISR {_numbers(one.isr)} of {_numbers(one.replicas)}{_reassignment(one)}"
+        least = min(self.view.topics[one.topic].min_insync_replicas, len(one.replicas))
         short = len(one.isr) < least
         tone = ERROR if short else WARN if len(one.isr) < len(one.replicas) else PLAIN
         words = f" · below min.insync.replicas {least}" if short else f" · min.insync.replicas {least}"
@@ -115,6 +115,12 @@ class LogListing(PartitionListing):
             )
         ]
         return next((form for form in forms if length(form) <= self.width), forms[-1])
+
+
+def _reassignment(one: PartitionView) -> str:
+    """Which replicas a reassignment in progress adds and removes."""
+    parts = (("adding", one.adding), ("removing", one.removing))
+    return "".join(f" · {word} {_numbers(ids)}" for word, ids in parts if ids)
 
 
 def _separated(spans: Sequence[Span]) -> Line:

@@ -167,7 +167,8 @@ class WrittenListing(WorstFirstListing):
 
     def _takes(self, key: str) -> bool:
         partition = self.view.partitions[key]
-        short = len(partition.isr) < self.view.topics[partition.topic].min_insync_replicas
+        least = self.view.topics[partition.topic].min_insync_replicas
+        short = len(partition.isr) < min(least, len(partition.replicas))
         led = partition.leader >= 0 and broker_state(self.view.brokers[partition.leader]) in {"up", "stopping"}
         return led and not short
 
@@ -186,7 +187,7 @@ class WrittenListing(WorstFirstListing):
         unsent = sum(one.request == UNSENT for one in batches)
         again = sum(one.request == RETRIES for one in batches)
         oldest_us = min((one.opened_us for one in batches), default=NEVER)
-        least = self.view.topics[partition.topic].min_insync_replicas
+        least = min(self.view.topics[partition.topic].min_insync_replicas, len(partition.replicas))
         short = len(partition.isr) < least
         cells: list[Line | Span | str] = [
             (middle(key, self.layout.width_of(0)), STRONG),

@@ -43,12 +43,19 @@ def leader_words(brokers: dict[int, BrokerView], partition: PartitionView, room:
 
 
 def isr_words(partition: PartitionView, least: int) -> Line:
-    """`1,2,3`; `▲ 1,2 of 3`; below min.insync.replicas `▽ 1 of 3`."""
+    """`1,2,3`; `▲ 1,2 of 3`; below min.insync.replicas `▽ 1 of 3`; with a reassignment `▲ 1,2 of 3 +3 −1`."""
     numbers = ",".join(str(broker) for broker in sorted(partition.isr)) or "none"
-    short, all_of = len(partition.isr) < least, len(partition.replicas)
-    if len(partition.isr) < all_of or short:
-        return line((f"{'▽' if short else '▲'} {numbers} of {all_of}", ERROR if short else WARN))
-    return line(numbers)
+    all_of, moves = len(partition.replicas), reassigned_words(partition)
+    short = len(partition.isr) < min(least, all_of)
+    if len(partition.isr) < all_of:
+        return line((f"{'▽' if short else '▲'} {numbers} of {all_of}{moves}", ERROR if short else WARN))
+    return line(f"{numbers}{moves}")
+
+
+def reassigned_words(partition: PartitionView) -> str:
+    """The replicas that a reassignment in progress adds and removes: ` +3 −1`; empty without one."""
+    added, removed = (",".join(map(str, ids)) for ids in (partition.adding, partition.removing))
+    return f"{f' +{added}' if added else ''}{f' −{removed}' if removed else ''}"
 
 
 def appended_per_second(topic: TopicView, partition: PartitionView) -> str:
@@ -160,7 +167,7 @@ class TopicPartitionsListing(WorstFirstListing):
         one = self.view.partitions[key]
         if one.leader not in self.up:
             return 0 if one.leader < 0 else 1
-        if len(one.isr) < self.topic.min_insync_replicas:
+        if len(one.isr) < min(self.topic.min_insync_replicas, len(one.replicas)):
             return 2
         if len(one.isr) < len(one.replicas):
             return 3

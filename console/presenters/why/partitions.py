@@ -65,7 +65,8 @@ def group_leaders_away(facts: WhyFacts, name: str) -> WhyAnswer | None:
 def below_minimum(facts: WhyFacts, name: str) -> WhyAnswer | None:
     """The leader refuses acks=all: fewer replicas in sync than min.insync.replicas."""
     partition = facts.view.partitions[name]
-    least, number = facts.view.topics[partition.topic].min_insync_replicas, len(partition.isr)
+    number = len(partition.isr)
+    least = min(facts.view.topics[partition.topic].min_insync_replicas, len(partition.replicas))
     if not _served(facts, partition) or number >= least:
         return None
     verdict = f"{name} is below min.insync.replicas: {number} of {least} in sync, acks=all is refused"
@@ -75,7 +76,8 @@ def below_minimum(facts: WhyFacts, name: str) -> WhyAnswer | None:
 def under_replicated(facts: WhyFacts, name: str) -> WhyAnswer | None:
     """A replica is not in sync; the partition still takes records."""
     partition = facts.view.partitions[name]
-    least, number = facts.view.topics[partition.topic].min_insync_replicas, len(partition.isr)
+    number = len(partition.isr)
+    least = min(facts.view.topics[partition.topic].min_insync_replicas, len(partition.replicas))
     if not _served(facts, partition) or number < least or number >= len(partition.replicas):
         return None
     verdict = f"{name} is under-replicated: {number} of {len(partition.replicas)} replicas are in sync"

@@ -44,6 +44,8 @@ COMMANDS = (
     "stall billing-1", "stall billing-1 for 3s", "stall audit-1", "pause heartbeats of billing-1", "kill pay-1",
     "fail over controller", "move coordinator of billing", "elect preferred orders-1", "elect preferred orders-2",
     "elect unclean orders-0", "scale billing to 2", "start broker-1", "start broker-4", "restart audit-1",
+    "reassign orders-0 to 4,2", "reassign orders-1 to 2", "reassign audits-0 to 3,4,1", "reassign orders-2 to 9",
+    "reassign __consumer_offsets-0 to 4,3", "cancel reassignment of orders-0",
 )  # fmt: skip
 
 
@@ -90,7 +92,11 @@ class Outcome(msgspec.Struct):
         return Outcome(
             {one.partition: one.leader for one in partitions},
             view.controller,
-            [one.partition for one in partitions if one.leader != -1 and len(one.isr) < least[one.topic]],
+            [
+                one.partition
+                for one in partitions
+                if one.leader != -1 and len(one.isr) < min(least[one.topic], len(one.replicas))
+            ],
             {group.group: view.partitions[group.coordinator_partition].leader for group in view.groups.values()},
         )
 

@@ -14,6 +14,9 @@ import tempfile
 import time
 from pathlib import Path
 
+import msgspec
+
+from cluster.protocol.names import TopicPartition
 from tests.fidelity.recorder.cluster import RealCluster, Release
 from tests.support.scenario_builders import spec
 
@@ -23,6 +26,7 @@ CLASSES = {
     "kafka-topics.sh": "org.apache.kafka.tools.TopicCommand",
     "kafka-transactions.sh": "org.apache.kafka.tools.TransactionsCommand",
     "kafka-configs.sh": "kafka.admin.ConfigCommand",
+    "kafka-reassign-partitions.sh": "org.apache.kafka.tools.reassign.ReassignPartitionsCommand",
     "kafka-leader-election.sh": "org.apache.kafka.tools.LeaderElectionCommand",
     "kafka-delete-records.sh": "org.apache.kafka.tools.DeleteRecordsCommand",
     "kafka-console-consumer.sh": "org.apache.kafka.tools.consumer.ConsoleConsumer",
@@ -68,6 +72,26 @@ class Tools:
         file, shown = (f" --from-file {plan}", f" --from-file '{rows}'") if rows else ("", "")
         self.kept[name] = {"command": f"{line}{shown}", "printed": self.run(f"{line}{file}")}
         sys.stdout.write(f"--- {name}: {line}\n{self.kept[name]['printed']}\n")
+
+    def reassign(self, name: str, action: str, *moves: tuple[str, tuple[int, ...]], more: str = "") -> None:
+        """Run `kafka-reassign-partitions.sh` with this JSON, and keep what it printed."""
+        named = [(TopicPartition.parse(place), replicas) for place, replicas in moves]
+        parts = [{"topic": place.topic, "partition": place.partition, "replicas": ids} for place, ids in named]
+        text = json.dumps({"version": 1, "partitions": parts}, separators=(",", ":"))
+        plan = self._cluster.folder / "plan.json"
+        plan.write_text(text, "utf-8")
+        line = f"kafka-reassign-partitions.sh --{action} --reassignment-json-file"
+        printed = self.run(f"{line} {plan}{more}")
+        self.kept[name] = {"command": f"{line} '{text}'{more}", "printed": printed}
+        sys.stdout.write(f"--- {name}: {line}\n{printed}\n")
+
+    def freeze(self, broker: int) -> None:
+        """SIGSTOP a broker: what it would copy stays under way."""
+        self._cluster.signal(broker, signal.SIGSTOP)
+
+    def resume(self, broker: int) -> None:
+        """SIGCONT it."""
+        self._cluster.signal(broker, signal.SIGCONT)
 
     def kill(self, broker: int) -> None:
         """`kill -9` a broker."""
@@ -260,7 +284,41 @@ def _plans(tools: Tools) -> None:
     tools.look("reset-without-leader", f"{reset} --topic alone --to-earliest --execute")
 
 
-PARTS = {"session": _session, "topics": _topics, "options": _options, "plans": _plans}
+def _reassignments(tools: Tools) -> None:
+    """Replicas that move, while broker-3 is frozen and then not; what is refused; a way back that is none."""
+    tools.run("kafka-topics.sh --create --topic moved --replica-assignment 1:2,2:1,1:2")
+    describe, listed = "kafka-topics.sh --describe --topic moved", "kafka-reassign-partitions.sh --list"
+    tools.look("reassign-list-none", listed)
+    tools.reassign("reassign-unknown-broker", "execute", ("moved-0", (9, 2)))
+    tools.reassign("reassign-unknown-topic", "execute", ("nowhere-0", (3, 2)))
+    tools.reassign("reassign-unknown-partition", "execute", ("moved-9", (3, 2)))
+    tools.reassign("reassign-twice", "execute", ("moved-0", (3, 2)), ("moved-0", (3, 1)))
+    tools.reassign("reassign-broker-twice", "execute", ("moved-0", (3, 3)))
+    tools.reassign("reassign-no-replicas", "execute", ("moved-0", ()))
+    tools.reassign("reassign-cancel-none", "cancel", ("moved-0", (3, 2)))
+    tools.reassign("reassign-wrong-option", "cancel", ("moved-0", (3, 2)), more=" --additional")
+    tools.look("reassign-no-json", "kafka-reassign-partitions.sh --execute")
+    tools.reassign("reassign", "execute", ("moved-1", (3, 1)))
+    time.sleep(3)
+    tools.reassign("reassign-completed", "verify", ("moved-1", (3, 1)), ("moved-0", (3, 2)))
+    tools.look("reassign-described", describe)
+    tools.reassign("reassign-fewer", "execute", ("moved-2", (2,)))
+    tools.look("reassign-fewer-described", describe)
+    tools.freeze(3)
+    tools.reassign("reassign-frozen", "execute", ("moved-0", (3, 2)))
+    tools.look("reassign-list", listed)
+    tools.reassign("reassign-in-progress", "verify", ("moved-0", (3, 2)))
+    tools.look("reassign-in-progress-described", describe)
+    tools.reassign("reassign-second", "execute", ("moved-2", (1, 2)))
+    tools.reassign("reassign-back", "execute", ("moved-0", (1, 2)), more=" --additional")
+    time.sleep(3)
+    tools.look("reassign-back-list", listed)
+    tools.reassign("reassign-cancel", "cancel", ("moved-0", (3, 2)))
+    tools.look("reassign-cancelled-described", describe)
+    tools.resume(3)
+
+
+PARTS = {"reassignments": _reassignments, "session": _session, "topics": _topics, "options": _options, "plans": _plans}
 """The parts of a recording, in their order."""
 
 
@@ -275,7 +333,9 @@ def main() -> None:
     release = Release(options.release, options.work)
     options.work.mkdir(parents=True, exist_ok=True)
     release.prepare()
-    cluster = RealCluster(release, spec(until_s=1), options.work / "tools", options.first_port)
+    slow = {"broker.session.timeout.ms": 120_000} if options.only == "reassignments" else {}  # a frozen one stays
+    settled = msgspec.structs.replace(spec(until_s=1), config=slow)
+    cluster = RealCluster(release, settled, options.work / "tools", options.first_port)
     tools = Tools(release, cluster)
     try:
         cluster.start()
