@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 import pytest
 
-from tests.support.random_flights import careless, fly, random_spec
+from tests.support.random_flights import careless, fly, random_spec, reassigning
 from tests.support.slow_cases import mostly_slow, partly_campaign
 
 BROKE = (0, 2, 5, 6, 8, 12, 13, 23, 26, 33, 34, 40, 42, 45, 48, 49, 58, 60, 63, 64, 72, 82, 91, 98)  # each once broke
@@ -39,6 +39,11 @@ def test_careless_producers_do_lose_records_and_write_some_twice(seeds: Iterable
     assert sum(delivery["lost"] for delivery in landed) > 0
     assert sum(delivery["acked"] for delivery in landed) > sum(delivery["lost"] for delivery in landed)
     assert any(delivery["appended"] > delivery["produced"] for delivery in landed)
+
+
+@pytest.mark.parametrize("seed", mostly_slow([2, 3, 46, *range(4, 12), *range(2000, 2006)], quick=(46,), slow=6))
+def test_reassignments_in_a_troubled_cluster_lose_nothing_and_end(seed: int) -> None:
+    fly(reassigning(random_spec(seed), seed), seed).check()
 
 
 @pytest.mark.parametrize("seed", mostly_slow([6, 48], quick=[6]))
