@@ -6,7 +6,7 @@ queues the messages that it receives; the host of a dead one resets connections.
 a link, so brokers may disagree for a moment, as in Kafka.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from cluster.broker.broker_config import BrokerConfig
@@ -27,12 +27,23 @@ from cluster.broker.socket_server import SocketServer
 from cluster.broker.transaction_coordinator_service import TRANSACTIONS_TOPIC, TransactionCoordinatorService
 from cluster.broker.transactional_requests import TransactionalRequests
 from cluster.config import Value
-from cluster.events import BrokerPaused, BrokerResumed, BrokerStarted, BrokerStopped, Event
+from cluster.events import (
+    BrokerPaused,
+    BrokerResumed,
+    BrokerStarted,
+    BrokerStopped,
+    Event,
+    RecordsLost,
+    RecordsRecovered,
+    ReplicaDeleted,
+)
 from cluster.network import Connection, Endpoint, Link
 from cluster.protocol.errors import ErrorCode
 from cluster.protocol.messages import PartitionMetadata
 from cluster.protocol.names import topic_of
+from cluster.protocol.record_batch import RecordBatch
 from cluster.spec import BrokerSpec
+from cluster.storage.lost_records import records_lost_everywhere
 from cluster.storage.partition_log import PartitionLog
 
 FILE_DELETE_DELAY_US: Final = 60_000_000  # file.delete.delay.ms: the directory is renamed at once
@@ -356,20 +367,56 @@ class Broker(BrokerHost[Replica]):
         if self.id in metadata.replicas:
             replica.apply(metadata, restarted=restarted)
         elif metadata.epochs >= replica.metadata.epochs:
-            replica.remove(metadata)
-            self._unassigned[replica.partition] = self.replicas.pop(replica.partition)
+            self._remove(replica, metadata)
             self.timeline.call_later(FILE_DELETE_DELAY_US, self._delete_log, (replica, replica.log))
+
+    def _remove(self, replica: Replica, metadata: PartitionMetadata) -> None:
+        """Delete a replica; records of its log's end that no other replica has are lost."""
+        log, name = replica.log, replica.partition
+        replica.leave(metadata)
+        self._unassigned[name] = self.replicas.pop(name)
+        self.emit(ReplicaDeleted(partition=name, broker=self.id, log_end=log.log_end, bytes=log.bytes))
+        others = [other.log for other in self._replicas_of(replica)]
+        for other in others:
+            other.inherit_deleted(log)
+        self.emit_lost(replica, log.beyond(max([log.log_start, *[other.log_start for other in others]])))
+
+    def _replicas_of(self, replica: Replica) -> list[Replica]:
+        """The replicas of a partition, as far as this one knows, without those whose brokers have deleted them."""
+        found = [self.replica_on(broker, replica.partition) for broker in replica.metadata.replicas]
+        return [other for other in found if other.partition in other.host.replicas]
+
+    def emit_lost(self, replica: Replica, dropped: Sequence[RecordBatch]) -> None:
+        """Emit which batches that a replica dropped no replica holds any more."""
+        replicas = self._replicas_of(replica)
+        for lost in records_lost_everywhere(dropped, [other.log for other in replicas]):
+            self.emit(RecordsLost(partition=replica.partition, broker=self.id, **lost._asdict()))
+            for other in replicas:
+                other.may_restore = True
+
+    def emit_survived(self, replica: Replica, batches: Sequence[RecordBatch]) -> None:
+        """Emit which of a replica's fetched batches were in no log any more."""
+        others = [other.log for other in self._replicas_of(replica) if other is not replica]
+        for run in records_lost_everywhere(batches, others):
+            self.emit(RecordsRecovered(partition=replica.partition, broker=self.id, **run._asdict()))
 
     def _delete_log(self, removed: tuple[Replica, PartitionLog]) -> None:
         """The files of a removed replica's log go, unless the partition has a new log here meanwhile."""
         replica, log = removed
         if replica.log is log:
-            replica.equip(self.control.make_replica(self, replica.partition))
+            self._equip(replica)
+
+    def _equip(self, replica: Replica) -> None:
+        """Give a replica an empty log and the topic's configuration of now."""
+        fresh = self.control.make_replica(self, replica.partition)
+        replica.log, replica.retention, replica.high_watermark, replica.led_epoch = fresh.log, fresh.retention, 0, -1
+        replica.min_insync_replicas, replica.max_message_bytes = fresh.min_insync_replicas, fresh.max_message_bytes
+        replica.metadata = fresh.metadata
 
     def _assign(self, partition: str) -> Replica:
         """A reassignment gave this broker a replica: its log is empty. Source: `Partition.createLogIfNotExists`."""
         replica = self.replica_of(partition)
-        replica.equip(self.control.make_replica(self, partition))
+        self._equip(replica)
         self.replicas[partition] = self._unassigned.pop(partition)
         if replica.log.compacted:
             self.log_cleaner.start()

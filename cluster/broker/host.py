@@ -5,7 +5,7 @@ So no part imports `broker.py`. The replica type is a parameter, because replica
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Generic, TypeVar
 
 from cluster.broker.disk import Disk
@@ -15,6 +15,7 @@ from cluster.events import Event
 from cluster.network import Connection, Endpoint, InFlightRequest, Link, Network
 from cluster.protocol.api import Request
 from cluster.protocol.messages import PartitionMetadata
+from cluster.protocol.record_batch import RecordBatch
 from cluster.spec import Buggify
 from cluster.virtual_time import Timeline
 
@@ -108,6 +109,14 @@ class BrokerHost(ABC, Generic[ReplicaT]):
     @abstractmethod
     def replica_of(self, partition: str) -> ReplicaT:
         """This broker's replica of a partition, also one that it has not heard of yet, or any more: that is empty."""
+
+    @abstractmethod
+    def emit_lost(self, replica: ReplicaT, dropped: Sequence[RecordBatch]) -> None:
+        """Emit which batches that a replica dropped no replica holds any more."""
+
+    @abstractmethod
+    def emit_survived(self, replica: ReplicaT, batches: Sequence[RecordBatch]) -> None:
+        """Emit which of a replica's fetched batches were in no log any more."""
 
     @abstractmethod
     def rack_of(self, broker: int) -> str:

@@ -9,7 +9,7 @@ from cluster.broker.broker_config import BrokerConfig
 from cluster.broker.host import BrokerHost
 from cluster.broker.replica import Replica
 from cluster.storage.partition_log import WRITEBACK_EVERY_US
-from cluster.storage.retention import first_kept
+from cluster.storage.retention import first_kept, segment_starts
 
 FIRST_RETENTION_CHECK_US: Final = 30_000_000  # LogManager's initial task delay
 
@@ -29,7 +29,7 @@ class LogCleanup:
     def load(self) -> None:
         """The process starts again and reads its logs from disk."""
         for replica in self._host.replicas.values():
-            replica.load_log()
+            replica.log.started(segment_starts(replica.log, replica.retention))
 
     def start(self) -> None:
         """Schedule the checks of a process that has started."""

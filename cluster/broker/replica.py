@@ -11,7 +11,7 @@ Source: `kafka.cluster.Partition`, `ReplicaFetcherThread`, `AbstractFetcherThrea
 """
 
 from bisect import insort
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from operator import itemgetter
 from typing import Final
 
@@ -23,9 +23,6 @@ from cluster.events import (
     LogStartAdvanced,
     LogTruncated,
     RecordsAppended,
-    RecordsLost,
-    RecordsRecovered,
-    ReplicaDeleted,
 )
 from cluster.network import InFlightRequest, Link
 from cluster.protocol.errors import ErrorCode
@@ -34,7 +31,6 @@ from cluster.protocol.record_batch import RecordBatch
 from cluster.reach import reached
 from cluster.storage.leader_epochs import EpochEnd, follower_truncation
 from cluster.storage.log_config import Retention
-from cluster.storage.lost_records import records_lost_everywhere
 from cluster.storage.partition_log import PartitionLog
 from cluster.storage.retention import segment_starts
 
@@ -50,9 +46,8 @@ class Replica:
 
     `fetching`: as a follower, its log is a prefix of its leader's. `led_epoch`: the epoch in which it led last.
     `may_restore`: another replica dropped records that may still be on their way to this one (ground truth).
-    `min_insync_replicas` is the topic's: fewer replicas are enough if there are no more (`Partition.effectiveMinIsr`).
-    `max_message_bytes`: the largest batch that a producer may append; other batches are not measured.
-    `retention` is None for internal topics, which are compacted. `fetches`: those that are parked, by client.
+    `max_message_bytes`: the largest batch that a producer may append. `retention` is None for internal topics,
+    which are compacted. `fetches`: those that are parked, by client.
     """
 
     __slots__ = (
@@ -152,8 +147,8 @@ class Replica:
     def assign_followers(self, replicas: tuple[int, ...]) -> None:
         """As leader: know the followers of a changed assignment; those that stay keep their state."""
         known = {follower.broker: follower for follower in self.followers}
-        others = [broker for broker in replicas if broker != self.host.id]
-        self.followers = tuple([known.get(broker) or self._follower(broker, LONG_AGO_US) for broker in others])
+        others = [one for one in replicas if one != self.host.id]
+        self.followers = tuple([known.get(one) or self._follower(one, LONG_AGO_US) for one in others])
         self.set_isr(self.isr)
 
     def follower_on(self, broker: int) -> "FollowerState[Replica] | None":
@@ -178,29 +173,14 @@ class Replica:
         for _, committed in waiting or ():
             committed(error)
 
-    def equip(self, fresh: "Replica") -> None:
-        """Take the empty log and the topic's configuration of a replica that was just made."""
-        self.log, self.retention, self.high_watermark, self.led_epoch = fresh.log, fresh.retention, 0, -1
-        self.min_insync_replicas, self.max_message_bytes = fresh.min_insync_replicas, fresh.max_message_bytes
-        self.metadata = fresh.metadata
-
-    def remove(self, metadata: PartitionMetadata) -> None:
-        """The partition has no replica here any more: stop following or leading, and delete the log.
-
-        Records of its end that no other replica has are lost. Source: `ReplicaManager.stopPartitions`.
-        """
-        host, log, was_leader = self.host, self.log, self.is_leader
-        self.metadata = metadata
+    def leave(self, metadata: PartitionMetadata) -> None:
+        """The partition has no replica here any more: stop leading or following (`ReplicaManager.stopPartitions`)."""
+        self.metadata, was_leader = metadata, self.is_leader
         if was_leader:
             self.resign(ErrorCode.NOT_LEADER_OR_FOLLOWER)
         self.session.number += 1
         self.source, self.fetching, self.may_restore = None, False, False
-        host.leadership_changed(self, was_leader)
-        host.emit(ReplicaDeleted(partition=self.partition, broker=host.id, log_end=log.log_end, bytes=log.bytes))
-        others = [replica.log for replica in self._replicas()]
-        for other in others:
-            other.inherit_deleted(log)
-        self._emit_lost(log.beyond(max([log.log_start, *[other.log_start for other in others]])))
+        self.host.leadership_changed(self, was_leader)
 
     def on_process_ended(self) -> None:
         """The broker's process ended: all state besides the log is lost."""
@@ -227,9 +207,8 @@ class Replica:
 
     @property
     def has_min_isr(self) -> bool:
-        """Whether the confirmed ISR has `min.insync.replicas` members, or all replicas."""
-        members = len(self.metadata.isr)
-        return members >= self.min_insync_replicas or members >= len(self.metadata.replicas)
+        """Whether the confirmed ISR has `min.insync.replicas` members, or all replicas (`effectiveMinIsr`)."""
+        return len(self.metadata.isr) >= min(self.min_insync_replicas, len(self.metadata.replicas))
 
     def set_isr(self, isr: tuple[int, ...]) -> None:
         """Set the in-sync replicas, in the order of the replicas."""
@@ -240,8 +219,7 @@ class Replica:
     def admit_followers(self, fetching: "FollowerState[Replica] | None" = None) -> None:
         """Ask to add followers to the ISR whose log end reached the high watermark and this epoch's start.
 
-        Only a follower that fetches is added: `fetching`, whose fetch just arrived, or one whose parked fetch is
-        renewed.
+        Only a follower that fetches is added: `fetching`, whose fetch just arrived, or one with a renewed parked fetch.
         """
         if not self.is_leader or self.alter_pending or len(self.isr) == len(self.metadata.replicas):
             return
@@ -534,7 +512,7 @@ class Replica:
             self._begin_inside(batches[0].base_offset)
         log.append_fetched(batches, self.source.log)  # type: ignore[union-attr]
         if self.may_restore:
-            self._emit_survived(batches)
+            host.emit_survived(self, batches)
         if high_watermark > self.high_watermark:
             log_end = log.log_end
             self.high_watermark = high_watermark if high_watermark < log_end else log_end  # noqa: FURB136 - see Timeline
@@ -572,10 +550,6 @@ class Replica:
 
     # --- the log ------------------------------------------------------------------------------------------------
 
-    def load_log(self) -> None:
-        """The broker's process starts again and reads the log from disk."""
-        self.log.started(segment_starts(self.log, self.retention))
-
     def lose_unflushed(self) -> None:
         """The host crashed: records that were not on disk are lost."""
         if self.log.flushed < self.log.log_end:
@@ -598,25 +572,7 @@ class Replica:
                 appended=log.appended_records,
             )
         )
-        self._emit_lost(dropped)
-
-    def _emit_lost(self, dropped: Sequence[RecordBatch]) -> None:
-        """Emit which of the dropped batches no replica holds any more."""
-        replicas = self._replicas()
-        for lost in records_lost_everywhere(dropped, [replica.log for replica in replicas]):
-            self.host.emit(RecordsLost(partition=self.partition, broker=self.host.id, **lost._asdict()))
-            for replica in replicas:
-                replica.may_restore = True
-
-    def _emit_survived(self, batches: Sequence[RecordBatch]) -> None:
-        """Emit which of the fetched batches were in no log any more."""
-        for run in records_lost_everywhere(batches, [each.log for each in self._replicas() if each is not self]):
-            self.host.emit(RecordsRecovered(partition=self.partition, broker=self.host.id, **run._asdict()))
-
-    def _replicas(self) -> "list[Replica]":
-        """The partition's replicas, as far as this one knows, without those whose brokers have deleted them."""
-        found = [self.host.replica_on(broker, self.partition) for broker in self.metadata.replicas]
-        return [replica for replica in found if self.partition in replica.host.replicas]
+        host.emit_lost(self, dropped)
 
     def expire_producers(self) -> None:
         """As leader: forget producers that have not written for `producer.id.expiration.ms`."""

@@ -10,6 +10,11 @@ from typing import Literal
 
 import msgspec
 
+from cluster.commands.topic_commands import AddPartitions as AddPartitions  # noqa: PLC0414 - a command as the others
+from cluster.commands.topic_commands import CancelReassignment as CancelReassignment  # noqa: PLC0414 - a command as the others
+from cluster.commands.topic_commands import CreateTopic as CreateTopic  # noqa: PLC0414 - a command as the others
+from cluster.commands.topic_commands import Reassign as Reassign  # noqa: PLC0414 - a command as the others
+
 ResetTo = Literal["earliest", "latest", "current", "offset", "shift", "ago", "instant"]
 
 
@@ -214,42 +219,6 @@ class LoseResponses(msgspec.Struct, frozen=True, tag="lose_responses"):
     client: str | None = None
 
 
-class CreateTopic(msgspec.Struct, frozen=True, tag="create_topic"):
-    """Create a topic, as `kafka-topics.sh --create` does.
-
-    None: `num.partitions` and `default.replication.factor` of the brokers. `config`: `KEY=VALUE` of each topic key.
-    `if_not_exists`: a topic of this name is no error.
-    """
-
-    topic: str
-    partitions: int | None = None
-    replicas: int | None = None
-    config: tuple[str, ...] = ()
-    if_not_exists: bool = False
-
-
-class Reassign(msgspec.Struct, frozen=True, tag="reassign"):
-    """Move a partition to these brokers, the preferred leader first, as `kafka-reassign-partitions.sh` does."""
-
-    topic: str
-    partition: int
-    replicas: tuple[int, ...]
-
-
-class CancelReassignment(msgspec.Struct, frozen=True, tag="cancel_reassignment"):
-    """End a reassignment in progress: the replicas that it adds leave, those that it would remove stay."""
-
-    topic: str
-    partition: int
-
-
-class AddPartitions(msgspec.Struct, frozen=True, tag="add_partitions"):
-    """Give a topic this many partitions, more than it has."""
-
-    topic: str
-    to: int
-
-
 class Subscribe(msgspec.Struct, frozen=True, tag="subscribe"):
     """A member subscribes to exactly these topics; with `for_us`, after that to the topics from before."""
 
@@ -396,11 +365,10 @@ class Mark(msgspec.Struct, frozen=True, tag="mark"):
 
 Command = (
     Kill | Crash | Stop | Start | Restart | Pause | Resume | PauseHeartbeats | Stall | SlowMember | Scale
-    | RollingRestart | RollingRestartBrokers | Rollout
-    | EndRollout | Cut | Heal | Hold | Release | SlowLink | LoseResponses | AddPartitions | Subscribe | Set | Seek
-    | AbandonTransaction | AbortHangingTransaction | Elect | Isolate | FailOverController | MoveCoordinator | SlowDisk
-    | FillDisk | DeleteRecords | Nemesis | Mark | SlowDependency | PausePartitions | ResumePartitions | FailDependency
-    | RestoreDependency | Unsubscribe | ResetOffsets | ResetToPlan
-    | DeleteGroup | DeleteOffsets | CreateTopic | Reassign | CancelReassignment
+    | RollingRestart | RollingRestartBrokers | Rollout | EndRollout | Cut | Heal | Hold | Release | SlowLink
+    | LoseResponses | AddPartitions | Subscribe | Set | Seek | AbandonTransaction | AbortHangingTransaction | Elect
+    | Isolate | FailOverController | MoveCoordinator | SlowDisk | FillDisk | DeleteRecords | Nemesis | Mark
+    | SlowDependency | PausePartitions | ResumePartitions | FailDependency | RestoreDependency | Unsubscribe
+    | ResetOffsets | ResetToPlan | DeleteGroup | DeleteOffsets | CreateTopic | Reassign | CancelReassignment
 )  # fmt: skip
 """Any command."""

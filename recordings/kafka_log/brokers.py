@@ -8,7 +8,7 @@ from cluster import events as e
 from cluster.protocol.names import coordinator_partition
 from recordings.kafka_log.followers import follows_again, log_line
 from recordings.kafka_log.handlers import LogWriter
-from recordings.kafka_log.state import KafkaLogState, Line, PartitionLogState, Registration, ShutdownProgress
+from recordings.kafka_log.state import KafkaLogState, Line, LoggedRegistration, PartitionLogState, ShutdownProgress
 
 WRITER = LogWriter()
 
@@ -194,14 +194,14 @@ def _created(log: KafkaLogState, event: e.LeaderElected) -> list[Line]:
     return controller_line(log, message, REPLICATION)
 
 
-def partition_change(log: KafkaLogState, name: str, before: Registration, *, unclean: bool) -> list[Line]:
+def partition_change(log: KafkaLogState, name: str, before: LoggedRegistration, *, unclean: bool) -> list[Line]:
     """The controller's line on replay: at INFO only when data may be lost, else at DEBUG."""
     if not log.concerns_the_scenario(name):
         return []
     after = log.partition(name).registration()
     changes = [
         f"{field}: {_java(old)} -> {_java(new)}"
-        for field, old, new in zip(Registration._fields, before, after, strict=True)
+        for field, old, new in zip(LoggedRegistration._fields, before, after, strict=True)
         if old != new
     ]
     message = f"{'UNCLEAN ' if unclean else ''}partition change for {name}: {', '.join(changes)}"

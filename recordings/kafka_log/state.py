@@ -59,7 +59,7 @@ class GroupLogState(msgspec.Struct):
         return next((member_id for member_id, known in self.instance_ids.items() if known == instance_id), "")
 
 
-class Registration(NamedTuple):
+class LoggedRegistration(NamedTuple):
     """A partition's registration as its changes are logged: the fields under Kafka's names, in its order."""
 
     replicas: tuple[int, ...]
@@ -91,12 +91,12 @@ class PartitionLogState(msgspec.Struct):
     epochs: dict[int, int] = {}
     adding: tuple[int, ...] = ()
     removing: tuple[int, ...] = ()
-    changed: tuple[Registration, int] | None = None
+    changed: tuple[LoggedRegistration, int] | None = None
 
-    def registration(self) -> Registration:
+    def registration(self) -> LoggedRegistration:
         """The partition as the controller has it."""
         places = self.replicas, self.isr, self.removing, self.adding
-        return Registration(*places, self.leader, self.leader_epoch, self.epoch)
+        return LoggedRegistration(*places, self.leader, self.leader_epoch, self.epoch)
 
 
 class MemberLogState(msgspec.Struct):

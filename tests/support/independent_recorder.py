@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from cluster.broker.broker import Broker
 from cluster.broker.coordinator_runtime import AdminCall, HostedCoordinator
 from cluster.broker.group_coordinator_service import GroupCoordinatorService
 from cluster.broker.log_cleaner import LogCleaner
@@ -509,13 +510,13 @@ def _watch_brokers(patch: pytest.MonkeyPatch, recorder: IndependentRecorder) -> 
             if new or isinstance(request, HeartbeatRequest):
                 recorder._heartbeat_answered(call.client, call.connection.timeline.now_us)
 
-    def emptied(replica: Replica, _: Replica) -> None:
+    def emptied(_: Broker, replica: Replica) -> None:
         """A removed leader whose successor has not taken over: the partition is what its log was."""
         if recorder.leaders.get(replica.partition) is replica:
             former = recorder.leaders[replica.partition] = Replica(replica.host, replica.log, 1)
             former.high_watermark = replica.high_watermark
 
-    _wrapped(patch, Replica, "equip", before=emptied)
+    _wrapped(patch, Broker, "_equip", before=emptied)
     _wrapped(patch, GroupCoordinatorService, "_run", before=runs)
     _wrapped(patch, Replica, "_lead", after=led)
     _wrapped(patch, GroupCoordinatorService, "_load", after=loaded)

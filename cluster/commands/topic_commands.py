@@ -1,0 +1,42 @@
+"""Commands that make topics, and place their partitions on brokers.
+
+Source: the requests CreateTopics, CreatePartitions and AlterPartitionReassignments of an administrator.
+"""
+
+import msgspec
+
+
+class CreateTopic(msgspec.Struct, frozen=True, tag="create_topic"):
+    """Create a topic, as `kafka-topics.sh --create` does.
+
+    None: `num.partitions` and `default.replication.factor` of the brokers. `config`: `KEY=VALUE` of each topic key.
+    `if_not_exists`: a topic of this name is no error.
+    """
+
+    topic: str
+    partitions: int | None = None
+    replicas: int | None = None
+    config: tuple[str, ...] = ()
+    if_not_exists: bool = False
+
+
+class Reassign(msgspec.Struct, frozen=True, tag="reassign"):
+    """Move a partition to these brokers, the preferred leader first, as `kafka-reassign-partitions.sh` does."""
+
+    topic: str
+    partition: int
+    replicas: tuple[int, ...]
+
+
+class CancelReassignment(msgspec.Struct, frozen=True, tag="cancel_reassignment"):
+    """End a reassignment in progress: the replicas that it adds leave, those that it would remove stay."""
+
+    topic: str
+    partition: int
+
+
+class AddPartitions(msgspec.Struct, frozen=True, tag="add_partitions"):
+    """Give a topic this many partitions, more than it has."""
+
+    topic: str
+    to: int

@@ -1,0 +1,41 @@
+"""What the controller publishes of one partition. Source: `PartitionRegistration`."""
+
+import msgspec
+
+
+class PartitionMetadata(msgspec.Struct, frozen=True):
+    """The leadership of one partition; `leader` is -1 while there is none.
+
+    `partition_epoch` grows with each change of the leader, of the ISR or of the replicas. `led_since`: the epoch from
+    which the leader leads without a break; a reassignment may raise the epoch of a leader that stays. `adding`,
+    `removing`: of `replicas`, those that a reassignment in progress adds and removes.
+    """
+
+    leader: int
+    leader_epoch: int
+    replicas: tuple[int, ...]
+    isr: tuple[int, ...]
+    partition_epoch: int = 0
+    led_since: int = 0
+    adding: tuple[int, ...] = ()
+    removing: tuple[int, ...] = ()
+
+    @property
+    def epochs(self) -> tuple[int, int]:
+        """The order of a partition's metadata: (leader epoch, partition epoch)."""
+        return self.leader_epoch, self.partition_epoch
+
+    def changed(self, leader: int, leader_epoch: int, isr: tuple[int, ...]) -> "PartitionMetadata":
+        """The metadata of the same partition after a change of its leader or ISR."""
+        return self.moved(leader, leader_epoch, isr, (self.replicas, self.adding, self.removing))
+
+    def moved(
+        self,
+        leader: int,
+        leader_epoch: int,
+        isr: tuple[int, ...],
+        places: tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]],
+    ) -> "PartitionMetadata":
+        """The metadata of the same partition after a change; `places`: replicas, adding and removing ones."""
+        since = self.led_since if leader == self.leader else leader_epoch
+        return PartitionMetadata(leader, leader_epoch, places[0], isr, self.partition_epoch + 1, since, *places[1:])
