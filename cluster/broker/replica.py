@@ -146,9 +146,8 @@ class Replica:
 
     def assign_followers(self, replicas: tuple[int, ...]) -> None:
         """As leader: know the followers of a changed assignment; those that stay keep their state."""
-        known = {follower.broker: follower for follower in self.followers}
         others = [one for one in replicas if one != self.host.id]
-        self.followers = tuple([known.get(one) or self._follower(one, LONG_AGO_US) for one in others])
+        self.followers = tuple([self.follower_on(one) or self._follower(one, LONG_AGO_US) for one in others])
         self.set_isr(self.isr)
 
     def follower_on(self, broker: int) -> "FollowerState[Replica] | None":
@@ -178,8 +177,7 @@ class Replica:
         self.metadata, was_leader = metadata, self.is_leader
         if was_leader:
             self.resign(ErrorCode.NOT_LEADER_OR_FOLLOWER)
-        self.session.number += 1
-        self.source, self.fetching, self.may_restore = None, False, False
+        self._begin_to_follow(-1)
         self.host.leadership_changed(self, was_leader)
 
     def on_process_ended(self) -> None:
