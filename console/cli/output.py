@@ -84,7 +84,7 @@ def _comparison(result: "RerunResult") -> list[str]:
         return [f"✔ the same flight: {result.compared_events:,} events are equal, byte by byte"]
     mark = "✖ another flight"
     if not result.exact:
-        mark = "other random draws: another flight"
+        mark = "other events: another flight"
     lines = [f"{mark} after {result.compared_events:,} equal events"]
     difference = result.first_divergence
     if difference is not None:

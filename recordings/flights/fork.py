@@ -25,7 +25,7 @@ from recordings.comparison.samples import meter_up_to
 from recordings.flights.runner import FlightResult, Replay, Setting, fly
 from recordings.flights.what_if import compare_with, flown_course, operators_commands, plan_of
 from recordings.journal.comparison import Comparison
-from recordings.journal.format import FORMAT, SAME_DRAWS
+from recordings.journal.format import FORMAT, SAME_EVENTS
 from recordings.journal.reader import Recording
 from recordings.scenarios.custom_code import Leave
 
@@ -130,12 +130,12 @@ def fork(
 
     `shown`: the courses of both flights get a detail.
 
-    Raises RecordingError (no recording, damaged, of other random draws), CommandError, SettingError, FlightError.
+    Raises RecordingError (no recording, damaged, of other events), CommandError, SettingError, FlightError.
     """
     recording = Recording(path, salvage=salvage)
-    if recording.header.format < SAME_DRAWS:
+    if recording.header.format < SAME_EVENTS:
         raise RecordingError(
-            f"{path} was recorded by a version with other random draws (format {recording.header.format}, now"
+            f"{path} was recorded by a version whose flights have other events (format {recording.header.format}, now"
             f" {FORMAT}): it cannot be replayed exactly, so it cannot be forked"
         )
     end_us = until_us if until_us is not None else recording.header.settings.until_us

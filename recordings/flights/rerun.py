@@ -3,7 +3,7 @@
 Without a change every command is executed at its turn, and the events must equal the recorded ones byte for byte. A
 recording that is not complete (a crash, Ctrl-C) is rerun up to its last whole event. With a `--set` the rerun is a
 what-if: turns lose their meaning, commands are executed at their instants, and a difference is the answer, not an
-error. So it is with a recording whose version drew from other random streams (`SAME_DRAWS`): the rerun says so.
+error. So it is with a recording whose version had other events (`SAME_EVENTS`): the rerun says so.
 """
 
 import math
@@ -19,7 +19,7 @@ from recordings.comparison.samples import meter_up_to
 from recordings.flights.runner import FlightResult, Replay, Setting, fly
 from recordings.flights.what_if import compare_with, flown_course, operators_commands, plan_of
 from recordings.journal.comparison import Comparison, Divergence
-from recordings.journal.format import FORMAT, SAME_DRAWS, JournaledCommand
+from recordings.journal.format import FORMAT, SAME_EVENTS, JournaledCommand
 from recordings.journal.reader import Recording
 from recordings.journal.upgrade import upgraded_lines
 from recordings.scenarios.custom_code import Leave
@@ -28,13 +28,13 @@ from recordings.scenarios.custom_code import Leave
 class RerunResult(msgspec.Struct, frozen=True, kw_only=True):
     """The new flight and its comparison: `matches` if no event differed as far as both flights go.
 
-    `exact` is False for a what-if, and with `other_draws`: their events are expected to differ. `diff` compares what a
+    `exact` is False for a what-if, and with `other_events`: their events are expected to differ. `diff` compares what a
     what-if costs with what was recorded.
     """
 
     flight: FlightResult
     exact: bool
-    other_draws: bool
+    other_events: bool
     matches: bool
     compared_events: int
     first_divergence: Divergence | None
@@ -45,7 +45,7 @@ class RerunResult(msgspec.Struct, frozen=True, kw_only=True):
         """The object that `rerun --json` prints."""
         report = self.flight.report() | {
             "exact": self.exact,
-            "other_draws": self.other_draws,
+            "other_events": self.other_events,
             "matches": self.matches,
             "compared_events": self.compared_events,
             "first_divergence": msgspec.to_builtins(self.first_divergence),
@@ -78,16 +78,16 @@ def rerun(
     recording = Recording(path, salvage=salvage)
     survey = recording.survey()
     nothing = not survey.totals.events  # killed before its first events were on disk: nothing can differ
-    other_draws = recording.header.format < SAME_DRAWS
-    _warn(recording, nothing=nothing, other_draws=other_draws)
+    other_events = recording.header.format < SAME_EVENTS
+    _warn(recording, nothing=nothing, other_events=other_events)
     until_us = 0 if nothing else until_us
     leave = None if leave is None else msgspec.structs.replace(leave, never=path)
     cut_off = not survey.totals.complete and until_us is None
-    if cut_off and other_draws:  # the new flight has no such last event: it ends at that event's instant
+    if cut_off and other_events:  # the new flight has no such last event: it ends at that event's instant
         until_us = survey.totals.virtual_us
     end_us = _end_of(recording, until_us)
     plan = plan_of(recording, settings, end_us, leave)
-    exact = not settings and not other_draws
+    exact = not settings and not other_events
     stop_at_seq = survey.totals.events if cut_off and exact else None
     replay = _replay(survey.commands, by_turn=exact, stop_at_seq=stop_at_seq)
     comparison = Comparison(upgraded_lines(recording.event_lines(), recording.header.format))
@@ -101,7 +101,7 @@ def rerun(
     return RerunResult(
         flight=flight,
         exact=exact,
-        other_draws=other_draws,
+        other_events=other_events,
         matches=comparison.divergence is None and flight.diverged is None,
         compared_events=comparison.compared,
         first_divergence=comparison.divergence,
@@ -110,14 +110,14 @@ def rerun(
     )
 
 
-def _warn(recording: Recording, *, nothing: bool, other_draws: bool) -> None:
+def _warn(recording: Recording, *, nothing: bool, other_events: bool) -> None:
     if nothing:
         recording.warn(f"{recording.path} holds no whole event: there is nothing to compare with")
-    if other_draws:
+    if other_events:
         version = f"format {recording.header.format}, now {FORMAT}"
         recording.warn(
-            f"{recording.path} was recorded by a version with other random draws ({version}): its scenario and commands"
-            " are simulated again, and events are expected to differ"
+            f"{recording.path} was recorded by a version whose flights have other events ({version}): its scenario"
+            " and commands are simulated again, and events are expected to differ"
         )
 
 

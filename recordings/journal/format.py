@@ -1,4 +1,4 @@
-"""The files of a recording: their names, the header, the footer, the lines (recordings format 3).
+"""The files of a recording: their names, the header, the footer, the lines (recordings format 4).
 
 header.json               what was flown: scenario, settings, versions
 segment-000001.jsonl      events and commands in order, one JSON object a line; `.part` while it grows,
@@ -9,6 +9,7 @@ footer.json               totals and the journal's hash; absent after a crash
 Format 2 added `fault_kind` and `targets` to `fault_started`, and `kind` and `targets` to the line of a command.
 Format 1 is read as well (`recordings/journal/upgrade.py`).
 Format 3 changed no line: its flights draw from other random streams, one for each process instead of one for each link.
+Format 4 added `keys` and `created_us` to `records_appended`, and events of fetches that poll() has not returned.
 """
 
 import re
@@ -17,9 +18,9 @@ from typing import Annotated
 
 import msgspec
 
-FORMAT = 3
-SAME_DRAWS = 3
-"""The first format whose flights draw what they draw now. A rerun of an older one is another flight."""
+FORMAT = 4
+SAME_EVENTS = 4
+"""The first format whose flights have the events that they have now. A rerun of an older one is another flight."""
 
 HEADER = "header.json"
 FOOTER = "footer.json"

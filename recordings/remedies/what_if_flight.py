@@ -13,7 +13,7 @@ from recordings.bounded_files import RecordingError
 from recordings.comparison.bill import Bill
 from recordings.comparison.meter import BillMeter
 from recordings.flights.runner import FlightError, Plan, Replay, fly, make_plan
-from recordings.journal.format import SAME_DRAWS, Header
+from recordings.journal.format import SAME_EVENTS, Header
 from recordings.journal.misfits import MISFITS
 from recordings.journal.reader import Recording
 from recordings.remedies.candidates import CandidateSettings
@@ -82,7 +82,7 @@ class RecordedFlight(msgspec.Struct, frozen=True, kw_only=True):
 def read_flight(path: Path, *, salvage: bool = False) -> RecordedFlight:
     """Read a recording. Raises RecordingError, and ScenarioErrors for code of the scenario that may not run.
 
-    A recording of a version with other random draws is flown again, so that its remedies differ by their settings only.
+    A recording of a version with other events is flown again, so that its remedies differ by their settings only.
     """
     recording = Recording(path, salvage=salvage)
     meter = BillMeter()
@@ -101,8 +101,10 @@ def read_flight(path: Path, *, salvage: bool = False) -> RecordedFlight:
             raise RecordingError(f"{path} is damaged: it holds the command {text!r}: {error}") from error
     pilot = WhatIfPilot(header, totals.virtual_us, given)
     spec = pilot.plan().spec
-    if header.format < SAME_DRAWS:
-        recording.warn(f"{path} was recorded by a version with other random draws: it is simulated again to compare")
+    if header.format < SAME_EVENTS:
+        recording.warn(
+            f"{path} was recorded by a version whose flights have other events: it is simulated again to compare"
+        )
         original = pilot(())
     else:
         original = WhatIfFlight(meter.bill(totals.virtual_us), rebalance_costs(meter.view))

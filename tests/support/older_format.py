@@ -4,7 +4,7 @@
 
 `format_1/` holds two recordings of today's flights as format 1 wrote them. When the library's flights become others,
 and a rerun of these two no longer compares as equal, they are made anew with this program. `format_2/` holds a
-recording that an earlier version flew, with its own random draws: it stays as it is.
+recording that an earlier version flew, with its own events: it stays as it is.
 """
 
 import hashlib

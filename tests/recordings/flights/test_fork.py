@@ -179,8 +179,8 @@ def test_what_cannot_be_forked_is_refused(recorded: Recorded) -> None:
     with pytest.raises(CommandError, match="billing-1"):
         fork(path, ForkPoint(at_us=AT_US, commands=("kill biling-1",)))
     header = path / "header.json"
-    header.write_text(header.read_text().replace('"format": 3', '"format": 2'))
-    with pytest.raises(RecordingError, match=r"other random draws \(format 2, now 3\)"):
+    header.write_text(header.read_text().replace('"format": 4', '"format": 3'))
+    with pytest.raises(RecordingError, match=r"other events \(format 3, now 4\)"):
         fork(path, ForkPoint(at_us=AT_US))
 
 

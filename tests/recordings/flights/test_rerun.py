@@ -33,7 +33,7 @@ def test_the_operators_commands_make_the_same_flight_again(recorded: Recorded, t
 
 def test_the_report_of_a_rerun_says_the_same_and_how_it_compares(recorded: Recorded) -> None:
     report = rerun(recorded[0]).report()
-    assert list(report)[-5:] == ["exact", "other_draws", "matches", "compared_events", "first_divergence"]
+    assert list(report)[-5:] == ["exact", "other_events", "matches", "compared_events", "first_divergence"]
     assert report["journal_sha256"] == recorded[1].journal_sha256
 
 

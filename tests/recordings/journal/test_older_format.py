@@ -28,7 +28,7 @@ from tests.support.recording_files import uncompressed
 from tests.support.scenario_builders import spec
 
 OLD = Path(__file__).with_name("format_1")
-OTHER_DRAWS = Path(__file__).with_name("format_2") / "a-member-dies.flight"
+OTHER_EVENTS = Path(__file__).with_name("format_2") / "a-member-dies.flight"
 NAMES = ("every-fault", "first-flight")
 SEGMENT = "segment-000001.jsonl"
 
@@ -85,27 +85,27 @@ def test_kinds_and_targets_of_some(faults: Path) -> None:
     assert len({event.fault_kind for event in found.values()}) >= 17
 
 
-def test_a_rerun_of_other_draws_is_another_flight_and_no_fault(tmp_path: Path) -> None:
-    result = rerun(OTHER_DRAWS, record=tmp_path / "now.flight")
+def test_a_rerun_of_other_events_is_another_flight_and_no_fault(tmp_path: Path) -> None:
+    result = rerun(OTHER_EVENTS, record=tmp_path / "now.flight")
     assert (result.matches, result.exact, result.held) == (False, False, True)
     (warning,) = result.warnings
-    assert "recorded by a version with other random draws (format 2, now 3)" in warning
-    assert "other random draws: another flight after" in of_rerun(result, None)
+    assert "recorded by a version whose flights have other events (format 2, now 4)" in warning
+    assert "other events: another flight after" in of_rerun(result, None)
     (killed,) = Recording(tmp_path / "now.flight").survey().commands
     assert (killed.command, killed.at_us) == ("kill billing-2", 4_000_000)
     again = rerun(tmp_path / "now.flight")
     assert (again.matches, again.exact, again.warnings) == (True, True, [])
 
 
-def test_a_flight_of_other_draws_that_was_killed_is_flown_anew_up_to_where_it_was(tmp_path: Path) -> None:
-    killed = shutil.copytree(OTHER_DRAWS, tmp_path / "killed.flight")
+def test_a_flight_of_other_events_that_was_killed_is_flown_anew_up_to_where_it_was(tmp_path: Path) -> None:
+    killed = shutil.copytree(OTHER_EVENTS, tmp_path / "killed.flight")
     text = uncompressed(killed)
     (killed / f"{SEGMENT}.part").write_bytes(text[: len(text) // 2])
     totals = Recording(killed).survey().totals
     assert not totals.complete
     result = rerun(killed)
-    assert (result.flight.virtual_us, result.report()["other_draws"]) == (totals.virtual_us, True)
-    assert totals.virtual_us < Recording(OTHER_DRAWS).survey().totals.virtual_us
+    assert (result.flight.virtual_us, result.report()["other_events"]) == (totals.virtual_us, True)
+    assert totals.virtual_us < Recording(OTHER_EVENTS).survey().totals.virtual_us
 
 
 def test_it_is_played(old: Path) -> None:

@@ -181,8 +181,8 @@ def test_what_is_no_recording(tmp_path: Path, flight: Path) -> None:
     ]:
         (flight / "header.json").write_text(text)
         assert reason in refusal(flight)
-    (flight / "header.json").write_text('{"format": 4, "flightdeck": "0.9.0", "new": []}')
-    assert "recording format 4, and this version (0.1.0) reads up to 3: it needs flightdeck 0.9.0" in refusal(flight)
+    (flight / "header.json").write_text('{"format": 5, "flightdeck": "0.9.0", "new": []}')
+    assert "recording format 5, and this version (0.1.0) reads up to 4: it needs flightdeck 0.9.0" in refusal(flight)
 
 
 def test_a_damaged_footer_can_be_done_without(flight: Path) -> None:

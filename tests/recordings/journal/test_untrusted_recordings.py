@@ -140,17 +140,17 @@ def test_a_table_of_frames_is_not_believed(flight: Path) -> None:
             summarize(flight)
 
 
-def killed_with(flight: Path, wrong: bytes, right: bytes) -> int:
-    """A flight that was killed, with some bytes of its journal replaced; the event it happened to."""
+def killed_with(flight: Path, wrong: bytes, right: bytes, *, of: bytes = b"") -> int:
+    """A flight that was killed, with some bytes of its journal replaced, after `of`; the event it happened to."""
     (flight / "footer.json").unlink()
     text = (flight / SEGMENT).read_bytes()
-    where = text.index(right, len(text) // 2)
+    where = text.index(right, text.index(of, len(text) // 2))
     (flight / SEGMENT).write_bytes(text[:where] + wrong + text[where + len(right) :])
     return text.count(b'{"kind"', 0, where)
 
 
 def test_an_event_that_fits_none_before_it_is_named(flight: Path) -> None:
-    seq = killed_with(flight, b'"partition":"nrders-', b'"partition":"orders-')
+    seq = killed_with(flight, b'"partition":"nrders-', b'"partition":"orders-', of=b'"high_watermark_advanced"')
     shutil.rmtree(flight / "keyframes")
     reason = rf"is damaged at event {seq} \(.*\): it does not fit the events before it; the {seq - 1} events"
     with pytest.raises(RecordingError, match=reason):
