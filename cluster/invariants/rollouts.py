@@ -85,7 +85,7 @@ class RolloutInvariants:
 
     def _gated(self, event: e.RolloutAdvanced) -> None:
         for name, partition in self._view.partitions.items():
-            if len(partition.isr) < len(partition.replicas):
+            if len(partition.isr) < len(partition.replicas) - len(partition.adding):
                 found = f"{', '.join(event.stops)} is stopped while {name} has the ISR {partition.isr}"
                 broken("K3", event, found)
 

@@ -106,7 +106,7 @@ class BrokerRoll:
 
     def _under_replicated(self) -> bool:
         partitions = self._cluster.control.controller.partitions.values()
-        return any(len(partition.isr) < len(partition.replicas) for partition in partitions)
+        return any(len(partition.isr) < partition.replication_factor for partition in partitions)
 
     def _serves(self, name: str) -> bool:
         """Whether a broker has registered, was let in by the controller, and is not shutting down."""

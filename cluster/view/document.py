@@ -226,7 +226,7 @@ def _topics(view: ClusterView) -> Document:
         result[topic.topic] = {
             "partitions": topic.partitions,
             "leaderless": sum(1 for partition in partitions if partition.leader < 0),
-            "under_replicated": sum(1 for partition in partitions if len(partition.isr) < len(partition.replicas)),
+            "under_replicated": sum(1 for one in partitions if len(one.isr) < one.replication_factor),
             "records": sum(partition.log_end - partition.log_start for partition in partitions),
             "bytes": sum(partition.bytes for partition in partitions),
         }

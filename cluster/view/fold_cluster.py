@@ -227,7 +227,7 @@ def partition_reassigned(view: ClusterView, event: e.PartitionReassigned) -> Non
             words = f" has replicas {shown}: its reassignment is complete"
         case _:
             words = f" keeps replicas {shown}: its reassignment is cancelled"
-    note_of(view, event, "election", event.partition, words)
+    note_of(view, event, "member", event.partition, words)
     partition.replicas, partition.adding, partition.removing = event.replicas, event.adding, event.removing
     topic = view.topics[partition.topic]
     every = [view.partitions[name].replicas for name in view.partitions_by_topic[partition.topic]]

@@ -109,6 +109,11 @@ class PartitionView(msgspec.Struct, gc=False):
     )
 
     @property
+    def replication_factor(self) -> int:
+        """Its replicas without those that a reassignment in progress adds. Source: `OngoingReassignmentState`."""
+        return len(self.replicas) - len(self.adding)
+
+    @property
     def last_stable_offset(self) -> int:
         """The last stable offset: the end for read_committed consumers."""
         if self.transactions is None:

@@ -84,7 +84,7 @@ BROKER: Final = (
     _broker("server_replicamanager_partitioncount", "Replicas on the broker.", f"{_MANAGER},name=PartitionCount"),
     _broker(
         "server_replicamanager_underreplicatedpartitions",
-        "Partitions that the broker leads with fewer in-sync replicas than replicas.",
+        "Partitions that the broker leads with fewer in-sync replicas than replicas, but for those being added.",
         f"{_MANAGER},name=UnderReplicatedPartitions",
     ),
     _broker(
@@ -96,6 +96,11 @@ BROKER: Final = (
         "server_replicamanager_atminisrpartitioncount",
         "Partitions that the broker leads with exactly min.insync.replicas in-sync replicas.",
         f"{_MANAGER},name=AtMinIsrPartitionCount",
+    ),
+    _broker(
+        "server_replicamanager_reassigningpartitions",
+        "Partitions that the broker leads with a reassignment in progress.",
+        f"{_MANAGER},name=ReassigningPartitions",
     ),
     _broker(
         "server_brokertopicmetrics_messagesin_total",

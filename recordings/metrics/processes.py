@@ -60,14 +60,16 @@ Found = Iterator[tuple[str, dict[str, str], float]]
 
 def _broker(view: ClusterView, broker: BrokerView, hosted: list[PartitionView]) -> Found:
     yield "server_kafkaserver_brokerstate", {}, BROKER_STATES[broker.state]
-    under_replicated = under_min = at_min = led = 0
+    under_replicated = under_min = at_min = led = reassigning = 0
     for partition in hosted:
         leads = partition.leader == broker.broker
         labels = {"topic": partition.topic, "partition": str(partition.number)}
-        in_sync, replicas = (len(partition.isr), len(partition.replicas)) if leads else (0, 0)
-        least = min(view.topics[partition.topic].min_insync_replicas, replicas)  # Partition.effectiveMinIsr
+        in_sync, replicas = (len(partition.isr), partition.replication_factor) if leads else (0, 0)
+        # Partition.effectiveMinIsr: replicas that are being added count
+        least = min(view.topics[partition.topic].min_insync_replicas, len(partition.replicas) if leads else 0)
         lacks, below, at = in_sync < replicas, leads and in_sync < least, leads and in_sync == least
         led, under_replicated = led + leads, under_replicated + lacks
+        reassigning += leads and bool(partition.adding or partition.removing)
         under_min, at_min = under_min + below, at_min + at
         yield "cluster_partition_underreplicated", labels, lacks
         yield "cluster_partition_underminisr", labels, below
@@ -86,6 +88,7 @@ def _broker(view: ClusterView, broker: BrokerView, hosted: list[PartitionView]) 
     yield f"{manager}underreplicatedpartitions", {}, under_replicated
     yield f"{manager}underminisrpartitioncount", {}, under_min
     yield f"{manager}atminisrpartitioncount", {}, at_min
+    yield f"{manager}reassigningpartitions", {}, reassigning
     yield from _controller(view, broker)
     yield from _coordinator(view, broker.broker)
 

@@ -291,7 +291,7 @@ class Truth:
         return {
             "partitions": len(names),
             "leaderless": sum(one.leader < 0 for one in metadata),
-            "under_replicated": sum(len(one.isr) < len(one.replicas) for one in metadata),
+            "under_replicated": sum(len(one.isr) < len(set(one.replicas) - set(one.adding)) for one in metadata),
             "records": sum(log.log_end - log.log_start for log in logs),
             "bytes": sum(log.bytes for log in logs),
         }

@@ -28,6 +28,8 @@ class _Place:
     def __init__(self) -> None:
         self.leader = self.epoch = -1
         self.replicas: list[int] = []
+        self.adding: list[int] = []
+        self.reassigned = False
         self.isr: list[int] = []
         self.bytes = 0
         self.leaders: dict[int, int] = {}  # epoch → broker that took it
@@ -153,7 +155,9 @@ class IndependentMetrics:
         replicas = {name: place for name, place in self.places.items() if number in place.replicas}
         led = {name for name, place in replicas.items() if place.leader == number}
         least = {name: min(self.bill.min_isr[split(name)["topic"]][0], len(replicas[name].replicas)) for name in led}
-        lacking = {name for name in led if set(replicas[name].isr) != set(replicas[name].replicas)}
+        wanted = {name: len(place.replicas) - len(place.adding) for name, place in replicas.items()}
+        lacking = {name for name in led if len(replicas[name].isr) < wanted[name]}
+        moving = {name for name in led if replicas[name].reassigned}
         below = {name for name in led if len(replicas[name].isr) < least[name]}
         at = {name for name in led if len(replicas[name].isr) == least[name]}
         for name, place in replicas.items():
@@ -162,14 +166,15 @@ class IndependentMetrics:
             yield series("cluster_partition_underminisr", **where), name in below
             yield series("cluster_partition_atminisr", **where), name in at
             yield series("cluster_partition_insyncreplicascount", **where), len(place.isr) if name in led else 0
-            yield series("cluster_partition_replicascount", **where), len(place.replicas) if name in led else 0
+            yield series("cluster_partition_replicascount", **where), wanted[name] if name in led else 0
             if name in led and self._answering(name):
                 yield series("cluster_partition_laststableoffsetlag", **where), log.high_watermark - log.stable()
                 yield series("log_log_logendoffset", **where), log.end
                 yield series("log_log_logstartoffset", **where), log.start
                 yield series("log_log_size", **where), place.bytes
         for what, names in (("leadercount", led), ("partitioncount", replicas), ("underreplicatedpartitions", lacking),
-                            ("underminisrpartitioncount", below), ("atminisrpartitioncount", at)):  # fmt: skip
+                            ("underminisrpartitioncount", below), ("atminisrpartitioncount", at),
+                            ("reassigningpartitions", moving)):  # fmt: skip
             yield series(f"server_replicamanager_{what}"), len(names)
         for what in ("messagesin", "bytesin"):
             yield series(f"server_brokertopicmetrics_{what}_total"), broker.counts[what, ""]
@@ -274,6 +279,11 @@ class IndependentMetrics:
         if line["reason"] == "unclean":
             for broker in self.brokers.values():
                 broker.counts["unclean", ""] += 1
+
+    def _partition_reassigned(self, line: Line) -> None:
+        place = self.places[line["partition"]]
+        place.replicas, place.adding = line["replicas"], line["adding"]
+        place.reassigned = bool(line["adding"] or line["removing"])
 
     def _isr_changed(self, line: Line) -> None:
         self.places[line["partition"]].isr = line["isr"]

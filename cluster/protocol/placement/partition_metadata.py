@@ -25,6 +25,11 @@ class PartitionMetadata(msgspec.Struct, frozen=True):
         """The order of a partition's metadata: (leader epoch, partition epoch)."""
         return self.leader_epoch, self.partition_epoch
 
+    @property
+    def replication_factor(self) -> int:
+        """Its replicas without those that a reassignment in progress adds. Source: `OngoingReassignmentState`."""
+        return len(self.replicas) - len(self.adding)
+
     def changed(self, leader: int, leader_epoch: int, isr: tuple[int, ...]) -> "PartitionMetadata":
         """The metadata of the same partition after a change of its leader or ISR."""
         return self.moved(leader, leader_epoch, isr, (self.replicas, self.adding, self.removing))

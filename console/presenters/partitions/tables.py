@@ -89,7 +89,7 @@ class LogListing(PartitionListing):
         isr = f" · ISR {_numbers(one.isr)} of {_numbers(one.replicas)}{_reassignment(one)}"
         least = min(self.view.topics[one.topic].min_insync_replicas, len(one.replicas))
         short = len(one.isr) < least
-        tone = ERROR if short else WARN if len(one.isr) < len(one.replicas) else PLAIN
+        tone = ERROR if short else WARN if len(one.isr) < one.replication_factor else PLAIN
         words = f" · below min.insync.replicas {least}" if short else f" · min.insync.replicas {least}"
         end = (words, ERROR if short else MUTED)
         if one.leader < 0:

@@ -55,8 +55,8 @@ def partition_health(view: ClusterView) -> PartitionHealth:
     frozen = {one.broker for one in view.brokers.values() if one.paused}
     least = {one.topic: one.min_insync_replicas for one in view.topics.values()}
     # One comprehension a question: thousands of partitions, nearly all of them well, are asked.
-    under_replicated = [one for one in partitions if len(one.isr) < len(one.replicas)]
-    below_minimum = [one for one in under_replicated if len(one.isr) < least[one.topic]]
+    under_replicated = [one for one in partitions if len(one.isr) < one.replication_factor]
+    below_minimum = [one for one in partitions if len(one.isr) < min(least[one.topic], len(one.replicas))]
     well_led = serving - frozen
     ill_led = [one for one in partitions if one.leader not in well_led]
     return PartitionHealth(
@@ -114,6 +114,6 @@ def topic_counts(view: ClusterView, topic: str) -> TopicCounts:
         if partition.leader not in up:
             silent += 1
             leaderless += partition.leader < 0
-        short += in_sync < least
-        under += in_sync < len(partition.replicas)
+        short += in_sync < min(least, len(partition.replicas))
+        under += in_sync < partition.replication_factor
     return TopicCounts(leaderless, silent, short, under)

@@ -45,9 +45,10 @@ def leader_words(brokers: dict[int, BrokerView], partition: PartitionView, room:
 def isr_words(partition: PartitionView, least: int) -> Line:
     """`1,2,3`; `▲ 1,2 of 3`; below min.insync.replicas `▽ 1 of 3`; with a reassignment `▲ 1,2 of 3 +3 −1`."""
     numbers = ",".join(str(broker) for broker in sorted(partition.isr)) or "none"
-    all_of, moves = len(partition.replicas), reassigned_words(partition)
-    short = len(partition.isr) < min(least, all_of)
-    if len(partition.isr) < all_of:
+    in_sync, moves, factor = len(partition.isr), reassigned_words(partition), partition.replication_factor
+    short = in_sync < min(least, len(partition.replicas))
+    if short or in_sync < factor:
+        all_of = factor if in_sync < factor else len(partition.replicas)
         return line((f"{'▽' if short else '▲'} {numbers} of {all_of}{moves}", ERROR if short else WARN))
     return line(f"{numbers}{moves}")
 
@@ -169,7 +170,7 @@ class TopicPartitionsListing(WorstFirstListing):
             return 0 if one.leader < 0 else 1
         if len(one.isr) < min(self.topic.min_insync_replicas, len(one.replicas)):
             return 2
-        if len(one.isr) < len(one.replicas):
+        if len(one.isr) < one.replication_factor:
             return 3
         return 4 if any(group.members and key not in group.owners for group in self.readers) else None
 

@@ -78,9 +78,9 @@ def under_replicated(facts: WhyFacts, name: str) -> WhyAnswer | None:
     partition = facts.view.partitions[name]
     number = len(partition.isr)
     least = min(facts.view.topics[partition.topic].min_insync_replicas, len(partition.replicas))
-    if not _served(facts, partition) or number < least or number >= len(partition.replicas):
+    if not _served(facts, partition) or number < least or number >= partition.replication_factor:
         return None
-    verdict = f"{name} is under-replicated: {number} of {len(partition.replicas)} replicas are in sync"
+    verdict = f"{name} is under-replicated: {number} of {partition.replication_factor} replicas are in sync"
     return _without_replicas(facts, partition, verdict, WARN)
 
 

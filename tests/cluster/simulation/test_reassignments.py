@@ -3,6 +3,8 @@
 import pytest
 
 from cluster import events as e
+from console.presenters.styled_text import plain
+from console.presenters.topology.topics import isr_words
 from tests.support.broker_flights import SECOND_US, cluster, flown, log_of, partition, refusals
 from tests.support.completed_flight import Flown
 
@@ -24,6 +26,19 @@ def test_a_replica_moves_to_another_broker() -> None:
 
 def steps(flight: Flown) -> list[str]:
     return [event.step for event in flight.all(e.PartitionReassigned)]
+
+
+def test_a_replica_that_is_being_added_is_not_missed() -> None:
+    """As in `Partition.isUnderReplicated`; the one that is taken away still counts."""
+    flight = flown(cluster((4.5, "pause broker-3"), (5, "reassign orders-0 to 3,2"), until_s=8, replication=2))
+    assert steps(flight) == ["started"]
+    assert (partition(flight)["replicas"], partition(flight)["isr"]) == ([3, 2, 1], [1, 2])
+    assert flight.document["topics"]["orders"]["under_replicated"] == 0
+    shown = flight.simulation.view.partitions["orders-0"]
+    assert plain(isr_words(shown, 1)) == "1,2 +3 −1"
+    shown.isr = (1,)
+    assert plain(isr_words(shown, 1)) == "▲ 1 of 2 +3 −1"
+    assert plain(isr_words(shown, 2)) == "▽ 1 of 2 +3 −1"
 
 
 def test_more_replicas_keep_the_leader_and_its_epoch() -> None:

@@ -90,6 +90,15 @@ do = "delete records payments-0 before 40"
 [[at]]
 time = "76s"
 do = "restart gateway-1"
+[[at]]
+time = "79s"
+do = "reassign payments-1 to 1,2"
+[[at]]
+time = "80s"
+do = "pause broker-3 for 5s"
+[[at]]
+time = "80.5s"
+do = "reassign payments-1 to 3,2"
 """
 
 

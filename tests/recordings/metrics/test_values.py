@@ -132,7 +132,6 @@ def test_the_flight_has_what_the_metrics_are_about(told: list[Told]) -> None:
         "kafka_controller_kafkacontroller_globaltopiccount",
         "kafka_coordinator_group_groupmetadatamanager_numgroupsempty",
         "kafka_server_group_coordinator_metrics_state_empty_consumer_group_count",
-        "kafka_topic_partition_replicas",
     }
 
 
@@ -188,6 +187,7 @@ def truncated_scene(view: ClusterView) -> tuple[str, GroupView]:
         ("no reset at a restart", "kafka_server_brokertopicmetrics_messagesin_total"),
         ("markers are no records", "kafka_server_brokertopicmetrics_messagesin_total"),
         ("retries are not sent", "kafka_producer_record_send"),
+        ("replicas being added are missed", "kafka_server_replicamanager_underreplicatedpartitions"),
     ],
 )
 def test_a_planted_error_is_found(troubled: Path, plant: str, metric: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -219,6 +219,10 @@ def members_of_both(monkeypatch: pytest.MonkeyPatch) -> None:
             yield sample._replace(value=len(view.groups[sample.labels["consumergroup"]].members)) if told else sample
 
     monkeypatch.setattr("recordings.metrics.page.samples_of_exporter", wrong)
+
+
+def added_are_missed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(PartitionView, "replication_factor", property(lambda one: len(one.replicas)))
 
 
 def stopped_answers(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -261,6 +265,7 @@ PLANTS = {
     "a stopped broker answers": stopped_answers,
     "no reset at a restart": no_reset,
     "markers are no records": markers_left_out,
+    "replicas being added are missed": added_are_missed,
     "retries are not sent": retries_left_out,
 }
 
