@@ -68,8 +68,7 @@ class PartitionView(msgspec.Struct, gc=False):
     `compacted_serials` what compaction has taken from a leader's log; `gaps`: from each broker's. `deleted_before`:
     the log start before its last advance, and that instant. `tails`: broker → records of its log beyond its
     successor's, until it truncates. `crashed`: for each crash, newest first, the records that the last leader's log
-    lost and followers may have. `led`: broker → the epoch in which it last led; deposed, it may append to its own
-    log.
+    lost and followers may have. `led`: broker → the epoch in which it last led; deposed, it may go on appending.
     """
 
     partition: str
