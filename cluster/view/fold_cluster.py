@@ -245,7 +245,7 @@ def replica_deleted(view: ClusterView, event: e.ReplicaDeleted) -> None:
         partition.gaps.pop(event.broker, None)
     broker = f"broker-{event.broker}"
     words = f"{broker} deletes its replica of {event.partition}"
-    note(view, event, "election", event.partition, words, targets=(broker,))
+    note(view, event, "member", event.partition, words, targets=(broker,))
 
 
 @FOLD.handles(e.RecordsAppended)

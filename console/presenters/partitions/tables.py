@@ -306,7 +306,9 @@ class ReplicasListing(Listing):
 def _role(one: PartitionView, broker: int) -> Line:
     if broker == one.leader:
         return line(("leader", STRONG))
-    return line("in sync") if broker in one.isr else line(("out of sync", WARN))
+    if broker in one.isr:
+        return line("in sync")
+    return line("adding") if broker in one.adding else line(("out of sync", WARN))
 
 
 def _log_end(one: PartitionView, broker: BrokerView) -> Line:

@@ -251,6 +251,7 @@ class BrokerReplicasListing(WorstFirstListing):
         one = self.view.partitions[key]
         leads, in_sync = one.leader == self.broker.broker, self.broker.broker in one.isr
         role = ("leader", STRONG) if leads else ("in sync", PLAIN) if in_sync else ("▲ out", WARN)
+        role = ("adding", PLAIN) if self.broker.broker in one.adding and not in_sync else role
         cells: list[Line | Span | str] = [
             middle(key, self.layout.width_of(0)),
             line(role),

@@ -135,6 +135,7 @@ class BrokerJudge:
         """One replica's role, and its partition's leader and in-sync replicas."""
         one, table = self.has[name], Table(header, row, REPLICAS, ("partition", "role", "leader", "ISR"))
         role = "leader" if name in self.led else "▲ out" if name in self.out else "in sync"
+        role = "adding" if name in self.out and self.number in one.adding else role
         self._claim((table.cell("role") or "").strip() == role, f"{name}: {table.cell('role')}, not {role}")
         leader, isr = (table.cell("leader") or "").strip(), (table.cell("ISR") or "").strip()
         self._claim(leads(leader, one, self.cluster.brokers), f"{name}: leader {leader!r}")

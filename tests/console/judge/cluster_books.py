@@ -39,6 +39,8 @@ class PartitionBook(msgspec.Struct):
     leader: int = -1
     replicas: tuple[int, ...] = ()
     isr: tuple[int, ...] = ()
+    adding: tuple[int, ...] = ()
+    removing: tuple[int, ...] = ()
     elected: int = 0
     epoch: int = -1
     taken_by: int = -1
@@ -48,6 +50,11 @@ class PartitionBook(msgspec.Struct):
     log_end: int = 0
     records: int = 0
     bytes: int = 0
+
+    @property
+    def wanted(self) -> int:
+        """How many in-sync replicas it should have: those that are being added do not count yet."""
+        return len([one for one in self.replicas if one not in self.adding])
 
 
 class OperationBook(msgspec.Struct):
@@ -113,6 +120,10 @@ class ClusterBooks:
         """A topic's partitions."""
         return [one for one in self.partitions.values() if one.topic == topic]
 
+    def least(self, partition: PartitionBook) -> int:
+        """How many in-sync replicas acks=all needs: min.insync.replicas, of at most all replicas."""
+        return min(self.topics[partition.topic].min_insync_replicas, len(partition.replicas))
+
     def is_led(self, partition: PartitionBook) -> bool:
         """Whether the leader's process runs."""
         return partition.leader >= 0 and self.brokers[partition.leader].serves
@@ -174,6 +185,18 @@ class ClusterBooks:
         self.led_before[event.seq] = partition.leader
         partition.leader, partition.replicas, partition.isr = event.leader, event.replicas, event.isr
         partition.elected = event.leader_epoch
+
+    def _partition_reassigned(self, event: e.PartitionReassigned) -> None:
+        partition = self.partitions[event.partition]
+        partition.replicas, partition.adding, partition.removing = event.replicas, event.adding, event.removing
+        topic = self.topics[partition.topic]
+        least = min(event.min_insync_replicas, max(len(one.replicas) for one in self.of_topic(partition.topic)))
+        factor = topic.replication_factor
+        if event.partition == f"{partition.topic}-0":
+            factor = partition.wanted
+        self.topics[partition.topic] = msgspec.structs.replace(
+            topic, min_insync_replicas=least, replication_factor=factor
+        )
 
     def _isr_changed(self, event: e.IsrChanged) -> None:
         self.partitions[event.partition].isr = event.isr
@@ -269,6 +292,7 @@ class ClusterBooks:
         e.PartitionsAdded: _partitions_added,
         e.LeaderElected: _leader_elected,
         e.IsrChanged: _isr_changed,
+        e.PartitionReassigned: _partition_reassigned,
         e.LeadershipTaken: _leadership_taken,
         e.RecordsAppended: _records_appended,
         e.HighWatermarkAdvanced: _high_watermark_advanced,

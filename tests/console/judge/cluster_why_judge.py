@@ -64,7 +64,7 @@ class ClusterWhyJudge:
             found.append("has no leader|has no live leader|which is frozen")
         elif len(one.isr) < self._least(one):
             found.append("is below min.insync.replicas")
-        elif len(one.isr) < len(one.replicas):
+        elif len(one.isr) < one.wanted:
             found.append("is under-replicated")
         if self.books.stable_offset(name) < one.high_watermark:
             found.append("read_committed reads")
@@ -76,7 +76,7 @@ class ClusterWhyJudge:
         return self.cluster.is_led(one) and not self.cluster.brokers[one.leader].frozen
 
     def _least(self, one: PartitionBook) -> int:
-        return self.cluster.topics[one.topic].min_insync_replicas
+        return self.cluster.least(one)
 
     def _unread(self, name: str) -> list[str]:
         """Groups that read the topic and have no member at the partition."""
@@ -136,8 +136,8 @@ class ClusterWhyJudge:
 
         def under(m: Match) -> bool:
             one = known[m["part"]]
-            here = (len(one.isr), len(one.replicas)) == (int(m["n"]), int(m["of"]))
-            return self._served(one) and self._least(one) <= len(one.isr) < len(one.replicas) and here
+            here = (len(one.isr), one.wanted) == (int(m["n"]), int(m["of"]))
+            return self._served(one) and self._least(one) <= len(one.isr) < one.wanted and here
 
         def calm(m: Match) -> bool:
             one, _ = led(m)

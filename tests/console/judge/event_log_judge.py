@@ -62,6 +62,14 @@ def _broker(m: Match) -> int:
     return int(m[1].removeprefix("broker-"))
 
 
+def _reassigned(m: Match, one: e.Event) -> bool:
+    if not isinstance(one, e.PartitionReassigned) or one.partition != m[1]:
+        return False
+    step = {"moves to": ("started", None), "has": ("completed", "complete"), "keeps": ("cancelled", "cancelled")}[m[2]]
+    to = [str(broker) for broker in one.replicas if broker not in one.removing or step[0] != "started"]
+    return (one.step, m[4]) == step and m[3].split(",") == to
+
+
 def _leader(m: Match, one: e.Event) -> bool:
     if not isinstance(one, e.LeaderElected) or one.partition != m[1]:
         return False
@@ -203,6 +211,11 @@ SAYINGS: tuple[Saying, ...] = (
     (
         r"controller is now (broker--?\d+)",
         lambda m, one: isinstance(one, e.ControllerElected) and one.broker == _broker(m),
+    ),
+    (r"(\S+) (moves to|has|keeps) replicas ([\d,]+)(?:: its reassignment is (complete|cancelled))?", _reassigned),
+    (
+        r"broker-(\d+) deletes its replica of (\S+)",
+        lambda m, one: isinstance(one, e.ReplicaDeleted) and (one.broker, one.partition) == (int(m[1]), m[2]),
     ),
     (r"(\S+) (?:leader (none|\d+) → (\d+)|has no leader) \((.+)\)", _leader),
     (

@@ -97,11 +97,10 @@ class HeadlineJudge:
         return {name: one for name, one in self.places.items() if name not in away}
 
     def _below(self) -> list[str]:
-        least = {name: one.min_insync_replicas for name, one in self.cluster.topics.items()}
-        return [name for name, one in self._well_led().items() if len(one.isr) < least[one.topic]]
+        return [name for name, one in self._well_led().items() if len(one.isr) < self.cluster.least(one)]
 
     def _under(self) -> list[str]:
-        return [name for name, one in self._well_led().items() if len(one.isr) < len(one.replicas)]
+        return [name for name, one in self._well_led().items() if len(one.isr) < one.wanted]
 
     def _out(self) -> list[GroupBook]:
         groups = self.books.groups.values()

@@ -358,9 +358,8 @@ class OverviewJudge:
         partitions = cluster.of_topic(name)
         leaderless = sum(one.leader < 0 for one in partitions)
         dead = sum(not cluster.is_led(one) for one in partitions)
-        under = sum(len(one.isr) < len(one.replicas) for one in partitions)
-        least = cluster.topics[name].min_insync_replicas
-        below = sum(len(one.isr) < least for one in partitions)
+        under = sum(len(one.isr) < one.wanted for one in partitions)
+        below = sum(len(one.isr) < cluster.least(one) for one in partitions)
         held = len(stuck & {one for one, each in cluster.partitions.items() if each.topic == name})
         health = re.search(r"(✖|▲|▽|‖|●) (?:\d+ [A-Za-z -]+|all in sync)$", row.rstrip())
         if health is None:

@@ -12,6 +12,7 @@ from tests.console.judge.transactions_judge import TransactionsJudge
 LEADER = re.compile(
     r"(?:✖ no leader|(?:(?P<glyph>\S) )?leader broker-(?P<leader>\d+)(?: (?P<state>\w+))?)"
     r" · leader epoch (?P<epoch>-?\d+) · ISR (?P<isr>\S+) of (?P<replicas>\S+)"
+    r"(?: · adding (?P<adding>\S+))?(?: · removing (?P<removing>\S+))?"
     r" · (?P<below>below )?min\.insync\.replicas (?P<least>\d+)"
 )
 OFFSETS = re.compile(
@@ -52,6 +53,7 @@ class PartitionJudge:
         """Leadership, the bar, the offsets."""
         leadership, bar, offsets = rows
         one, least = self.one, self.books.cluster.topics[self.one.topic].min_insync_replicas
+        least = min(least, len(one.replicas))
         match = LEADER.fullmatch(leadership)
         if match is None:
             self._claim(False, f"unknown claim: {leadership!r}")
@@ -60,6 +62,8 @@ class PartitionJudge:
         self._claim(led == one.leader and int(match["epoch"]) == one.elected, leadership)
         self._claim(_numbers(match["isr"]) == sorted(one.isr), f"{leadership}, not {one.isr}")
         self._claim(_numbers(match["replicas"]) == sorted(one.replicas), f"{leadership}, not {one.replicas}")
+        moves = _numbers(match["adding"] or "none"), _numbers(match["removing"] or "none")
+        self._claim(moves == (sorted(one.adding), sorted(one.removing)), f"{leadership}, not {moves}")
         self._claim((int(match["least"]), bool(match["below"])) == (least, len(one.isr) < least), leadership)
         if led >= 0:
             self._claim((match["state"] or "up") == state_of(self.books.cluster.brokers[led]), leadership)
@@ -163,6 +167,7 @@ class PartitionJudge:
             state = (table.cell("process") or "").split()[-1]
             self._claim(state == state_of(self.books.cluster.brokers[number]), f"broker-{number} is {state}")
             role = "leader" if number == one.leader else "in sync" if number in one.isr else "out of sync"
+            role = "adding" if role == "out of sync" and number in one.adding else role
             self._claim(
                 (table.cell("role") or "").strip() == role, f"broker-{number}: {table.cell('role')}, not {role}"
             )

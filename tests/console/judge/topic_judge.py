@@ -44,12 +44,16 @@ def leads(text: str, one: PartitionBook, brokers: dict[int, BrokerBook]) -> bool
 
 def in_sync(text: str, one: PartitionBook, least: int) -> bool:
     """Whether a cell has the in-sync replicas, and the sign of too few of them."""
-    match = re.fullmatch(r"(?:(▽|▲) )?([\d,]+|none)(?: of (\d+))?", text)
+    match = re.fullmatch(r"(?:(▽|▲) )?([\d,]+|none)(?: of (\d+))?(?: \+([\d,]+))?(?: −([\d,]+))?", text)
     if match is None:
         return False
+    moves = tuple(tuple(map(int, ids.split(","))) if ids else () for ids in match.group(4, 5))
+    least = min(least, len(one.replicas))
     said = [] if match[2] == "none" else [int(number) for number in match[2].split(",")]
-    sign = "▽" if len(one.isr) < least else "▲" if len(one.isr) < len(one.replicas) else None
-    return (match[1], said) == (sign, sorted(one.isr)) and match[3] in {None, str(len(one.replicas))}
+    sign = "▽" if len(one.isr) < least else "▲" if len(one.isr) < one.wanted else None
+    all_of = one.wanted if len(one.isr) < one.wanted else len(one.replicas)
+    whole = (match[1], said, moves) == (sign, sorted(one.isr), (one.adding, one.removing))
+    return whole and match[3] in {None, str(all_of)}
 
 
 class TopicJudge:
@@ -86,8 +90,8 @@ class TopicJudge:
         counted = {
             "✖ {} without a leader": sum(one.leader < 0 for one in ones),
             "✖ {} led by a dead broker": sum(not self.books.cluster.is_led(one) for one in ones),
-            "▽ {} below min ISR": sum(len(one.isr) < self.topic.min_insync_replicas for one in ones),
-            "▲ {} under-replicated": sum(len(one.isr) < len(one.replicas) for one in ones),
+            "▽ {} below min ISR": sum(self._short(one) for one in ones),
+            "▲ {} under-replicated": sum(len(one.isr) < one.wanted for one in ones),
             "‖ {} held back": len(self.stuck & self.partitions.keys()),
         }
         worst = next((words.format(number) for words, number in counted.items() if number), "● all in sync")
@@ -124,9 +128,12 @@ class TopicJudge:
         well = [self._is_well(name) for name in names]
         self._claim(well == sorted(well), f"order of {names}")
 
+    def _short(self, one: PartitionBook) -> bool:
+        return len(one.isr) < min(self.topic.min_insync_replicas, len(one.replicas))
+
     def _is_well(self, name: str) -> bool:
         one = self.partitions[name]
-        whole = len(one.isr) == len(one.replicas) and len(one.isr) >= self.topic.min_insync_replicas
+        whole = len(one.isr) >= one.wanted and not self._short(one)
         owned = all(
             self.books.member_books.holders(group, name) for group in self._groups() if self.books.groups[group].members
         )

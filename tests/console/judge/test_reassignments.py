@@ -1,0 +1,118 @@
+"""Reassignments that wait, arrive and are cancelled: each claim of the screens is what the event log says."""
+
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import pytest
+
+from cluster import events as e
+from cluster.spec import ScenarioSpec
+from cluster.view.fold import HANDLERS
+from cluster.view.state import ClusterView, PartitionView
+from console.presenters.partitions import tables
+from console.presenters.styled_text import line
+from console.presenters.topology import topics
+from recordings.scenarios.loader import parse_scenario
+from tests.console.judge.bench import SECOND_US, false_claims, flown
+
+WAITING = """
+title = "Reassignments that wait for a frozen broker"
+until = "40s"
+[cluster]
+brokers = 4
+[[topic]]
+name = "orders"
+partitions = 4
+replication = 2
+config = { "min.insync.replicas" = 2 }
+[[producer]]
+name = "checkout"
+topics = ["orders"]
+rate = "20/s"
+[[group]]
+name = "billing"
+topics = ["orders"]
+members = 2
+[[at]]
+time = "10s"
+do = "pause broker-4 for 15s"
+[[at]]
+time = "11s"
+do = "reassign orders-0 to 4,2"
+[[at]]
+time = "11s"
+do = "reassign orders-1 to 3,2,1"
+[[at]]
+time = "12s"
+do = "reassign orders-2 to 4,1"
+[[at]]
+time = "14s"
+do = "cancel reassignment of orders-2"
+[[at]]
+time = "30s"
+do = "reassign orders-1 to 3"
+"""
+
+
+Patch = pytest.MonkeyPatch
+
+
+@cache
+def spec() -> ScenarioSpec:
+    return parse_scenario(WAITING, "waiting.toml").spec
+
+
+def said() -> list[str]:
+    return false_claims(flown(spec(), 1, 40 * SECOND_US), spec(), 40)
+
+
+def test_nothing_false_is_said_of_reassignments() -> None:
+    assert said() == []
+
+
+def added_replicas_are_missed(patch: Patch) -> None:
+    """A partition is under-replicated until its new replicas are in sync."""
+    patch.setattr(PartitionView, "replication_factor", property(lambda one: len(one.replicas)))
+
+
+def no_reassignment_is_shown(patch: Patch) -> None:
+    """The ISR stands alone, as if nothing were added or removed."""
+    patch.setattr(topics, "reassigned_words", lambda partition: "")
+
+
+def the_place_shows_none(patch: Patch) -> None:
+    """The partition's place leaves out what is added and removed."""
+    patch.setattr(tables, "_reassignment", lambda one: "")
+
+
+def a_new_replica_is_in_sync(patch: Patch) -> None:
+    """A replica that is being added has the role of one in sync."""
+    patch.setattr(tables, "_role", lambda one, broker: line("leader" if broker == one.leader else "in sync"))
+
+
+def every_step_completes(patch: Patch) -> None:
+    """The event log tells of a reassignment that begins as of one that is complete."""
+    original: Callable[[ClusterView, Any], None] = HANDLERS[e.PartitionReassigned]
+
+    def complete(view: ClusterView, event: e.PartitionReassigned) -> None:
+        original(view, event)
+        entry = view.log_entries[-1]
+        entry.text = entry.text.replace("moves to", "has") + ": its reassignment is complete"
+
+    patch.setitem(HANDLERS, e.PartitionReassigned, complete)  # type: ignore[misc]
+
+
+@pytest.mark.parametrize(
+    "lie",
+    [
+        added_replicas_are_missed,
+        no_reassignment_is_shown,
+        the_place_shows_none,
+        a_new_replica_is_in_sync,
+        every_step_completes,
+    ],
+)
+def test_a_false_presenter_is_caught(lie: Callable[[Patch], None], monkeypatch: Patch) -> None:
+    lie(monkeypatch)
+    assert said()
