@@ -9,6 +9,7 @@ from console.presenters.formatting import countdown, duration
 from console.presenters.overview import broker_state
 from console.presenters.producers.limits import limits_of
 from console.presenters.producers.table import still_us
+from console.presenters.topology.standing import reassigned_partitions
 from console.presenters.transactions import ONGOING, left_of_timeout_us
 
 DOWN_STATES = {"down": "is down", "silent": "is down", "frozen": "is frozen", "fenced": "is fenced"}
@@ -77,6 +78,14 @@ def under_replicated(facts: ClusterFacts) -> ConditionWords | None:
     if not short:
         return None
     return longest_first(f"{_counted(facts, short)} under-replicated", _names(short))
+
+
+def reassigned(facts: ClusterFacts) -> ConditionWords | None:
+    """Partitions with a reassignment in progress."""
+    moving = _users_first(facts, reassigned_partitions(facts.view))
+    if not moving:
+        return None
+    return longest_first(f"{_counted(facts, moving)} being reassigned", _names(moving))
 
 
 def broker_away(facts: ClusterFacts) -> ConditionWords | None:

@@ -42,6 +42,7 @@ RANKING = (
     Condition("partitions under-replicated", WARN, cluster.under_replicated),
     Condition("fault in force", WARN, cluster.fault_in_force),
     Condition("operation under way", MOVING, operation_under_way),
+    Condition("reassignment in progress", MOVING, cluster.reassigned),
     Condition("broker starts or shuts down", MOVING, cluster.broker_passing),
     Condition("coordinator loads a group", MOVING, group.coordinator_loading),
 )

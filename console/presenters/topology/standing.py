@@ -67,6 +67,12 @@ def partition_health(view: ClusterView) -> PartitionHealth:
     )
 
 
+@UntilTopologyChanges
+def reassigned_partitions(view: ClusterView) -> list[PartitionView]:
+    """Partitions with replicas that a reassignment in progress adds or removes."""
+    return [one for one in view.partitions.values() if one.adding or one.removing]
+
+
 class ReplicaCounts(NamedTuple):
     """For each broker: partitions of users and internal ones that it leads, its replicas, those out of sync."""
 

@@ -75,6 +75,7 @@ SAMPLED = (
     e.RebalanceStarted, e.JoinBarrierCompleted, e.GroupStabilized, e.FaultStarted, e.BrokerStopped, e.BrokerFenced,
     e.MemberStopped, e.MemberRemoved, e.GroupLoaded, e.MemberPaused, e.BrokerPaused, e.BrokerStarted, e.MemberStarted,
     e.StaticMemberReplaced, e.JoinBarrierExtended, e.CoordinatorLost, e.TransactionFenced,
+    e.PartitionReassigned,
     e.ConsumerGroupEpochBumped, e.MemberAssignmentChanged, e.ConsumerGroupStateChanged, e.StaticMemberLeft,
 )  # fmt: skip
 AFTER_US = (0, 1_700_000, 5_300_000)

@@ -21,7 +21,7 @@ LEFT = f"(?P<left>{DURATION})"
 MORE = r"(?: and (?P<more>\d+) more(?: groups?)?)?"
 SILENT = "sends? nothing more"
 COUNTED = r"(?:(?P<count>\d+) partitions?(?: and (?P<internal>\d+) internal ones?)?|(?P<only>\d+) internal partitions?)"
-GLYPHS = "✖✖✖✖✖▲▲▲▲▲▲▲▲▲↻▲▲↻↻↻●"
+GLYPHS = "✖✖✖✖✖▲▲▲▲▲▲▲▲▲↻▲▲↻↻↻↻●"
 """The signs of the ranks, gravest first: the judge's own order, which the console's has to be."""
 GATHERING = 14
 """The rank of a rebalance that no member holds up, which a headline of a graver rank hides."""
@@ -80,6 +80,7 @@ class HeadlineJudge:
             bool(self._under()),
             bool(self.cluster.faults),
             bool(self.cluster.operations(self.now_us)),
+            bool(self._reassigned()),
             "starting" in brokers or "stopping" in brokers,
             any(self.books.coordinator(one).state == "loading" for one in self.books.groups.values()),
             True,
@@ -101,6 +102,9 @@ class HeadlineJudge:
 
     def _under(self) -> list[str]:
         return [name for name, one in self._well_led().items() if len(one.isr) < one.wanted]
+
+    def _reassigned(self) -> list[str]:
+        return [name for name, one in self.places.items() if one.adding or one.removing]
 
     def _out(self) -> list[GroupBook]:
         groups = self.books.groups.values()
@@ -253,6 +257,10 @@ class HeadlineJudge:
             ),
             self._faults(),
             ((r"roll.+", self._operates),),
+            (
+                (COUNTED + r" being reassigned(?: · (?P<who>\S+)" + MORE + ")?",
+                 lambda m: self._counted(m, self._reassigned())),
+            ),
             self._brokers({"starting": "starts", "stopping": "shuts down"}),
             ((r"coordinator broker-(\d+) is loading (\S+)",
               lambda m: self.books.coordinator(self.books.groups[m[2]]) == (int(m[1]), "loading")),),

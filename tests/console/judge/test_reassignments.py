@@ -10,9 +10,11 @@ from cluster import events as e
 from cluster.spec import ScenarioSpec
 from cluster.view.fold import HANDLERS
 from cluster.view.state import ClusterView, PartitionView
+from console.presenters.exceptions import cluster_conditions
 from console.presenters.partitions import tables
 from console.presenters.styled_text import line
 from console.presenters.topology import topics
+from console.presenters.topology.standing import reassigned_partitions
 from recordings.scenarios.loader import parse_scenario
 from tests.console.judge.bench import SECOND_US, false_claims, flown
 
@@ -52,6 +54,9 @@ do = "cancel reassignment of orders-2"
 [[at]]
 time = "30s"
 do = "reassign orders-1 to 3"
+[[at]]
+time = "35s"
+do = "reassign orders-3 to 2,3"
 """
 
 
@@ -91,6 +96,15 @@ def a_new_replica_is_in_sync(patch: Patch) -> None:
     patch.setattr(tables, "_role", lambda one, broker: line("leader" if broker == one.leader else "in sync"))
 
 
+def one_more_is_reassigned(patch: Patch) -> None:
+    """The headline counts one partition too many."""
+    patch.setattr(
+        cluster_conditions,
+        "reassigned_partitions",
+        lambda view: [*reassigned_partitions(view), *reassigned_partitions(view)[:1]],
+    )
+
+
 def every_step_completes(patch: Patch) -> None:
     """The event log tells of a reassignment that begins as of one that is complete."""
     original: Callable[[ClusterView, Any], None] = HANDLERS[e.PartitionReassigned]
@@ -110,6 +124,7 @@ def every_step_completes(patch: Patch) -> None:
         no_reassignment_is_shown,
         the_place_shows_none,
         a_new_replica_is_in_sync,
+        one_more_is_reassigned,
         every_step_completes,
     ],
 )
