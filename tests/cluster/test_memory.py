@@ -7,7 +7,7 @@ from cluster.simulation import Simulation
 from recordings.scenarios.loader import parse_scenario
 from tests.support.retained_memory import weight
 
-BYTES_A_PARTITION = 5_800
+BYTES_A_PARTITION = 5_900
 
 
 def bytes_of_a_cluster(partitions: int) -> int:

@@ -10,6 +10,7 @@ import pyarrow as pa
 from recordings.bounded_files import RecordingError
 from recordings.comparison.bill import Bill
 from recordings.comparison.course import Course, CourseOrder, course_of
+from recordings.comparison.pairing import paired
 
 ORDER: Final = "number bigint, a string, b string"
 READ: Final = "number bigint, bills string"
@@ -49,6 +50,7 @@ class BillPairTask:
             until_us = min(course.until_us for course in courses)
             shortened = any(course.until_us > until_us for course in courses)
             courses = [self._up_to(course, until_us) for course in courses]
+            paired(courses[0].bill, courses[1].bill)  # else one pair, a salvaged stump, would end the whole comparison
         except RecordingError as error:
             return BillPair(failure=str(error))
         warnings = list(dict.fromkeys(warning for course in courses for warning in course.warnings))

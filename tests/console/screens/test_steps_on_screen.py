@@ -1,6 +1,7 @@
 """A step names its event: live, through a recording, and up to an event of a kind."""
 
 import json
+from functools import partial
 from pathlib import Path
 
 import msgspec
@@ -75,10 +76,15 @@ def test_a_live_step_says_what_its_turn_did(tmp_path: Path) -> None:
         await seat.press("space")
         await seat.wait_for(lambda: flight.clock.phase == "paused")
         seen = set()
+
+        def is_newer(before: object) -> bool:
+            stepped = flight.source.stepped
+            return stepped is not None and stepped is not before  # while a step is under way there is none
+
         for _ in range(12):
             before = flight.source.stepped
             await seat.press("full_stop")
-            await seat.wait_for(lambda: flight.source.stepped is not before)  # noqa: B023 - waited for here
+            await seat.wait_for(partial(is_newer, before))
             stepped = flight.source.stepped
             assert stepped is not None
             raw = {stepped.event.seq: json.loads(msgspec.json.encode(stepped.event))} if stepped.event else {}

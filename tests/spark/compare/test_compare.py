@@ -33,7 +33,7 @@ def sets(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
         (home / name).mkdir()
         for seed in SEEDS:
             settings = [(None, "session.timeout.ms", timeout)]
-            plan = make_plan(load("dynamic-restart"), seed=seed, until_us=50_000_000, settings=settings)
+            plan = make_plan(load("dynamic-restart"), seed=seed, until_us=45_000_000, settings=settings)
             fly(plan, record=home / name / f"{seed}.flight")
     return {name: home / name for name in SETS}
 
@@ -94,6 +94,10 @@ def test_a_damaged_recording_costs_its_pair_alone(sets: dict[str, Path], tmp_pat
     assert [pair.seed for pair in salvaged.judged] == [1, 2, 3]
     assert salvaged.judged[2].warnings
     assert salvaged.judged[2].shortened
+    segment.write_bytes(segment.read_bytes()[:100])  # nothing of it can be read
+    stump = compare_sets(sets["patient"], damaged, tmp_path / "out", salvage=True, spark=spark)
+    assert [pair.seed for pair in stump.judged] == [1, 2]
+    assert "the flights cannot be compared" in (stump.failed[0].failure or "")
 
 
 def test_what_cannot_be_compared_is_refused_before_spark_starts(sets: dict[str, Path], tmp_path: Path) -> None:
