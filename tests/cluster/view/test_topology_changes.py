@@ -10,8 +10,7 @@ from cluster.view import ClusterView, fold
 from cluster.view.fold import OF_RECORDS
 from console.presenters.topology.standing import UntilTopologyChanges
 from recordings.flights.runner import fly, make_plan
-from recordings.scenarios.loader import parse_scenario
-from tests.support.repository import ROOT
+from recordings.scenarios.loader import load
 
 SCENARIOS = (
     "add-partitions",
@@ -25,9 +24,8 @@ MODULE = "cluster.view.fold"
 
 @cache
 def events_of(scenario: str) -> list[e.Event]:
-    file = ROOT / "recordings" / "library" / f"{scenario}.toml"
     events: list[e.Event] = []
-    fly(make_plan(parse_scenario(file.read_text(), str(file)), until_us=40_000_000), log=events.append)
+    fly(make_plan(load(scenario), until_us=40_000_000), log=events.append)
     return events
 
 
