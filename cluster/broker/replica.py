@@ -46,8 +46,8 @@ class Replica:
 
     `fetching`: as a follower, its log is a prefix of its leader's. `led_epoch`: the epoch in which it led last.
     `may_restore`: another replica dropped records that may still be on their way to this one (ground truth).
-    `max_message_bytes`: the largest batch that a producer may append. `retention` is None for internal topics,
-    which are compacted. `fetches`: those that are parked, by client.
+    `max_message_bytes`: the largest batch of a producer; others are not measured. `retention`: None for internal
+    topics, which are compacted. `fetches`: those that are parked, by client.
     """
 
     __slots__ = (

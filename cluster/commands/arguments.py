@@ -177,11 +177,6 @@ def _broker_ids(text: str) -> tuple[int, ...]:
     return tuple(map(int, words))
 
 
-def _write_ids(value: object) -> str:
-    assert isinstance(value, tuple)
-    return ",".join(map(str, value))
-
-
 def _comma_separated(value: object) -> str:
     assert isinstance(value, tuple)
     return ",".join(map(str, value))
@@ -223,7 +218,7 @@ KINDS: dict[str, WordKind] = {
     "number": WordKind("N", _at_least(0)),
     "count": WordKind("N", _at_least(1)),
     "rollout": WordKind("GROUP|brokers", _name, known=_rolled, what="group", target=True),
-    "brokers": WordKind("BROKER,…", _broker_ids, _write_ids),
+    "brokers": WordKind("BROKER,…", _broker_ids, _comma_separated),
     "limit": WordKind("N|P%", _limit),
     "new_topic": WordKind("TOPIC", _new_topic, target=True),
     "pairs": WordKind("KEY=VALUE,…", read_pairs, _write_pairs),

@@ -28,12 +28,8 @@ PRODUCER_IDS_IN_BLOCK: Final = 1_000
 CONTROLLED_SHUTDOWN: Final = "controlled shutdown"
 
 
-class NotElected(Exception):  # noqa: N818 - a response of ElectLeaders, not a bug
-    """An election that an operator requested changes nothing; the message is Kafka's error code and the reason."""
-
-
-class NotReassigned(Exception):  # noqa: N818 - a response of AlterPartitionReassignments, not a bug
-    """A reassignment that an operator requested is refused; the message is Kafka's error code and the reason."""
+class RequestRefused(Exception):  # noqa: N818 - a response to an administrator, not a bug
+    """An election or a reassignment that an operator requested changes nothing; the message is Kafka's error."""
 
 
 class Registration:
@@ -223,18 +219,18 @@ class Controller:
     # --- elections on request ------------------------------------------------------------------------------------
 
     def elect_leader(self, kind: ElectionKind, partition: str) -> None:
-        """ElectLeaders (API 43), preferred or unclean. Raises NotElected with Kafka's error code.
+        """ElectLeaders (API 43), preferred or unclean. Raises RequestRefused with Kafka's error code.
 
         Source: `ReplicationControlManager.electLeader`.
         """
         metadata = self.partitions[partition]
         preferred = kind == "PREFERRED"
         if metadata.leader == metadata.replicas[0] if preferred else metadata.leader != NO_LEADER:
-            raise NotElected(f"ELECTION_NOT_NEEDED: {partition} is led by broker-{metadata.leader}")
+            raise RequestRefused(f"ELECTION_NOT_NEEDED: {partition} is led by broker-{metadata.leader}")
         election = elect(kind, metadata.replicas, metadata.isr, metadata.leader, self._eligible)
         if election.leader in (NO_LEADER, metadata.leader):
             error = "PREFERRED_LEADER_NOT_AVAILABLE" if preferred else "ELIGIBLE_LEADERS_NOT_AVAILABLE"
-            raise NotElected(f"{error}: no such replica of {partition} is there")
+            raise RequestRefused(f"{error}: no such replica of {partition} is there")
         self._lead_by(
             partition, metadata, election.leader, tuple(election.isr), "preferred" if preferred else "unclean"
         )
@@ -251,13 +247,13 @@ class Controller:
         return changed
 
     def move_leader(self, partition: str) -> None:
-        """Move the leadership to the next in-sync replica. Raises NotElected when there is none."""
+        """Move the leadership to the next in-sync replica. Raises RequestRefused when there is none."""
         metadata = self.partitions[partition]
         for broker in metadata.replicas:
             if broker != metadata.leader and broker in metadata.isr and self._eligible(broker):
                 self._lead_by(partition, metadata, broker, metadata.isr, "moved")
                 return
-        raise NotElected(f"{partition} has no other in-sync replica")
+        raise RequestRefused(f"{partition} has no other in-sync replica")
 
     def _lead_by(self, name: str, metadata: PartitionMetadata, leader: int, isr: tuple[int, ...], reason: str) -> None:
         self._elected(name, metadata.changed(leader, metadata.leader_epoch + 1, isr), reason)
@@ -310,29 +306,29 @@ class Controller:
     # --- reassignments --------------------------------------------------------------------------------------------
 
     def reassign(self, partition: str, target: tuple[int, ...]) -> None:
-        """AlterPartitionReassignments (API 45): move a partition to other replicas. Raises NotReassigned.
+        """AlterPartitionReassignments (API 45): move a partition to other replicas. Raises RequestRefused.
 
         Source: `ReplicationControlManager.changePartitionReassignment`.
         """
         registered = [one.broker for one in self.brokers.values() if one.epoch >= 0]
         error = why_not_assigned(target, registered)
         if error:
-            raise NotReassigned(f"INVALID_REPLICA_ASSIGNMENT: {error}")
+            raise RequestRefused(f"INVALID_REPLICA_ASSIGNMENT: {error}")
         metadata = self.partitions[partition]
         self._rebuild(partition, toward(_places(metadata), target), metadata.isr, "ONLINE", ("started", ""))
 
     def cancel_reassignment(self, partition: str) -> None:
-        """AlterPartitionReassignments without replicas: end a reassignment. Raises NotReassigned.
+        """AlterPartitionReassignments without replicas: end a reassignment. Raises RequestRefused.
 
         Source: `ReplicationControlManager.cancelPartitionReassignment`.
         """
         metadata = self.partitions[partition]
         known, unclean = _places(metadata), self._unclean(partition)
         if not known.in_progress:
-            raise NotReassigned(f"NO_REASSIGNMENT_IN_PROGRESS: {NO_REASSIGNMENT}")
+            raise RequestRefused(f"NO_REASSIGNMENT_IN_PROGRESS: {NO_REASSIGNMENT}")
         back = reverted(known, metadata.isr)
         if back.unclean and not unclean:
-            raise NotReassigned(f"INVALID_REPLICA_ASSIGNMENT: {cannot_revert(partition)}")
+            raise RequestRefused(f"INVALID_REPLICA_ASSIGNMENT: {cannot_revert(partition)}")
         kind: ElectionKind = "UNCLEAN" if unclean else "ONLINE"
         reason = "unclean" if back.unclean else ""
         self._rebuild(partition, Reassignment(back.replicas), back.isr, kind, ("cancelled", reason))

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from cluster.broker.broker import Broker
 from cluster.broker.controller_channel import NO_CONTROLLER, ControllerChannel
 from cluster.commands import catalogue as c
-from cluster.controller.controller import NotElected, NotReassigned
+from cluster.controller.controller import RequestRefused
 from cluster.controller.elections import ElectionKind
 from cluster.simulation.active_faults import ActiveFaults, CommandRefusedError, Handlers
 from cluster.simulation.process_commands import ProcessCommands
@@ -46,19 +46,19 @@ class BrokerCommands:
             raise CommandRefusedError("there is no active controller")
         return control
 
-    def _elect_and_publish(self, partition: str, elect: Callable[[], None]) -> None:
-        """Let the controller elect a leader of a partition, and send the new leader to the brokers."""
+    def _change_and_publish(self, partition: str, change: Callable[[], None]) -> None:
+        """Let the controller change a partition, and send its metadata to the brokers."""
         control = self._control()
         try:
-            elect()
-        except NotElected as reason:
+            change()
+        except RequestRefused as reason:
             raise CommandRefusedError(str(reason)) from reason
         control.publish([partition])
 
     def _elect(self, command: c.Elect) -> None:
         kind: ElectionKind = "PREFERRED" if command.kind == "preferred" else "UNCLEAN"
         name = f"{command.topic}-{command.partition}"
-        self._elect_and_publish(name, lambda: self._cluster.control.controller.elect_leader(kind, name))
+        self._change_and_publish(name, lambda: self._cluster.control.controller.elect_leader(kind, name))
 
     def _fail_over_controller(self, _: c.FailOverController) -> None:
         if not self._control().fail_over():
@@ -66,14 +66,14 @@ class BrokerCommands:
 
     def _move_coordinator(self, command: c.MoveCoordinator) -> None:
         name = self._cluster.view.groups[command.group].coordinator_partition
-        self._elect_and_publish(name, lambda: self._cluster.control.controller.move_leader(name))
+        self._change_and_publish(name, lambda: self._cluster.control.controller.move_leader(name))
 
     def _delete_records(self, command: c.DeleteRecords) -> None:
         """DeleteRecords (API 21), sent to the partition's leader."""
         name = f"{command.topic}-{command.partition}"
         control = self._control()
         leader = control.brokers.get(control.controller.partitions[name].leader)
-        replica = leader.replicas[name] if leader is not None and leader.running else None
+        replica = leader.replicas.get(name) if leader is not None and leader.running else None
         if replica is None or not replica.is_leader:
             raise CommandRefusedError(f"LEADER_NOT_AVAILABLE: {name} has no leader")
         if command.before > replica.high_watermark:
@@ -93,19 +93,11 @@ class BrokerCommands:
     def _reassign(self, command: c.Reassign) -> None:
         """AlterPartitionReassignments (API 45)."""
         name, controller = f"{command.topic}-{command.partition}", self._cluster.control.controller
-        self._alter_reassignment(name, lambda: controller.reassign(name, command.replicas))
+        self._change_and_publish(name, lambda: controller.reassign(name, command.replicas))
 
     def _cancel_reassignment(self, command: c.CancelReassignment) -> None:
         name, controller = f"{command.topic}-{command.partition}", self._cluster.control.controller
-        self._alter_reassignment(name, lambda: controller.cancel_reassignment(name))
-
-    def _alter_reassignment(self, partition: str, alter: Callable[[], None]) -> None:
-        control = self._control()
-        try:
-            alter()
-        except NotReassigned as reason:
-            raise CommandRefusedError(str(reason)) from reason
-        control.publish([partition])
+        self._change_and_publish(name, lambda: controller.cancel_reassignment(name))
 
     def _create_topic(self, command: c.CreateTopic) -> None:
         """CreateTopics (API 19)."""

@@ -51,12 +51,11 @@ class OffsetCommands:
     def _reset_to_plan(self, command: c.ResetToPlan) -> None:
         """One OffsetCommit of all rows; before it, the leader of each partition says where its log begins and ends."""
         self._group(command.group)
-        logs = [self._leader(name) for name in command.partitions]
-        bounds = zip(command.partitions, command.offsets, logs, strict=True)
-        self._commit(
-            command,
-            {name: min(max(offset, log.log.log_start), log.high_watermark) for name, offset, log in bounds},
-        )
+        offsets = {}
+        for name, offset in zip(command.partitions, command.offsets, strict=True):
+            leader = self._leader(name)
+            offsets[name] = reset_offset("offset", offset, leader.log.log_start, leader.high_watermark, None)
+        self._commit(command, offsets)
 
     def _commit(self, command: c.ResetOffsets | c.ResetToPlan, offsets: dict[str, int]) -> None:
         rows = {name: (offset, -1, "") for name, offset in offsets.items()}

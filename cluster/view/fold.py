@@ -46,6 +46,7 @@ LOGGED: Final = in_sequence((fold_logs.FOLD, fold_producing.FOLD))
 OF_RECORDS: Final[frozenset[type[Event]]] = frozenset((
     e.BatchAcknowledged,
     e.BatchOpened,
+    e.FetchedRecordsDropped,
     e.HeartbeatAnswered,
     e.HighWatermarkAdvanced,
     e.OffsetsCommitted,
@@ -54,6 +55,7 @@ OF_RECORDS: Final[frozenset[type[Event]]] = frozenset((
     e.PositionsReset,
     e.ProduceSent,
     e.RecordsAppended,
+    e.RecordsFetched,
     e.RecordsProcessed,
     e.SessionRenewed,
 ))  # fmt: skip

@@ -388,9 +388,7 @@ class ClusterView(msgspec.Struct):
     partitions_by_topic: dict[str, list[str]] = {}
     topic_readers: dict[str, list[str]] = {}  # topic → groups that read it, in the order of `groups`
     logs: LogsView | None = None  # None: a flight
-    topology_changes: int = (
-        0  # events so far after which brokers, replicas, leaders or coordinators may stand otherwise
-    )
+    topology_changes: int = 0  # events after which brokers, replicas, leaders or coordinators may stand otherwise
 
     def reads(self, group: GroupView, topics: tuple[str, ...]) -> None:
         """A group reads these topics, too; one subscribed to once keeps its offsets, and so stays."""

@@ -15,8 +15,9 @@ from cluster.simulation import Simulation
 from cluster.spec import GroupSpec
 from cluster.storage.partition_log import PartitionLog
 from tests.support.expected_transactions import log_facts
-from tests.support.independent_recorder import BatchKey, IndependentRecorder, identity_of
-from tests.support.lost_records import Vanished
+from tests.support.finished_records import BatchKey, identity_of
+from tests.support.independent_recorder import IndependentRecorder
+from tests.support.lost_records import Vanished, copies_of
 from tests.support.unpacked_logs import added_since, batches_of, begin_of
 
 
@@ -85,16 +86,12 @@ def watermark_errors(simulation: Simulation) -> list[str]:
     ]
 
 
-def _copies_of(simulation: Simulation, name: str) -> list[Replica]:
-    return [broker.replicas[name] for broker in simulation.brokers.values() if name in broker.replicas]
-
-
 class RecordsCheck:
     """Every acknowledged record is on some replica, and no idempotent producer's record is in a log twice."""
 
     def __init__(self, simulation: Simulation, recorder: IndependentRecorder) -> None:
         self._recorder = recorder
-        self._vanished = {name: Vanished(partial(_copies_of, simulation, name)) for name in copies(simulation)}
+        self._vanished = {name: Vanished(partial(copies_of, simulation, name)) for name in copies(simulation)}
         self._seen: dict[str, tuple[list[RecordBatch], set[BatchKey]]] = {}
 
     def vanished(self) -> list[str]:

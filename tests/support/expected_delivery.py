@@ -3,7 +3,8 @@
 from collections.abc import Callable
 
 from cluster.broker.replica import Replica
-from tests.support.independent_recorder import Identity, IndependentRecorder
+from tests.support.finished_records import Identity
+from tests.support.independent_recorder import IndependentRecorder
 from tests.support.lost_records import Vanished
 from tests.support.passed_over_records import names
 

@@ -25,6 +25,7 @@ from tests.support.expected_delivery import FATES, Fates
 from tests.support.expected_transactions import LogFacts, log_facts, transactions
 from tests.support.group_recorder import AnyGroupAsOf, ConsumerGroupAsOf
 from tests.support.independent_recorder import IndependentRecorder
+from tests.support.lost_records import copies_of
 from tests.support.producer_requests import produce_requests
 from tests.support.unpacked_logs import batches_of
 
@@ -380,12 +381,8 @@ class Truth:
         for name in self._partitions_of(self._topics(group)):
             key = group.name, name
             if key not in self._fates:
-                self._fates[key] = Fates(group.name, name, self.recorder, partial(self._copies, name))
+                self._fates[key] = Fates(group.name, name, self.recorder, partial(copies_of, self.simulation, name))
             yield self._fates[key], self._committed_by(*key), committed_only
-
-    def _copies(self, name: str) -> list[Replica]:
-        """The replicas of a partition, which a reassignment changes."""
-        return [broker.replicas[name] for broker in self.simulation.brokers.values() if name in broker.replicas]
 
     def fates_in_full(self) -> dict[str, dict[str, int]]:
         """The counts of each group, and how many of its skipped records for which reason."""

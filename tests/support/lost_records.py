@@ -4,7 +4,8 @@ from collections.abc import Callable
 
 from cluster.broker.replica import Replica
 from cluster.protocol.record_batch import RecordBatch
-from tests.support.independent_recorder import BatchKey, Identity
+from cluster.simulation import Simulation
+from tests.support.finished_records import BatchKey, Identity
 from tests.support.unpacked_logs import added_since, batches_of, begin_of
 
 
@@ -41,6 +42,11 @@ class LogIndex:
             return set()
         deleted = (self._replica.log.deleted or {}).get(key[0])
         return {one for one in serials if not deleted.covered(one, one + 1)} if deleted is not None else serials
+
+
+def copies_of(simulation: Simulation, partition: str) -> list[Replica]:
+    """The replicas of a partition as they are now: a reassignment changes them."""
+    return [broker.replicas[partition] for broker in simulation.brokers.values() if partition in broker.replicas]
 
 
 class Vanished:

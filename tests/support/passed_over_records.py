@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING
 
 from cluster.protocol.record_batch import ABORT, RecordBatch
 from cluster.storage.partition_log import PartitionLog
+from tests.support.finished_records import Identity
 from tests.support.unpacked_logs import batches_of
 
 if TYPE_CHECKING:
-    from tests.support.independent_recorder import Identity, IndependentRecorder
+    from tests.support.independent_recorder import IndependentRecorder
 
-Placed = tuple[int, "Identity"]
+Placed = tuple[int, Identity]
 """An offset, and the record at it."""
 
 _next_offset = attrgetter("next_offset")

@@ -43,4 +43,6 @@ class PartitionMetadata(msgspec.Struct, frozen=True):
     ) -> "PartitionMetadata":
         """The metadata of the same partition after a change; `places`: replicas, adding and removing ones."""
         since = self.led_since if leader == self.leader else leader_epoch
-        return PartitionMetadata(leader, leader_epoch, places[0], isr, self.partition_epoch + 1, since, *places[1:])
+        replicas, adding, removing = places
+        epoch = self.partition_epoch + 1
+        return PartitionMetadata(leader, leader_epoch, replicas, isr, epoch, since, adding, removing)

@@ -248,9 +248,10 @@ def reset_offsets(model: ImpactModel, command: c.ResetOffsets) -> None:
         model.refuse(f"{command.group} has no committed offset: name topics to reset")
     for name in places:
         partition = _led(model, name)
-        if partition is not None and command.where == "shift" and name not in committed:
+        if partition is None:
+            return
+        if command.where == "shift" and name not in committed:
             model.refuse(cannot_shift(name))
-        if model.impact.refused or partition is None:
             return
         _note_reset(model, partition, committed.get(name), command.where, command.amount)
 
@@ -263,7 +264,7 @@ def reset_to_plan(model: ImpactModel, command: c.ResetToPlan) -> None:
         return
     partitions = [_led(model, name) for name in command.partitions]
     for partition, offset in zip(partitions, command.offsets, strict=True):
-        if model.impact.refused or partition is None:
+        if partition is None:
             return
         reader = group.readers.get(partition.partition)
         before = None if reader is None or reader.committed == NEVER else reader.committed
@@ -277,8 +278,7 @@ def _led(model: ImpactModel, name: str) -> PartitionView | None:
         model.refuse(f"no topic or partition is named {name}")
     elif partition.leader == NO_BROKER:
         model.refuse(f"LEADER_NOT_AVAILABLE: {name} has no leader")
-        return None
-    return partition
+    return partition if not model.impact.refused else None
 
 
 def _places(model: ImpactModel, words: tuple[str, ...]) -> tuple[str, ...]:

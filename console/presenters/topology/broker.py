@@ -9,7 +9,7 @@ from console.presenters.active_faults import fault_words
 from console.presenters.formatting import UNKNOWN, count, duration, many, memory, number_ranges
 from console.presenters.impact import BROKER_SESSION_US, Impact, impact_of
 from console.presenters.impacts.model import NO_BROKER
-from console.presenters.list_view import CONTINUED, Listing, WorstFirstListing
+from console.presenters.list_view import CONTINUED, Listing
 from console.presenters.overview import broker_state
 from console.presenters.styled_text import (
     ACCENT,
@@ -226,7 +226,7 @@ def _replicas(view: ClusterView, number: int) -> tuple[list[str], int, tuple[Tab
     return names, len(out), for_names(REPLICA_COLUMNS, names)
 
 
-class BrokerReplicasListing(WorstFirstListing):
+class BrokerReplicasListing(Listing):
     """Every replica of a broker: what it leads, and where it is out of sync, first."""
 
     title = "replicas"
@@ -235,23 +235,27 @@ class BrokerReplicasListing(WorstFirstListing):
     def __init__(self, view: ClusterView, broker: BrokerView, width: int) -> None:
         super().__init__(width)
         self.view, self.broker = view, broker
-        self.keys, self.sick, columns = _replicas(view, broker.broker)
+        self.keys, self.out, columns = _replicas(view, broker.broker)
         self.layout = layout(columns, width)
 
     def header(self) -> Line:
         """The columns' titles, if the table has rows."""
         return self.layout.header() if self.keys else ()
 
-    def rank(self, key: str) -> int | None:
-        """Out of sync."""
-        return 0 if self.broker.broker not in self.view.partitions[key].isr else None
+    def row_keys(self) -> list[str]:
+        """Those out of sync first."""
+        return self.keys
+
+    def exceptions(self) -> list[str]:
+        """Those out of sync."""
+        return self.keys[: self.out]
 
     def rows(self, key: str) -> tuple[Line]:
         """One replica."""
         one = self.view.partitions[key]
         leads, in_sync = one.leader == self.broker.broker, self.broker.broker in one.isr
-        role = ("leader", STRONG) if leads else ("in sync", PLAIN) if in_sync else ("▲ out", WARN)
-        role = ("adding", PLAIN) if self.broker.broker in one.adding and not in_sync else role
+        missing = ("adding", PLAIN) if self.broker.broker in one.adding else ("▲ out", WARN)
+        role = ("leader", STRONG) if leads else ("in sync", PLAIN) if in_sync else missing
         cells: list[Line | Span | str] = [
             middle(key, self.layout.width_of(0)),
             line(role),

@@ -274,6 +274,9 @@ def any_command(draw: st.DrawFn) -> Command:
         values["topic"] = draw(name.filter(lambda word: word not in (".", "..")))
     if kind is commands.Reassign:
         values["replicas"] = tuple(draw(st.lists(st.integers(0, 999_999_999), min_size=1, max_size=4)))
+    if kind is commands.ResetToPlan:
+        plan = draw(st.dictionaries(st.builds("{}-{}".format, name, st.integers(0, 99)), st.integers(0), min_size=1))
+        values["partitions"], values["offsets"] = tuple(plan), tuple(plan.values())
     if kind is commands.Heal and draw(st.booleans()):
         values = {}
     if values.get("workload") == "statefulset":

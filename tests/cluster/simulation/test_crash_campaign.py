@@ -34,7 +34,8 @@ from cluster.spec import (
 from cluster.view import document
 from tests.support.expected_document import Truth, differences
 from tests.support.expected_transactions import log_facts
-from tests.support.independent_recorder import Identity, IndependentRecorder, identity_of, watching
+from tests.support.finished_records import Identity, identity_of
+from tests.support.independent_recorder import IndependentRecorder, watching
 from tests.support.random_flights import never_whole
 from tests.support.scenario_builders import THREE_BROKERS
 from tests.support.slow_cases import mostly_slow

@@ -1,13 +1,11 @@
 """Reassignments that wait, arrive and are cancelled: each claim of the screens is what the event log says."""
 
 from collections.abc import Callable
-from functools import cache
 from typing import Any
 
 import pytest
 
 from cluster import events as e
-from cluster.spec import ScenarioSpec
 from cluster.view.fold import HANDLERS
 from cluster.view.state import ClusterView, PartitionView
 from console.presenters.exceptions import cluster_conditions
@@ -15,61 +13,14 @@ from console.presenters.partitions import tables
 from console.presenters.styled_text import line
 from console.presenters.topology import topics
 from console.presenters.topology.standing import reassigned_partitions
-from recordings.scenarios.loader import parse_scenario
 from tests.console.judge.bench import SECOND_US, false_claims, flown
-
-WAITING = """
-title = "Reassignments that wait for a frozen broker"
-until = "40s"
-[cluster]
-brokers = 4
-[[topic]]
-name = "orders"
-partitions = 4
-replication = 2
-config = { "min.insync.replicas" = 2 }
-[[producer]]
-name = "checkout"
-topics = ["orders"]
-rate = "20/s"
-[[group]]
-name = "billing"
-topics = ["orders"]
-members = 2
-[[at]]
-time = "10s"
-do = "pause broker-4 for 15s"
-[[at]]
-time = "11s"
-do = "reassign orders-0 to 4,2"
-[[at]]
-time = "11s"
-do = "reassign orders-1 to 3,2,1"
-[[at]]
-time = "12s"
-do = "reassign orders-2 to 4,1"
-[[at]]
-time = "14s"
-do = "cancel reassignment of orders-2"
-[[at]]
-time = "30s"
-do = "reassign orders-1 to 3"
-[[at]]
-time = "35s"
-do = "reassign orders-3 to 2,3"
-"""
-
+from tests.support.reassignment_scenario import waiting
 
 Patch = pytest.MonkeyPatch
 
 
-@cache
-def spec() -> ScenarioSpec:
-    return parse_scenario(WAITING, "waiting.toml").spec
-
-
 def said() -> list[str]:
-    return false_claims(flown(spec(), 1, 40 * SECOND_US), spec(), 40)
+    return false_claims(flown(waiting(), 1, 40 * SECOND_US), waiting(), 40)
 
 
 def test_nothing_false_is_said_of_reassignments() -> None:
