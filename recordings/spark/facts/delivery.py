@@ -202,6 +202,7 @@ def _between(known: DataFrame, bounds: DataFrame) -> DataFrame:
 
     `kind` is a place in `KINDS`, `end` the next offset. Batches of a stretch of offsets without a boundary are added
     up, with `offset`, `kind` and `end` of the last: sums by hash take a fraction of what sorting all batches takes.
+    The stretches with a boundary are broadcast: they are at most one for every `STRETCH_OFFSETS` offsets of a log.
     """
     stretch = (sf.col("offset") / STRETCH_OFFSETS).cast("int").alias("stretch")
     near = bounds.where(f"offset < {EVERYTHING}").select("log", stretch, sf.lit(True).alias("near")).distinct()
