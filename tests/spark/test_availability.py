@@ -11,13 +11,14 @@ from pyspark.sql import SparkSession
 from cluster import events as e
 from recordings.flights.runner import fly, make_plan
 from recordings.journal.reader import Recording
-from recordings.scenarios.loader import load
+from recordings.scenarios.loader import load, parse_scenario
 from recordings.spark.analyses.availability import BELOW, HEADLESS, availability, spells
 from recordings.spark.analyses.held_back import held_back
 from recordings.spark.analyses.outages import outages
 from recordings.spark.analyses.producers import ACKNOWLEDGED, batch_times, producer_delays, producer_totals
 from recordings.spark.tables import Tables
 from recordings.tables.export import export
+from tests.support.reassignment_scenario import WAITING
 
 pytestmark = pytest.mark.timeout(300)  # a Java virtual machine, and a machine that may be busy
 
@@ -51,7 +52,7 @@ class Watch:
             if leader < 0 or leader in self.down:
                 self.headless_us[partition] += spent
                 lacking[topic, HEADLESS] += 1
-            if leader >= 0 and self.isr[partition] < self.least[topic]:
+            if leader >= 0 and self.isr[partition] < min(self.least[topic], self.replicas[partition]):
                 self.below_us[partition] += spent
                 lacking[topic, BELOW] += 1
         for what, partitions in lacking.items():
@@ -65,13 +66,17 @@ class Watch:
         match event:
             case e.TopicCreated(internal=False):
                 self.least[event.topic] = event.min_insync_replicas
-                self.replicas[event.topic] = event.replication_factor
             case e.LeaderElected():
                 self.leader[event.partition], self.isr[event.partition] = event.leader, len(event.isr)
+                self.replicas[event.partition] = len(event.replicas)
+            case e.PartitionReassigned():
+                self.replicas[event.partition] = len(event.replicas)
+                if (topic := event.partition.rpartition("-")[0]) in self.least:
+                    self.least[topic] = event.min_insync_replicas
             case e.IsrChanged():
                 self.isr[event.partition] = len(event.isr)
             case e.SettingChanged(key="min.insync.replicas") if event.scope in self.least:
-                self.least[event.scope] = min(int(event.value), self.replicas[event.scope])
+                self.least[event.scope] = int(event.value)
             case e.BrokerStopped():
                 self.end_outage(event.broker)  # one that was frozen was killed
                 self.down[event.broker] = (event.at_us, event.how)
@@ -131,6 +136,35 @@ def test_outages_and_availability_equal_what_an_observer_notes(tables: Tables, r
         assert topics[run_id] == watch.topics(), run_id
         seen += len(watch.outages)
     assert seen > 2, "no broker was ever down: these flights show nothing"
+
+
+FEWER_AND_MORE = """
+[[at]]
+time = "6s"
+do = "reassign orders-3 to 3"
+[[at]]
+time = "36s"
+do = "set orders min.insync.replicas 3"
+[[at]]
+time = "37s"
+do = "reassign orders-0 to 1,2,3"
+[[at]]
+time = "38s"
+do = "stop broker-1"
+"""
+
+
+def test_the_least_in_sync_replicas_count_up_to_the_replicas(spark: SparkSession, tmp_path: Path) -> None:
+    """A partition with one replica is not below a minimum of two; one that gets a third is below one of three."""
+    path = tmp_path / "reassigned.flight"
+    fly(make_plan(parse_scenario(WAITING + FEWER_AND_MORE, "reassigned.toml"), invariants=False), record=path)
+    export([path], tmp_path / "tables")
+    [row] = availability(Tables(spark, [str(tmp_path / "tables")])).collect()
+    [(_, watch)] = watched([path])
+    noted = watch.topics()["orders"]
+    assert (row["below_min_isr"], row["below_min_isr_us"], row["longest_below_min_isr_us"]) == noted[3:]
+    assert watch.below_us["orders-0"]
+    assert watch.below_us["orders-3"] < 1_000_000, "only while its second replica was being added"
 
 
 def test_the_lanes_of_topics_have_what_an_observer_notes(tables: Tables, recorded: list[Path]) -> None:

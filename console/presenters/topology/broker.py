@@ -221,8 +221,8 @@ def _replicas(view: ClusterView, number: int) -> tuple[list[str], int, tuple[Tab
     """The replicas of a broker: those out of sync, what it leads, internal ones; how many are out; the columns."""
     held = [one for one in view.partitions.values() if number in one.replicas]
     held.sort(key=lambda one: (view.topics[one.topic].internal, one.leader != number))
-    out = [one.partition for one in held if number not in one.isr]
-    names = [*out, *(one.partition for one in held if number in one.isr)]
+    out = [one.partition for one in held if number not in one.isr and number not in one.adding]
+    names = [*out, *(one.partition for one in held if number in one.isr or number in one.adding)]
     return names, len(out), for_names(REPLICA_COLUMNS, names)
 
 

@@ -84,7 +84,10 @@ class ReplicaCounts(NamedTuple):
 
 @UntilTopologyChanges
 def replica_counts(view: ClusterView) -> ReplicaCounts:
-    """By the newest elections; a broker that is not in the view is left out."""
+    """By the newest elections; a broker that is not in the view is left out.
+
+    A replica that a reassignment is adding is not out of sync: Kafka counts the original ones (`isUnderReplicated`).
+    """
     leads, internal, replicas, out = (dict.fromkeys(view.brokers, 0) for _ in range(4))
     for partition in view.partitions.values():
         if partition.leader in leads:
@@ -94,7 +97,7 @@ def replica_counts(view: ClusterView) -> ReplicaCounts:
         for broker in partition.replicas:
             if broker in replicas:
                 replicas[broker] += 1
-                if not all_in_sync and broker not in partition.isr:
+                if not all_in_sync and broker not in partition.isr and broker not in partition.adding:
                     out[broker] += 1
     return ReplicaCounts(leads, internal, replicas, out)
 

@@ -93,10 +93,13 @@ def _led_by_the_dead(tables: Tables, states: DataFrame) -> DataFrame:
 
 
 def _states(tables: Tables) -> DataFrame:
-    """Users' partitions, a row a change: `PARTITION`, `leader`, `isr` (count), `min_isr`, `from_us`, `until_us`."""
+    """Users' partitions, a row a change: `PARTITION`, `leader`, `isr` (count), `min_isr`, `from_us`, `until_us`.
+
+    `min_isr` counts up to the number of replicas, those that are being added included (`Partition.effectiveMinIsr`).
+    """
     key = (*PARTITION, "seq", "at_us")
-    size = sf.size("isr").alias("isr")
-    led = tables["leader_elected"].select(*key, "leader", size)
+    size, replicas = sf.size("isr").alias("isr"), sf.size("replicas").alias("replicas")
+    led = tables["leader_elected"].select(*key, "leader", size, replicas)
     changed = tables["isr_changed"].select(*key, size)
     created = tables["topic_created"].where("not internal").select("run_id", "topic", "min_insync_replicas").distinct()
     every = partitions(tables).join(sf.broadcast(created), ["run_id", "topic"])
@@ -107,14 +110,20 @@ def _states(tables: Tables) -> DataFrame:
         .select("run_id", sf.col("scope").alias("topic"), "seq", "at_us", sf.col("value").cast("int").alias("min_isr"))
     )
     later = every.select(*PARTITION, "topic").join(sf.broadcast(settings), ["run_id", "topic"])
+    others = [later.select(*key, "min_isr"), led, changed]
+    if tables.has_rows("partition_reassigned"):  # else planning would take longer than the result is worth
+        least = sf.col("min_insync_replicas").cast("int").alias("min_isr")
+        reassigned = tables["partition_reassigned"].select(*key, replicas, least)
+        others.append(reassigned.join(sf.broadcast(every.select(*PARTITION)), [*PARTITION], "left_semi"))
     rows = declared
-    for other in (later.select(*key, "min_isr"), led, changed):
+    for other in others:
         rows = rows.unionByName(other, allowMissingColumns=True)
     time = Window.partitionBy(*PARTITION).orderBy("seq")
-    filled = {name: sf.last(name, ignorenulls=True).over(time) for name in ("leader", "isr", "min_isr")}
+    filled = {name: sf.last(name, ignorenulls=True).over(time) for name in ("leader", "isr", "min_isr", "replicas")}
     stretches = lasting(tables, rows.withColumns(filled), *PARTITION)
     known = stretches.where("min_isr is not null and leader is not null")
-    return known.select(*PARTITION, "leader", "isr", "min_isr", "from_us", "until_us")
+    effective = sf.least("min_isr", "replicas").alias("min_isr")
+    return known.select(*PARTITION, "leader", "isr", effective, "from_us", "until_us")
 
 
 def _build(rows: "FlightRows") -> list[Availability]:

@@ -33,7 +33,7 @@ class BrokerJudge:
         self.book, self.place = books.cluster.brokers[number], f"place of broker-{number}"
         self.led = {key: one for key, one in self.cluster.partitions.items() if one.leader == number}
         self.has = {key: one for key, one in self.cluster.partitions.items() if number in one.replicas}
-        self.out = [key for key, one in self.has.items() if number not in one.isr]
+        self.out = [key for key, one in self.has.items() if one.lacks(number)]
 
     def _claim(self, holds: bool, words: str) -> None:
         self.verdict.claim(holds, self.place, words)
@@ -135,7 +135,7 @@ class BrokerJudge:
         """One replica's role, and its partition's leader and in-sync replicas."""
         one, table = self.has[name], Table(header, row, REPLICAS, ("partition", "role", "leader", "ISR"))
         role = "leader" if name in self.led else "▲ out" if name in self.out else "in sync"
-        role = "adding" if name in self.out and self.number in one.adding else role
+        role = "adding" if self.number in one.adding and self.number not in one.isr else role
         self._claim((table.cell("role") or "").strip() == role, f"{name}: {table.cell('role')}, not {role}")
         leader, isr = (table.cell("leader") or "").strip(), (table.cell("ISR") or "").strip()
         self._claim(leads(leader, one, self.cluster.brokers), f"{name}: leader {leader!r}")

@@ -56,6 +56,10 @@ class PartitionBook(msgspec.Struct):
         """How many in-sync replicas it should have: those that are being added do not count yet."""
         return len([one for one in self.replicas if one not in self.adding])
 
+    def lacks(self, broker: int) -> bool:
+        """Whether a broker's replica is out of sync; one that is being added is not yet expected to be in sync."""
+        return broker in set(self.replicas) - set(self.adding) - set(self.isr)
+
 
 class OperationBook(msgspec.Struct):
     """A rollout or a rolling restart: what began it, and the processes that were asked to stop."""

@@ -229,7 +229,7 @@ class OverviewJudge:
         internal = sum(cluster.topics[one.topic].internal for one in led)
         leads = f"{len(led) - internal} +{internal}"
         self.verdict.claim(table.cell("leads") == leads, place, f"leads {table.cell('leads')}, not {leads}")
-        out = sum(number in one.replicas and number not in one.isr for one in cluster.partitions.values())
+        out = sum(one.lacks(number) for one in cluster.partitions.values())
         self.verdict.claim(
             table.cell("ISR out") in {None, str(out)}, place, f"ISR out {table.cell('ISR out')}, not {out}"
         )

@@ -8,11 +8,12 @@ import pytest
 from cluster import events as e
 from cluster.view.fold import HANDLERS
 from cluster.view.state import ClusterView, PartitionView
+from console.presenters import overview
 from console.presenters.exceptions import cluster_conditions
 from console.presenters.partitions import tables
 from console.presenters.styled_text import line
-from console.presenters.topology import topics
-from console.presenters.topology.standing import reassigned_partitions
+from console.presenters.topology import broker, brokers, topics
+from console.presenters.topology.standing import ReplicaCounts, reassigned_partitions, replica_counts
 from tests.console.judge.bench import SECOND_US, false_claims, flown
 from tests.support.reassignment_scenario import waiting
 
@@ -30,6 +31,37 @@ def test_nothing_false_is_said_of_reassignments() -> None:
 def added_replicas_are_missed(patch: Patch) -> None:
     """A partition is under-replicated until its new replicas are in sync."""
     patch.setattr(PartitionView, "replication_factor", property(lambda one: len(one.replicas)))
+
+
+def _with_added_ones_out(view: ClusterView) -> ReplicaCounts:
+    counts = replica_counts(view)
+    out = dict(counts.out)
+    for one in view.partitions.values():
+        for number in set(one.adding) - set(one.isr):
+            out[number] += 1
+    return counts._replace(out=out)
+
+
+def added_replicas_are_out_on_the_overview(patch: Patch) -> None:
+    """The overview counts a replica that is being added under "ISR out"."""
+    patch.setattr(overview, "replica_counts", _with_added_ones_out)
+
+
+def added_replicas_are_out_in_the_places_of_brokers(patch: Patch) -> None:
+    """The table of brokers and a broker's place do so."""
+    patch.setattr(brokers, "replica_counts", _with_added_ones_out)
+
+
+def added_replicas_stand_before_those_out_of_sync(patch: Patch) -> None:
+    """A broker's place begins with what it is being given."""
+    original = broker._replicas
+
+    def adding_first(view: ClusterView, number: int) -> tuple[list[str], int, Any]:
+        names, out, columns = original(view, number)
+        names.sort(key=lambda name: number not in view.partitions[name].adding)
+        return names, out, columns
+
+    patch.setattr(broker, "_replicas", adding_first)
 
 
 def no_reassignment_is_shown(patch: Patch) -> None:
@@ -72,6 +104,9 @@ def every_step_completes(patch: Patch) -> None:
     "lie",
     [
         added_replicas_are_missed,
+        added_replicas_are_out_on_the_overview,
+        added_replicas_are_out_in_the_places_of_brokers,
+        added_replicas_stand_before_those_out_of_sync,
         no_reassignment_is_shown,
         the_place_shows_none,
         a_new_replica_is_in_sync,
