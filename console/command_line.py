@@ -95,7 +95,7 @@ Control = (
 )  # fmt: skip
 
 USAGES: dict[str, tuple[str, str]] = {
-    "speed": ("speed X | flat out", "virtual seconds for each real second: 0.5, 20; a recording's -4 is backwards"),
+    "speed": ("speed {X | flat-out}", "virtual seconds for each real second: 0.5, 20; a recording's -4 is backwards"),
     "pause": ("pause", "pause virtual time; commands still work"),
     "resume": ("resume", "resume virtual time"),
     "step": ("step [EVENT-KIND]", "one scheduler step, or up to the next event of a kind"),
@@ -104,12 +104,12 @@ USAGES: dict[str, tuple[str, str]] = {
     "run": ("run SCENARIO", "end this flight and run a scenario of the library"),
     "play": ("play PATH", "end this flight and play a recording"),
     "go": (
-        "go PLACE | TIME",
+        "go {PLACE | TIME}",
         "a group or member, topic orders, partition orders-1, broker broker-2, producer X; 1:20.5, live",
     ),
     "fork": (FORK_USAGE, "fork the flight at the shown instant and compare what it costs"),
     "undo": ("undo", "undo: continue the live flight from before its last command"),
-    "theme": (f"theme {' | '.join(THEME_NAMES)}", "the console's colours; terminal: the terminal's own"),
+    "theme": (f"theme {{{' | '.join(THEME_NAMES)}}}", "the console's colours; terminal: the terminal's own"),
     **GAME_USAGES,
     "why": ("why [SUBJECT]", "why it makes no progress, and until when; without a name: the selection"),
     "key": (KEY_USAGE, "the partition that a key goes to, now and after partitions are added"),

@@ -7,7 +7,8 @@ from typing import NamedTuple
 from cluster.commands import CommandError
 from cluster.config import MICROSECONDS, parse_duration
 
-FLAT_OUT = "flat out"
+FLAT_OUT = "flat-out"
+"""The typed speed without a limit; `flat out`, as the header shows it, is read too."""
 _PART = r"[0-9]+(?:\.[0-9]+)?(?:us|ms|s|m|h)"
 _DURATIONS = re.compile(rf"(?:{_PART}\s*)+")
 _CLOCK = re.compile(r"(?:([0-9]+):)?([0-9]{1,2}):([0-9]{1,2}(?:\.[0-9]{1,6})?)")
@@ -61,7 +62,7 @@ def _absolute(text: str) -> int | None:
 
 def speed_factor(rest: str, column: int, usage: str) -> float:
     """Virtual seconds per second; infinity is as fast as possible. Raises CommandError."""
-    if rest in {FLAT_OUT, "flat-out", "max"}:
+    if rest in {FLAT_OUT, "flat out", "max"}:
         return math.inf
     try:
         factor = float(rest.removeprefix("×").removeprefix("x"))

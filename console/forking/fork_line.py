@@ -8,7 +8,7 @@ from console.time_input import Instant, parse_instant
 
 Setting = tuple[str | None, str, str]
 
-FORK_USAGE = "fork [at TIME] [until TIME] do COMMAND | set [SCOPE:]KEY=VALUE | cancel"
+FORK_USAGE = "fork [at TIME] [until TIME] {do COMMAND | set [SCOPE:]KEY=VALUE}, or fork cancel"
 NO_COMPARISON = "there is no comparison yet: F, or `fork at TIME do COMMAND`"
 _INSTANT = re.compile(r"\s*(at|until)\s+(\S+)\s*")
 _WORDS = ("at", "until", "do", "set", "cancel")

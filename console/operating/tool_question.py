@@ -24,7 +24,7 @@ from recordings.kafka_tools.printed import Printed
 from recordings.kafka_tools.refusals import only_plans, refusal_of
 from recordings.kafka_tools.tool_lines import ToolLine, read_tool_line
 
-DESCRIBE_USAGE = f"describe {' | '.join(SUBJECTS)} [OPTIONS]"
+DESCRIBE_USAGE = f"describe {{{' | '.join(SUBJECTS)}}} [OPTIONS]"
 
 
 class ToolOrder(NamedTuple):

@@ -1,6 +1,7 @@
 """The command line: the console's own commands beside the cluster's, complaints with a column, completion."""
 
 import math
+import re
 
 import pytest
 
@@ -68,7 +69,7 @@ def test_wrong_words_are_shown_by_their_column(text: str, column: int, suggestio
     [
         ("sp", ["speed"]),
         ("go bil", ["billing", "billing-1", "billing-2", "billing-3", "billing-4"]),
-        ("speed fl", ["flat out"]),
+        ("speed fl", ["flat-out"]),
         ("kill billing-", ["billing-1", "billing-2", "billing-3", "billing-4"]),
         ("until gro", []),
         ("step rebalance_s", ["rebalance_started"]),
@@ -93,7 +94,7 @@ def test_a_completed_word_is_ready_for_the_next() -> None:
 @pytest.mark.parametrize(
     ("text", "usage"),
     [
-        ("speed", "speed X | flat out"),
+        ("speed", "speed {X | flat-out}"),
         ("stal", "stall MEMBER"),
         ("stall billing-1", "stall MEMBER"),
         ("pause heart", "pause heartbeats of MEMBER"),
@@ -104,6 +105,13 @@ def test_a_completed_word_is_ready_for_the_next() -> None:
 def test_usage_says_how_a_line_goes_on(text: str, usage: str) -> None:
     assert command_line.usage_of(text).startswith(usage)
     assert bool(usage) == bool(command_line.usage_of(text))
+
+
+def test_alternatives_stand_in_braces() -> None:
+    """Without them `speed X | flat out` reads as two commands."""
+    for usage, _ in command_line.usages(()).values():
+        outside = re.sub(r"\{[^{}]*\}", "", usage)
+        assert "|" not in outside, usage
 
 
 @pytest.mark.parametrize(
