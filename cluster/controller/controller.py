@@ -14,6 +14,7 @@ from cluster.controller.elections import NO_LEADER, ElectionKind, elect, epoch_s
 from cluster.events import BrokerFenced, BrokerUnfenced, Event, IsrChanged, LeaderElected, PartitionReassigned
 from cluster.protocol.messages import PartitionMetadata
 from cluster.protocol.names import topic_of
+from cluster.protocol.placement.partition_metadata import CONTROLLER_SHRINKS
 from cluster.protocol.placement.reassignments import (
     NO_REASSIGNMENT,
     Reassignment,
@@ -207,7 +208,7 @@ class Controller:
             self._elect(name, metadata, isr, reason)
         elif isr != metadata.isr:
             self.partitions[name] = metadata.changed(metadata.leader, metadata.leader_epoch, isr)
-            self._emit(IsrChanged(partition=name, isr=isr, reason=f"shrink: broker-{broker} {reason}"))
+            self._emit(IsrChanged(partition=name, isr=isr, reason=f"{CONTROLLER_SHRINKS}{broker} {reason}"))
 
     def _elect(self, name: str, metadata: PartitionMetadata, isr: tuple[int, ...], reason: str) -> None:
         kind: ElectionKind = "UNCLEAN" if self._unclean(name) else "ONLINE"

@@ -3,6 +3,7 @@
 from typing import Final
 
 from cluster import events as e
+from cluster.protocol.placement.partition_metadata import isr_in_order
 from cluster.protocol.record_batch import COMMIT
 from cluster.view import ledger
 from cluster.view.brokers import BrokerView
@@ -169,16 +170,16 @@ def leader_elected(view: ClusterView, event: e.LeaderElected) -> None:
     partition.leader = event.leader
     partition.leader_epoch = event.leader_epoch
     partition.replicas = event.replicas
-    _in_sync(partition, event.isr, event.at_us)
+    _in_sync(partition, event.isr, event.at_us, event.reason)
 
 
-def _in_sync(partition: PartitionView, isr: tuple[int, ...], at_us: int) -> None:
+def _in_sync(partition: PartitionView, isr: tuple[int, ...], at_us: int, reason: str) -> None:
     """Set the in-sync replicas; a new one has copied its leader's log, with its gaps."""
     leaders = partition.gaps.get(partition.taken_by)
     if leaders is not None and partition.adding:
         for broker in [each for each in isr if each in partition.adding and each not in partition.isr]:
             partition.gaps[broker] = leaders.copied()
-    partition.isr = isr
+    partition.isr = isr_in_order(partition.isr, isr, reason)
     if partition.transactions is not None:
         partition.transactions.endangered(at_us)
 
@@ -212,7 +213,7 @@ def _cut(view: ClusterView, partition: PartitionView, event: e.LeadershipTaken) 
 
 @FOLD.handles(e.IsrChanged)
 def isr_changed(view: ClusterView, event: e.IsrChanged) -> None:
-    _in_sync(view.partitions[event.partition], event.isr, event.at_us)
+    _in_sync(view.partitions[event.partition], event.isr, event.at_us, event.reason)
 
 
 @FOLD.handles(e.PartitionReassigned)

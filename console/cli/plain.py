@@ -20,7 +20,7 @@ from console.command_line import read
 from console.control_commands import execute
 from console.flight import INVARIANT_BROKEN, SIMULATION_FAILED, Flight
 from console.flight_clock import BUILDING, ENDED, FAILED
-from console.operating.tool_question import ToolOrder, ToolQuestion, answer, why_refused
+from console.operating.tool_question import ToolOrder, ToolQuestion, answer, output_of, why_refused
 from console.presenters.event_log import merged_entries
 from console.presenters.exceptions.headline import Headline, in_force
 from console.presenters.formatting import SECOND_US, clock, count
@@ -156,8 +156,11 @@ class Lines:
             self._print_answer(command)
             return
         refused = why_refused(self.flight.view, command) if isinstance(command, ToolOrder) else ""
+        output = output_of(self.flight.view, command) if isinstance(command, ToolOrder) and not refused else None
         refusal = refused or execute(self.flight, command)
         self.print_line(f"{text}: {refusal or 'done'}")
+        if output is not None and not refusal:
+            self._print(output.streams)
 
     def _print_answer(self, question: ToolQuestion) -> None:
         """Print what a tool of Kafka's prints."""
@@ -165,7 +168,10 @@ class Lines:
             printed = answer(self.flight, question).streams
         except CommandError as error:
             printed = f"{question.text}: {error.message}"
-        for one in printed.strip("\n").split("\n"):
+        self._print(printed)
+
+    def _print(self, text: str) -> None:
+        for one in text.strip("\n").split("\n"):
             self.print_line(one)
 
 

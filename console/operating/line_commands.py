@@ -25,12 +25,12 @@ from console.control_commands import execute
 from console.flight import ONLY_RECORDED, READ_ONLY
 from console.forking.fork_line import Fork, ForkCancel, Undo
 from console.operating.key_question import KeyQuestion
-from console.operating.tool_question import ToolOrder, ToolQuestion, order_preview, why_refused
+from console.operating.tool_question import ToolOrder, ToolQuestion, order_preview, output_of, why_refused
 from console.presenters.impact import BROKER_SESSION_US, impact_of, preview
 from console.presenters.list_view import FILTER_USAGE
 from console.presenters.styled_text import ERROR, MUTED, STRONG, Line, line
 from console.screens.catalogue import PLACES
-from console.screens.overlays import open_printed
+from console.screens.overlays import PrintedScreen, open_printed
 from console.settings.settings_file import MOST_COMMANDS
 from console.themes.names import THEME_NAMES
 from console.time_input import Instant
@@ -144,6 +144,8 @@ class LineCommands:
                 return self._fork(command)
             case Theme(name):
                 app.theming.choose(THEME_NAMES[name])
+            case ToolOrder():
+                return self._give(command)
             case _:
                 return self._why_without_effect(command) or execute(app.flight, command)
         return ""
@@ -153,6 +155,16 @@ class LineCommands:
         if isinstance(command, Fork):
             return self._app.forking.fork(self._app.flight, command)
         return self._app.forking.cancel() if isinstance(command, ForkCancel) else self._app.undo()
+
+    def _give(self, order: ToolOrder) -> str:
+        """Give what a tool's line orders, and open what the tool prints of it."""
+        flight = self._app.flight
+        refused = self._why_without_effect(order)
+        output = None if refused else output_of(flight.view, order)
+        refused = refused or execute(flight, order)
+        if output is not None and not refused:
+            cast("App[None]", self._app).push_screen(PrintedScreen(order.text, output))
+        return refused
 
     def _why_without_effect(self, command: object) -> str:
         """Why the cluster would refuse a command in the state that the screens show; empty if it would not."""

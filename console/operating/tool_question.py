@@ -9,6 +9,7 @@ from cluster.view import ClusterView
 from console.flight import Flight
 from console.presenters.impact import PREDICTORS, impact_line, impact_of
 from console.presenters.styled_text import ERROR, MUTED, STRONG, Line, Span, line
+from recordings.kafka_tools import reassignments
 from recordings.kafka_tools.look import (
     SUBJECTS,
     LookedAtFlight,
@@ -94,6 +95,11 @@ def why_refused(view: ClusterView, order: ToolOrder) -> str:
     reason, *tables = refusal.streams.strip().split("\n\n")
     with_rows = [table for table in tables if "\n" in table.strip()]  # the tool prints a header above nothing, too
     return " ".join(" ".join([reason, *with_rows]).split())
+
+
+def output_of(view: ClusterView, order: ToolOrder) -> Printed | None:
+    """What the tool prints of an order that is given now; None for a tool of which only refusals are shown."""
+    return reassignments.done(view, order.line) if order.line.tool == "kafka-reassign-partitions" else None
 
 
 def order_preview(

@@ -6,6 +6,7 @@ import re
 
 from cluster import events as e
 from cluster.protocol.names import coordinator_partition
+from cluster.protocol.placement.partition_metadata import CONTROLLER_SHRINKS, isr_in_order
 from recordings.kafka_log.followers import follows_again, log_line
 from recordings.kafka_log.handlers import LogWriter
 from recordings.kafka_log.state import KafkaLogState, Line, LoggedRegistration, PartitionLogState, ShutdownProgress
@@ -22,8 +23,7 @@ CONTROLLED_SHUTDOWN, IMMEDIATE_SHUTDOWN = "controlled shutdown", "an immediate s
 SHUTDOWN_TIMEOUT_US = 300_000_000
 TRANSACTIONS = "kafka.coordinator.transaction.TransactionCoordinator"
 
-BY_CONTROLLER = re.compile(r"shrink: broker-(\d+) ")
-"""The start of the reason of an ISR change that the controller made: it fenced a broker, or allowed its shutdown."""
+BY_CONTROLLER = re.compile(rf"{CONTROLLER_SHRINKS}(\d+) ")
 
 
 def controller_line(log: KafkaLogState, message: str, logger: str = CONTROLLER, level: str = "INFO") -> list[Line]:
@@ -167,7 +167,7 @@ def leader_elected(log: KafkaLogState, event: e.LeaderElected) -> list[Line]:
     partition = log.partition(event.partition)
     before = partition.registration()
     partition.previous_leader, partition.previous_epoch = partition.leader, partition.leader_epoch
-    partition.isr = _in_order(partition.isr, event.isr)
+    partition.isr = isr_in_order(partition.isr, event.isr, event.reason)
     partition.leader, partition.leader_epoch = event.leader, event.leader_epoch
     partition.replicas = event.replicas
     if event.reason == "created":
@@ -178,11 +178,6 @@ def leader_elected(log: KafkaLogState, event: e.LeaderElected) -> list[Line]:
         return []
     lines = partition_change(log, event.partition, before, unclean=event.reason == "unclean")
     return [*_begins_to_go(log, partition.previous_leader, event.reason), *lines]
-
-
-def _in_order(before: tuple[int, ...], now: tuple[int, ...]) -> tuple[int, ...]:
-    """An ISR in Kafka's order: a replica that returns is the last."""
-    return (*(one for one in before if one in now), *(one for one in now if one not in before))
 
 
 def _created(log: KafkaLogState, event: e.LeaderElected) -> list[Line]:
@@ -231,7 +226,7 @@ def isr_changed(log: KafkaLogState, event: e.IsrChanged) -> list[Line]:
     before = partition.isr
     change = partition.registration()
     partition.changed = change, event.seq
-    partition.isr = _in_order(before, event.isr)
+    partition.isr = isr_in_order(before, event.isr, event.reason)
     partition.epoch += 1
     by_controller = BY_CONTROLLER.match(event.reason)
     granted = _begins_to_go(log, int(by_controller[1]), event.reason) if by_controller else []

@@ -20,7 +20,7 @@ from recordings.kafka_tools.group_tables import buffered_table, list_table, memb
 from recordings.kafka_tools.leader_logs import LeaderLog, LogOf
 from recordings.kafka_tools.log_dump import DUMP_LOG, dump_log, dumped_partition
 from recordings.kafka_tools.printed import Printed, failed
-from recordings.kafka_tools.reassignments import list_reassignments, verify
+from recordings.kafka_tools.reassignments import generate, list_reassignments, verify
 from recordings.kafka_tools.tool_lines import ToolLine
 from recordings.kafka_tools.topic_tables import Configs, describe_topics, topics_of
 from recordings.kafka_tools.transaction_tables import (
@@ -141,6 +141,7 @@ _LOOKS: Final[dict[tuple[str, str], Callable[[LookedAtFlight, ToolLine], Printed
     ("kafka-topics", "describe"): lambda flight, line: describe_topics(flight.view, flight.configs, line),
     ("kafka-topics", "list"): _list_topics,
     ("kafka-reassign-partitions", "list"): lambda flight, line: list_reassignments(flight.view, line),
+    ("kafka-reassign-partitions", "generate"): lambda flight, line: generate(flight.view, line),
     ("kafka-reassign-partitions", "verify"): lambda flight, line: verify(flight.view, line),
     ("kafka-configs", "describe"): lambda flight, line: describe_configs(flight.view, flight.configs, line),
     ("kafka-transactions", "list"): lambda flight, line: list_transactions(flight.view, flight.now_us, line),

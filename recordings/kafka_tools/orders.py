@@ -3,10 +3,9 @@
 What has no command is refused with the reason and the nearest that works.
 """
 
-import json
 import re
-from collections.abc import Callable, Sequence
-from typing import Any, Final
+from collections.abc import Callable
+from typing import Final
 
 from cluster.commands import (
     AddPartitions,
@@ -31,6 +30,8 @@ from cluster.protocol.placement.topic_creation import name_error
 from cluster.spec import LONGEST_FLIGHT_US
 from recordings.kafka_tools.config_pairs import pairs_added, pairs_of_create
 from recordings.kafka_tools.config_tables import entity_of
+from recordings.kafka_tools.json_options import partitions_of_json
+from recordings.kafka_tools.reassignment_options import check_reassignment, check_targets, reassigned_to
 from recordings.kafka_tools.tool_lines import ToolLine, reset_scenario
 
 _WHOLE: Final = re.compile("[0-9]{1,18}")
@@ -38,7 +39,6 @@ MOST_REPLICAS: Final = 32_767  # Short.MAX_VALUE
 _UNSUPPORTED: Final = {
     ("kafka-topics", "delete"): "no topic is deleted in a flight: kafka-delete-records.sh empties its partitions",
     ("kafka-consumer-groups", "validate-regex"): "`--validate-regex` concerns no cluster",
-    ("kafka-reassign-partitions", "generate"): "write the replicas of each partition into the JSON of --execute",
     ("kafka-transactions", "forceTerminateTransaction"): "the id's next InitProducerId does it: `restart PRODUCER`",
 }  # fmt: skip
 
@@ -126,7 +126,7 @@ def _elect(line: ToolLine, names: Names | None) -> list[Command]:
     if kind not in ("preferred", "unclean"):
         raise line.wrong("Missing required option(s): election-type: PREFERRED or UNCLEAN", "election-type")
     if line.has("path-to-json-file"):
-        places = _partitions_of_json(line, "path-to-json-file", "partition")
+        places = partitions_of_json(line, "path-to-json-file", "partition")
     elif line.has("all-topic-partitions"):
         if names is None:
             raise line.wrong("--all-topic-partitions: name each partition in a scenario", "all-topic-partitions")
@@ -143,7 +143,7 @@ def _elect(line: ToolLine, names: Names | None) -> list[Command]:
 
 
 def _delete_records(line: ToolLine, _: Names | None) -> list[Command]:
-    places = _partitions_of_json(line, "offset-json-file", "offset")
+    places = partitions_of_json(line, "offset-json-file", "offset")
     wrong = [str(place) for place, one in places if not isinstance(one.get("offset"), int) or one["offset"] < 0]
     if wrong:
         raise line.wrong(f"{wrong[0]}: an offset is a whole number from 0; -1 is not understood here",
@@ -151,94 +151,14 @@ def _delete_records(line: ToolLine, _: Names | None) -> list[Command]:
     return [DeleteRecords(place.topic, place.partition, one["offset"]) for place, one in places]
 
 
-def _partitions_of_json(line: ToolLine, option: str, needs: str) -> list[tuple[TopicPartition, dict[str, Any]]]:
-    """The partitions of a tool's JSON, which stands in the place of the file's name. Raises CommandError."""
-    text = line.one(option)
-    if not text.lstrip().startswith("{"):
-        raise line.wrong(
-            f"--{option}: no file is read here; write its JSON in its place: '{{\"partitions\": [...]}}'", option
-        )
-    try:
-        listed = json.loads(text)["partitions"]
-        return [
-            (TopicPartition(str(one["topic"]), int(one["partition"])), dict(one))
-            for one in listed
-            if one[needs] is not None
-        ]
-    except (ValueError, LookupError, TypeError, RecursionError):
-        raise line.wrong(
-            f"--{option}: this is not the tool's JSON: topic, partition and {needs} of each", option
-        ) from None
-
-
-_PERMITTED: Final[dict[str, tuple[str, ...]]] = {
-    "execute": ("reassignment-json-file", "additional", "throttle", "replica-alter-log-dirs-throttle",
-                "disallow-replication-factor-change"),
-    "verify": ("reassignment-json-file", "preserve-throttles"),
-    "cancel": ("reassignment-json-file", "preserve-throttles"),
-    "list": (),
-}  # fmt: skip
-_ALWAYS: Final = ("bootstrap-server", "bootstrap-controller", "command-config", "timeout")
-_NO_QUOTAS: Final = "replication has no quotas in a flight"
-_NOT_HERE: Final = {
-    "throttle": _NO_QUOTAS,
-    "replica-alter-log-dirs-throttle": _NO_QUOTAS,
-    "disallow-replication-factor-change": "each partition gets as many replicas as its list has",
-}
-
-
-def check_reassignment(line: ToolLine) -> None:
-    """Raise CommandError for options that do not go with an action of `kafka-reassign-partitions.sh`, or lack."""
-    known = (line.action, *_PERMITTED[line.action], *_ALWAYS)
-    for option in line.options:
-        if option not in known:
-            raise line.wrong(f'Option "[{option}]" can\'t be used with action "[{line.action}]"', option)
-    if line.action != "list" and not line.has("reassignment-json-file"):
-        raise line.wrong('Missing required argument "[reassignment-json-file]"')
-    for option, why in _NOT_HERE.items():
-        if line.has(option):
-            raise line.wrong(f"--{option} is not understood here: {why}", option)
-
-
-def reassigned_to(line: ToolLine) -> list[tuple[TopicPartition, tuple[int, ...]]]:
-    """The partitions of a reassignment's JSON and their replicas. Raises CommandError."""
-    found = []
-    for place, one in _partitions_of_json(line, "reassignment-json-file", "replicas"):
-        replicas, directories = one["replicas"], one.get("log_dirs", [])
-        if not isinstance(replicas, list) or not all(type(broker) is int and broker >= 0 for broker in replicas):
-            raise line.wrong(f"{place}: replicas are a list of broker ids", "reassignment-json-file")
-        if directories and directories != ["any"] * len(replicas):
-            raise line.wrong(f"{place}: a broker has one log directory here: `any`", "reassignment-json-file")
-        found.append((place, tuple(replicas)))
-    return found
-
-
 def _reassign(line: ToolLine, _: Names | None) -> list[Command]:
     """One command for each partition. Source: `ReassignPartitionsCommand.parseExecuteAssignmentArgs`."""
     check_reassignment(line)
-    places, option = reassigned_to(line), "reassignment-json-file"
+    places = reassigned_to(line)
     if line.action == "cancel":
         return [CancelReassignment(*place) for place, _ in places]
-    if not places:
-        raise line.wrong("Partition reassignment list cannot be empty", option)
-    if not all(replicas for _, replicas in places):
-        raise line.wrong("Partition replica list cannot be empty", option)
-    twice = repeated([str(place) for place, _ in places])
-    if twice:
-        raise line.wrong(f"Partition reassignment contains duplicate topic partitions: {','.join(twice)}", option)
-    doubled = [
-        f"{place} contains multiple entries for {','.join(map(str, repeated(replicas)))}"
-        for place, replicas in places
-        if repeated(replicas)
-    ]
-    if doubled:
-        raise line.wrong(f"Partition replica lists may not contain duplicate entries: {'. '.join(doubled)}", option)
+    check_targets(line, places)
     return [Reassign(*place, replicas) for place, replicas in places]
-
-
-def repeated(words: Sequence[Any]) -> list[Any]:
-    """The words that are there more than once."""
-    return [word for word in dict.fromkeys(words) if words.count(word) > 1]
 
 
 def _abort(line: ToolLine, names: Names | None) -> list[Command]:

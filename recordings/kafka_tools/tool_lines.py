@@ -123,7 +123,7 @@ TOOLS: Final = {
         ),
         Tool(
             "kafka-reassign-partitions",
-            ("verify", "generate", "execute", "cancel", "list"),
+            ("generate", "execute", "verify", "cancel", "list"),
             ("disable-rack-aware", "additional", "preserve-throttles", "disallow-replication-factor-change"),
             ("reassignment-json-file", "topics-to-move-json-file", "broker-list", "throttle",
              "replica-alter-log-dirs-throttle", "bootstrap-controller"),

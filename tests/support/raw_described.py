@@ -1,5 +1,6 @@
 """What Kafka's tools must print of a flight, from the raw lines of its journal: no event class, no view."""
 
+import re
 from collections.abc import Iterable
 from typing import Any
 
@@ -83,10 +84,12 @@ class RawDescribed:
 
     def _leader_elected(self, line: Line) -> None:
         log = self._log(line)
-        log.leader, log.replicas, log.isr = line["leader"], line["replicas"], line["isr"]
+        log.leader, log.replicas = line["leader"], line["replicas"]
+        log.isr = _shown(log.isr, line["isr"], hashed=False)
 
     def _isr_changed(self, line: Line) -> None:
-        self._log(line).isr = line["isr"]
+        log = self._log(line)
+        log.isr = _shown(log.isr, line["isr"], hashed=not re.match(r"shrink: broker-\d", line["reason"]))
 
     def _leadership_taken(self, line: Line) -> None:
         log = self._log(line)
@@ -249,3 +252,10 @@ class RawDescribed:
             told = ["-" if one is None else str(one) for one in (offset, end)]
             found.add((topic, number, *told, lag, member, group.members.get(member, "-")))
         return found
+
+
+def _shown(before: list[int], now: list[int], *, hashed: bool) -> list[int]:
+    """An ISR as tools list it: by number if it came out of a leader's hash set, else in the order that it had."""
+    if before and (hashed or set(now) - set(before)):
+        return sorted(now)
+    return sorted(now, key=before.index) if before else now

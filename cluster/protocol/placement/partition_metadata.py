@@ -1,6 +1,11 @@
 """What the controller publishes of one partition. Source: `PartitionRegistration`."""
 
+from typing import Final
+
 import msgspec
+
+CONTROLLER_SHRINKS: Final = "shrink: broker-"
+"""The start of the reason of an ISR change that the controller makes: it fences a broker, or allows its shutdown."""
 
 
 class PartitionMetadata(msgspec.Struct, frozen=True):
@@ -46,3 +51,16 @@ class PartitionMetadata(msgspec.Struct, frozen=True):
         replicas, adding, removing = places
         epoch = self.partition_epoch + 1
         return PartitionMetadata(leader, leader_epoch, replicas, isr, epoch, since, adding, removing)
+
+
+def isr_in_order(before: tuple[int, ...], now: tuple[int, ...], reason: str) -> tuple[int, ...]:
+    """An ISR in the order that Kafka shows.
+
+    A leader sends the ids of a hash set, which come by number; the controller leaves those that stay in their order.
+    Source: `Partition.prepareIsrExpand`, `prepareIsrShrink`, `PartitionChangeBuilder`.
+    """
+    if not before or before == now:
+        return now
+    if set(now) <= set(before) and (reason.startswith(CONTROLLER_SHRINKS) or not reason.startswith("shrink: ")):
+        return tuple([broker for broker in before if broker in now])
+    return tuple(sorted(now))

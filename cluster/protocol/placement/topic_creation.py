@@ -48,15 +48,20 @@ def why_no_name(topic: str, existing: Iterable[str]) -> NotCreated | None:
 
 def why_not_placed(replicas: int, brokers: int, unfenced: int) -> NotCreated | None:
     """Why `replicas` of a partition find no place on registered brokers; None when they do."""
-    reason = ""
+    reason = reason_not_placed(replicas, brokers, unfenced)
+    return _not_replicated(replicas, reason) if reason else None
+
+
+def reason_not_placed(replicas: int, brokers: int, unfenced: int) -> str:
+    """The same in the words of `StripedReplicaPlacer` alone; empty when they do."""
     if not unfenced:
-        reason = "All brokers are currently fenced, or have all their log directories cordoned."
-    elif replicas > brokers:
-        reason = (
+        return "All brokers are currently fenced, or have all their log directories cordoned."
+    if replicas > brokers:
+        return (
             f"The target replication factor of {replicas} cannot be reached because only {brokers} broker(s) are"
             " registered or some brokers have all their log directories cordoned."
         )
-    return _not_replicated(replicas, reason) if reason else None
+    return ""
 
 
 def without_active_broker(replicas: int) -> NotCreated:

@@ -74,6 +74,22 @@ def test_lines_are_obeyed_as_on_the_consoles_own_line(small: str, typed: tuple[i
     assert lines[-1].endswith("  quit")
 
 
+REASSIGN = "kafka-reassign-partitions.sh --execute --reassignment-json-file"
+
+
+def test_a_tools_line_is_answered_with_what_the_tool_prints(small: str, typed: tuple[int, int]) -> None:
+    lines: list[str] = []
+    target = '{"partitions":[{"topic":"orders","partition":0,"replicas":[3]}]}'
+    os.write(typed[1], f"{REASSIGN} '{target}'\n{REASSIGN} '{target.replace('3', '9')}'\nq\n".encode())
+    assert fly_in_lines(Bridge(small), lines.append, typed[0]) == 0
+    at = lines.index(f"{REASSIGN} '{target}': done")
+    assert lines[at + 1] == "Current partition replica assignment"
+    assert lines[at + 3].startswith('{"version":1,"partitions":[{"topic":"orders","partition":0,"replicas":[')
+    assert lines[at + 6] == "Successfully started partition reassignment for orders-0"
+    assert any(line.endswith(": Error: Unknown broker id 9") for line in lines)
+    assert sum("Current partition replica assignment" in line for line in lines) == 1
+
+
 def test_each_second_is_told_once_and_each_moment_once() -> None:
     lines: list[str] = []
     flight = Flight(StillFlight(20.0))

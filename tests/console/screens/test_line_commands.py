@@ -11,6 +11,7 @@ from console.flight import READ_ONLY
 from console.operating.line_commands import is_for_cluster, refused_column
 from console.player import Player
 from console.presenters.styled_text import cells, cut, fit, length, line, plain, wrapped
+from console.screens.overlays import PrintedScreen
 from console.widgets.command_input import PromptLine
 from console.widgets.panel import Panel
 from tests.support.console.pilot import Seat, sit
@@ -167,6 +168,25 @@ def test_undo_of_a_paused_flight_takes_back_the_last_command_alone(tmp_path: Pat
         await seat.press("u")
         await seat.wait_for(lambda: seat.notices()[-1] == "undone: kill billing-1")
         await seat.wait_for(lambda: not faults() and app.flight.clock.phase == "paused")
+
+    sit(script, app=app)
+
+
+def test_what_a_reassigning_tool_prints_is_shown_when_it_is_given(tmp_path: Path) -> None:
+    scenario = tmp_path / "two.toml"
+    scenario.write_text(TWO_MEMBERS, encoding="utf-8")
+    app = FlightdeckApp(scenario, speed=2.0)
+    target = '{"partitions":[{"topic":"orders","partition":0,"replicas":[3]}]}'
+    order = f"kafka-reassign-partitions.sh --execute --reassignment-json-file '{target}'"
+
+    async def script(seat: Seat) -> None:
+        await seat.wait_for(lambda: app.flight.now_us > 1_000_000)
+        app.execute_line(order.replace("[3]", "[9]"))
+        await seat.wait_for(lambda: any("Unknown broker id 9" in notice for notice in seat.notices()))
+        assert not isinstance(app.screen, PrintedScreen)
+        app.execute_line(order)
+        await seat.wait_for(lambda: isinstance(app.screen, PrintedScreen))
+        await seat.wait_for(lambda: app.flight.view.partitions["orders-0"].replicas == (3,))
 
     sit(script, app=app)
 

@@ -14,8 +14,6 @@ import tempfile
 import time
 from pathlib import Path
 
-import msgspec
-
 from cluster.protocol.names import TopicPartition
 from tests.fidelity.recorder.cluster import RealCluster, Release
 from tests.support.scenario_builders import spec
@@ -78,20 +76,28 @@ class Tools:
         named = [(TopicPartition.parse(place), replicas) for place, replicas in moves]
         parts = [{"topic": place.topic, "partition": place.partition, "replicas": ids} for place, ids in named]
         text = json.dumps({"version": 1, "partitions": parts}, separators=(",", ":"))
+        self.look_with(name, f"kafka-reassign-partitions.sh --{action} --reassignment-json-file", text, more)
+
+    def generate(self, name: str, topics: tuple[str, ...], more: str) -> None:
+        """Run `kafka-reassign-partitions.sh --generate` for topics, and keep what it printed."""
+        text = json.dumps({"topics": [{"topic": topic} for topic in topics], "version": 1}, separators=(",", ":"))
+        self.look_with(name, "kafka-reassign-partitions.sh --generate --topics-to-move-json-file", text, more)
+
+    def look_with(self, name: str, line: str, text: str, more: str = "") -> None:
+        """Run a tool whose last option is a file with this text, which the kept line has in its place."""
         plan = self._cluster.folder / "plan.json"
         plan.write_text(text, "utf-8")
-        line = f"kafka-reassign-partitions.sh --{action} --reassignment-json-file"
         printed = self.run(f"{line} {plan}{more}")
         self.kept[name] = {"command": f"{line} '{text}'{more}", "printed": printed}
         sys.stdout.write(f"--- {name}: {line}\n{printed}\n")
 
-    def freeze(self, broker: int) -> None:
-        """SIGSTOP a broker: what it would copy stays under way."""
-        self._cluster.signal(broker, signal.SIGSTOP)
-
-    def resume(self, broker: int) -> None:
-        """SIGCONT it."""
-        self._cluster.signal(broker, signal.SIGCONT)
+    def slow_down(self, topic: str, broker: int) -> None:
+        """Let a broker copy what it does not yet have of a topic so slowly that it stays under way."""
+        throttle = "kafka-configs.sh --alter --entity-type"
+        replicas, rate = f"[0:{broker},2:{broker}]", "follower.replication.throttled.rate=1"
+        key = "follower.replication.throttled.replicas"
+        self.run(f"{throttle} topics --entity-name {topic} --add-config {key}={replicas}")
+        self.run(f"{throttle} brokers --entity-name {broker} --add-config {rate}")
 
     def kill(self, broker: int) -> None:
         """`kill -9` a broker."""
@@ -284,11 +290,12 @@ def _plans(tools: Tools) -> None:
     tools.look("reset-without-leader", f"{reset} --topic alone --to-earliest --execute")
 
 
-def _reassignments(tools: Tools) -> None:
-    """Replicas that move, while broker-3 is frozen and then not; what is refused; a way back that is none."""
-    tools.run("kafka-topics.sh --create --topic moved --replica-assignment 1:2,2:1,1:2")
-    describe, listed = "kafka-topics.sh --describe --topic moved", "kafka-reassign-partitions.sh --list"
-    tools.look("reassign-list-none", listed)
+DESCRIBE_MOVED, LISTED = "kafka-topics.sh --describe --topic moved", "kafka-reassign-partitions.sh --list"
+
+
+def _refused_reassignments(tools: Tools) -> None:
+    """What the tool refuses, and what it says of partitions, topics and brokers that are not there."""
+    tools.look("reassign-list-none", LISTED)
     tools.reassign("reassign-unknown-broker", "execute", ("moved-0", (9, 2)))
     tools.reassign("reassign-unknown-topic", "execute", ("nowhere-0", (3, 2)))
     tools.reassign("reassign-unknown-partition", "execute", ("moved-9", (3, 2)))
@@ -298,24 +305,77 @@ def _reassignments(tools: Tools) -> None:
     tools.reassign("reassign-cancel-none", "cancel", ("moved-0", (3, 2)))
     tools.reassign("reassign-wrong-option", "cancel", ("moved-0", (3, 2)), more=" --additional")
     tools.look("reassign-no-json", "kafka-reassign-partitions.sh --execute")
+    tools.look("reassign-list-additional", f"{LISTED} --additional")
+    tools.look("reassign-two-actions", f"{LISTED} --verify")
+    tools.look("reassign-no-action", "kafka-reassign-partitions.sh --additional")
+    execute = "kafka-reassign-partitions.sh --execute --reassignment-json-file"
+    one = '{"topic":"moved","partition":0,"replicas":[3,2],"log_dirs":["any"]}'
+    tools.look_with("reassign-sizes", execute, f'{{"version":1,"partitions":[{one}]}}')
+    tools.look_with("reassign-version", execute, '{"version":2,"partitions":[]}')
+    tools.look_with("reassign-nothing", execute, '{"version":1,"partitions":[]}')
+    tools.reassign("reassign-execute-preserving", "execute", ("moved-0", (3, 2)), more=" --preserve-throttles")
+    tools.look("reassign-missing-first", "kafka-reassign-partitions.sh --execute --preserve-throttles")
+    tools.reassign("reassign-verify-timeout", "verify", ("moved-0", (3, 2)), more=" --timeout 5000")
+    tools.look("reassign-list-timeout", f"{LISTED} --timeout 5000")
+    tools.reassign("reassign-verify-next", "verify", ("moved-3", (1, 2)))
+    tools.reassign("reassign-verify-beyond", "verify", ("moved-9", (1, 2)))
+    tools.reassign("reassign-verify-unknown-topic", "verify", ("nowhere-0", (1, 2)))
+    tools.reassign("reassign-verify-unknown-broker", "verify", ("moved-0", (9, 2)))
+    tools.reassign("reassign-cancel-unknown-topic", "cancel", ("nowhere-0", (1, 2)))
+    tools.reassign("reassign-cancel-beyond", "cancel", ("moved-9", (1, 2)))
+    tools.reassign("reassign-preserving", "verify", ("moved-0", (1, 2)), more=" --preserve-throttles")
+
+
+def _generated(tools: Tools) -> None:
+    """What `--generate` proposes and refuses."""
+    tools.generate("generate", ("moved",), " --broker-list 1,2,3")
+    tools.generate("generate-unknown-topic", ("nowhere",), " --broker-list 1,2,3")
+    tools.generate("generate-unknown-broker", ("moved",), " --broker-list 1,2,9")
+    tools.generate("generate-too-few-brokers", ("moved",), " --broker-list 3")
+    tools.generate("generate-no-brokers", ("moved",), "")
+    tools.generate("generate-broker-twice", ("moved",), " --broker-list 1,2,2")
+    tools.generate("generate-no-known-broker", ("moved",), " --broker-list 8,9")
+    tools.generate("generate-bad-broker", ("moved",), " --broker-list 1,x")
+    tools.generate("generate-no-topics", (), " --broker-list 1,2")
+    tools.generate("generate-topic-twice", ("moved", "moved"), " --broker-list 1,2,3")
+
+
+def _reassignments(tools: Tools) -> None:
+    """Replicas that move, while broker-3 copies slowly; what is refused; a way back that is none."""
+    tools.run("kafka-topics.sh --create --topic moved --replica-assignment 1:2,2:1,1:2")
+    tools.run("kafka-producer-perf-test.sh --topic moved --num-records 60000 --record-size 1000 --throughput -1")
+    _refused_reassignments(tools)
+    _generated(tools)
     tools.reassign("reassign", "execute", ("moved-1", (3, 1)))
     time.sleep(3)
     tools.reassign("reassign-completed", "verify", ("moved-1", (3, 1)), ("moved-0", (3, 2)))
-    tools.look("reassign-described", describe)
+    tools.look("reassign-described", DESCRIBE_MOVED)
     tools.reassign("reassign-fewer", "execute", ("moved-2", (2,)))
-    tools.look("reassign-fewer-described", describe)
-    tools.freeze(3)
-    tools.reassign("reassign-frozen", "execute", ("moved-0", (3, 2)))
-    tools.look("reassign-list", listed)
+    tools.look("reassign-fewer-described", DESCRIBE_MOVED)
+    tools.slow_down("moved", 3)
+    tools.reassign("reassign-slow", "execute", ("moved-0", (3, 2)))
+    tools.look("reassign-list", LISTED)
     tools.reassign("reassign-in-progress", "verify", ("moved-0", (3, 2)))
-    tools.look("reassign-in-progress-described", describe)
+    tools.look("reassign-in-progress-described", DESCRIBE_MOVED)
+    tools.look("reassign-under-replicated", f"{DESCRIBE_MOVED} --under-replicated-partitions")
+    tools.look("reassign-under-min-isr", f"{DESCRIBE_MOVED} --at-min-isr-partitions")
     tools.reassign("reassign-second", "execute", ("moved-2", (1, 2)))
     tools.reassign("reassign-back", "execute", ("moved-0", (1, 2)), more=" --additional")
     time.sleep(3)
-    tools.look("reassign-back-list", listed)
+    tools.look("reassign-back-list", LISTED)
     tools.reassign("reassign-cancel", "cancel", ("moved-0", (3, 2)))
-    tools.look("reassign-cancelled-described", describe)
-    tools.resume(3)
+    tools.look("reassign-cancelled-described", DESCRIBE_MOVED)
+    tools.slow_down("moved", 3)
+    tools.reassign("reassign-two", "execute", ("moved-2", (3, 2)), ("moved-0", (3, 1, 2)))
+    tools.look("reassign-two-list", LISTED)
+    tools.reassign("reassign-two-verify", "verify", ("moved-2", (3, 2)), ("moved-0", (3, 1, 2)), ("nowhere-0", (1,)))
+    tools.look("reassign-two-described", DESCRIBE_MOVED)
+    tools.reassign("reassign-two-cancel", "cancel", ("moved-0", (3, 2)), ("moved-2", (3, 2)))
+    tools.kill(3)
+    time.sleep(12)
+    tools.reassign("reassign-to-dead", "execute", ("moved-0", (3, 2)))
+    tools.reassign("reassign-from-dead", "execute", ("moved-1", (2, 1)))
+    tools.look("reassign-from-dead-described", DESCRIBE_MOVED)
 
 
 PARTS = {"reassignments": _reassignments, "session": _session, "topics": _topics, "options": _options, "plans": _plans}
@@ -333,9 +393,7 @@ def main() -> None:
     release = Release(options.release, options.work)
     options.work.mkdir(parents=True, exist_ok=True)
     release.prepare()
-    slow = {"broker.session.timeout.ms": 120_000} if options.only == "reassignments" else {}  # a frozen one stays
-    settled = msgspec.structs.replace(spec(until_s=1), config=slow)
-    cluster = RealCluster(release, settled, options.work / "tools", options.first_port)
+    cluster = RealCluster(release, spec(until_s=1), options.work / "tools", options.first_port)
     tools = Tools(release, cluster)
     try:
         cluster.start()
@@ -347,7 +405,8 @@ def main() -> None:
         cluster.end()
     KEPT.mkdir(exist_ok=True)
     kept = KEPT / f"{options.release}.json"
-    others = json.loads(kept.read_text("utf-8"))["looks"] if options.only else {}
+    looks = json.loads(kept.read_text("utf-8"))["looks"] if options.only else {}
+    others = {name: look for name, look in looks.items() if name not in tools.kept}  # what is new keeps its order
     text = json.dumps({"release": options.release, "looks": others | tools.kept}, indent=1)
     kept.write_text(text + "\n", "utf-8")
 

@@ -107,10 +107,10 @@ def test_what_has_changed_is_said_in_full() -> None:
     )
 
 
-def test_the_replica_that_comes_back_is_the_last_of_the_isr() -> None:
+def test_the_isr_that_a_leader_sends_comes_by_number() -> None:
     away = e.IsrChanged(partition="orders-0", isr=(2, 3), reason="shrink: not caught up")
     back = e.IsrChanged(partition="orders-0", isr=(1, 2, 3), reason="expand: broker-1 caught up")
-    assert lines_of(away, back)[-1].startswith("[Partition orders-0 broker=1] ISR updated to 2,3,1 ")
+    assert lines_of(away, back)[-1].startswith("[Partition orders-0 broker=1] ISR updated to 1,2,3 ")
 
 
 @pytest.mark.parametrize("of", ["transaction", "group"])

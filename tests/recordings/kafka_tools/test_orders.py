@@ -151,7 +151,6 @@ def test_lines_are_the_commands_that_the_cluster_has(line: str, commands: list[s
     ("line", "said", "suggestion"),
     [
         ("kafka-reassign-partitions.sh --execute", 'Missing required argument "[reassignment-json-file]"', None),
-        ("kafka-reassign-partitions.sh --generate --broker-list 1,2", "write the replicas of each partition", None),
         (f"{EXECUTE} --throttle 1000", "replication has no quotas", None),
         (EXECUTE.replace("execute", "cancel") + " --additional", "can't be used with action", None),
         (EXECUTE.replace("2, 3", "2, 2"), "orders-0 contains multiple entries for 2", None),
