@@ -1,10 +1,10 @@
 """Grids of partitions with their owners and lag; a lag has the same height on every screen."""
 
 from bisect import bisect_right
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
 
-from cluster.view.document import lags_in, read_up_to
+from cluster.view.document import group_partitions, lags_in, read_up_to
 from cluster.view.state import ClusterView, GroupView, PartitionView
 from console.presenters.awaited_members import members_of
 from console.presenters.formatting import LEVELS, rate
@@ -26,7 +26,7 @@ from console.presenters.styled_text import (
     merged,
     middle,
 )
-from console.presenters.topology.standing import topic_counts
+from console.presenters.topology.standing import UntilTopologyChanges, topic_counts
 from console.presenters.transactions import is_stuck
 
 LABELS = (8, 20)  # the narrowest and the widest label
@@ -104,13 +104,17 @@ class Grid(Listing):
         """One line of cells after its label."""
         topic, _, number = key.partition(CONTINUED)
         label = (middle(topic, self.label - 1), PLAIN) if not number else (f"{number:>{self.label - 1}}", FAINT)
-        cells = merged(self.cells(self.partitions_of(key)))
+        cells = self.drawn(self.partitions_of(key))
         return (fit(line("  ", *fit((label,), self.label), *cells, *self.suffix(topic, int(number or 0))), self.width),)
 
     def object_at(self, key: str, x: int) -> str:
         """The partition of the cell under the mouse."""
         place, names = (x - self.label - 2) // self.cell, self.partitions_of(key)
         return names[place] if 0 <= place < len(names) else ""
+
+    def drawn(self, names: Sequence[str]) -> Line:
+        """The cells of successive partitions of a topic, as few spans as they need."""
+        return merged(self.cells(names))
 
     def cells(self, names: Sequence[str]) -> Iterable[Span]:
         """The spans of successive partitions of a topic, each `self.cell` wide altogether."""
@@ -131,12 +135,6 @@ class OwnershipListing(Grid):
     def __init__(self, view: ClusterView, group: GroupView, width: int) -> None:
         super().__init__(view, list(group.topics), width)
         self.group = group
-        self.identities = {member.member: identity(place) for place, member in enumerate(members_of(view, group.group))}
-        self.targets = {
-            name: group.members.get(member_id, "")
-            for member_id, partitions in group.assignment.items()
-            for name in partitions
-        }
         self.keys, self.sick = self._worst_first()
 
     def row_keys(self) -> list[str]:
@@ -151,7 +149,7 @@ class OwnershipListing(Grid):
         keys, unowned = super().row_keys(), self.group.unowned_since_us
         if len(keys) <= FEW or not unowned:
             return keys, 0
-        sick = {key for key in keys if any(name in unowned for name in self.partitions_of(key))}
+        sick = {key for key in keys if any(map(unowned.__contains__, self.partitions_of(key)))}
         return worst_first(keys, lambda key: 0 if key in sick else None) if len(sick) < len(keys) else (keys, 0)
 
     def note(self) -> Line:
@@ -159,37 +157,54 @@ class OwnershipListing(Grid):
         signs = line(("↻", MOVING), (" moving  ", MUTED), ("‖", WARN), (" unowned  ", MUTED))
         return (*signs, ("lag ", MUTED), *lag_legend()) if self.width >= 72 else signs
 
+    def drawn(self, names: Sequence[str]) -> Line:
+        """The cells of a line; in the narrowest form they stand until an owner changes."""
+        return owners_drawn(self.view, self.group.group, tuple(names)) if self.cell == 1 else super().drawn(names)
+
     def cells(self, names: Sequence[str]) -> Iterable[Span]:
-        """Owner and lag; in the narrowest form the owner only."""
-        if self.cell == 1:
-            yield from self._signs(names)
-            return
-        for name, sign in zip(names, self._signs(names), strict=True):
-            yield sign
-            yield lag_cell(lag_of(self.view, self.group, self.view.partitions[name]))
+        """Owner and lag of each partition."""
+        signs = owner_signs(self.view, self.group.group)
+        for name, lag in zip(names, lags_in(self.view, self.group, names), strict=True):
+            yield signs[name]
+            yield lag_cell(lag)
             if self.cell == 3:
                 yield " ", PLAIN
 
-    def _signs(self, names: Sequence[str]) -> list[Span]:
-        """As `sign`, with a call only for partitions on their way: thousands are drawn in every frame."""
-        letters, get_owner, get_target = self.identities, self.group.owners.get, self.targets.get
-        owners = [(name, get_owner(name), get_target(name)) for name in names]
-        return [
-            letters[owner] if owner == target and owner in letters else self.sign(name)
-            for name, owner, target in owners
-        ]
 
-    def sign(self, name: str) -> Span:
-        """The owner's letter, or the sign of a partition without an owner."""
-        owner, target = self.group.owners.get(name), self.targets.get(name)
-        if owner is not None and (target is None or target == owner or self.group.state != "Stable"):
-            return self.identities.get(owner, STRANGER)
-        next_owner = self.view.members.get(target or "")
-        if next_owner is not None and next_owner.alive and not next_owner.paused and self.group.state == "Stable":
-            return "↻", MOVING
-        if name in self.group.unowned_since_us:
-            return "‖", WARN
-        return "·", FAINT
+@UntilTopologyChanges
+def owners_drawn(view: ClusterView, group: str, names: tuple[str, ...]) -> Line:
+    """The owners of partitions without their lags: thousands are on a screen in every frame."""
+    signs = owner_signs(view, group)
+    return merged([signs[name] for name in names])
+
+
+@UntilTopologyChanges
+def owner_signs(view: ClusterView, group: str) -> dict[str, Span]:
+    """The owner's letter of each partition of the group's topics, or the sign of a partition without an owner."""
+    of_group = view.groups[group]
+    letters = {one.member: identity(place) for place, one in enumerate(members_of(view, group))}
+    targets = {
+        name: of_group.members.get(member_id, "")
+        for member_id, partitions in of_group.assignment.items()
+        for name in partitions
+    }
+    return {
+        name: _owner_sign(view, of_group, name, targets.get(name), letters) for name in group_partitions(view, of_group)
+    }
+
+
+def _owner_sign(
+    view: ClusterView, group: GroupView, name: str, target: str | None, letters: Mapping[str, Span]
+) -> Span:
+    owner = group.owners.get(name)
+    if owner is not None and (target is None or target == owner or group.state != "Stable"):
+        return letters.get(owner, STRANGER)
+    next_owner = view.members.get(target or "")
+    if next_owner is not None and next_owner.alive and not next_owner.paused and group.state == "Stable":
+        return "↻", MOVING
+    if name in group.unowned_since_us:
+        return "‖", WARN
+    return "·", FAINT
 
 
 class TopicsListing(Grid):

@@ -34,9 +34,14 @@ def topology(view: ClusterView) -> list[object]:
     brokers = [msgspec.structs.astuple(one) for one in view.brokers.values()]
     partitions = [(one.partition, one.leader, one.replicas, one.isr) for one in view.partitions.values()]
     topics = [(one.topic, one.internal, one.partitions, one.min_insync_replicas) for one in view.topics.values()]
-    groups = [(name, one.coordinator_partition) for name, one in view.groups.items()]
+    groups = [
+        (one.coordinator_partition, one.state, dict(one.members), dict(one.owners), dict(one.unowned_since_us))
+        for one in view.groups.values()
+    ]
+    assigned = [{name: tuple(names) for name, names in one.assignment.items()} for one in view.groups.values()]
+    members = [(one.member, one.group, one.alive, one.paused) for one in view.members.values()]
     named = [list(view.transactions), list(view.faults), view.settings.copy()]
-    return [view.controller, brokers, partitions, topics, groups, *named]
+    return [view.controller, brokers, partitions, topics, groups, assigned, members, *named]
 
 
 def changed_unnoticed(events: list[e.Event], uncounted: frozenset[type[e.Event]]) -> set[str]:
