@@ -6,8 +6,9 @@ from typing import Self
 from console.app_interface import AppInterface
 from console.command_line import CONVERSATION
 from console.flight import ONLY_RECORDED, Flight
+from console.presenters.conversations.followed import FollowedConversation
 from console.presenters.conversations.listing import ConversationListing, MessageListing
-from console.presenters.conversations.messages import ConversationLog, producer_id_name
+from console.presenters.conversations.messages import producer_id_name
 from console.presenters.fault_menu import CommandTarget
 from console.presenters.list_view import Listing
 from console.presenters.transactions import transaction_of
@@ -25,8 +26,8 @@ class ConversationScreen(FlightScreen):
     def __init__(self, names: Sequence[str] = ()) -> None:
         self.names = tuple(names)
         self.place = " ".join((CONVERSATION, *self.names))
-        self.shown = ConversationListing(ConversationLog(), (), 0)
-        self._newest = ""
+        self.shown = ConversationListing({}, (), 0)
+        self._followed, self._newest = FollowedConversation(), ""
         super().__init__()
 
     @classmethod
@@ -46,8 +47,9 @@ class ConversationScreen(FlightScreen):
         return {"messages": lambda width: self._messages(flight, width), "event": self._event}
 
     def _messages(self, flight: Flight, width: int) -> ConversationListing:
-        log = flight.source.newest().conversation
-        listing = ConversationListing(log, _with_producer_ids(self.names, flight), width)
+        names = _with_producer_ids(self.names, flight)
+        messages = self._followed.messages(flight.source.newest().conversation, names)
+        listing = ConversationListing(messages, names, width)
         panel = self.board.panels["messages"]
         self.shown = listing
         newest = next(reversed(listing.messages), "")

@@ -1,7 +1,7 @@
 """A conversation as a sequence diagram: a column for each process or role, a row for each message, time downwards."""
 
 from bisect import bisect_right
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from cluster.events import kind_of
 from console.presenters.conversations.messages import (
@@ -10,7 +10,6 @@ from console.presenters.conversations.messages import (
     NOTE,
     REFUSED,
     REQUEST,
-    ConversationLog,
     Message,
 )
 from console.presenters.formatting import clock
@@ -43,12 +42,12 @@ NOT_RECORDED = (
 class ConversationListing(Listing):
     """The newest messages of some processes, or of all without names. A row's key is the number of its event."""
 
-    def __init__(self, log: ConversationLog, names: Sequence[str], width: int) -> None:
+    def __init__(self, messages: Mapping[str, Message], names: Sequence[str], width: int) -> None:
         super().__init__(width)
         named = f"{', '.join(names[:NAMED])}{f' and {len(names) - NAMED} more' if len(names) > NAMED else ''}"
         self.title = f"conversation of {named}" if names else "conversation"
         self.vacant = line((f"no request of {named} recorded yet" if names else "no request yet", MUTED))
-        self.messages = {str(message.event.seq): message for message in log.messages(frozenset(names))}
+        self.messages = messages
         cells = width - MARGIN - TIME - max(WORDS, width * 2 // 5)
         room = max(2, cells // LANE)
         self.columns, self._column = _columns(self.messages.values(), names, room)

@@ -5,8 +5,9 @@ group's coordinator, the transaction coordinator, the leaders of partitions, any
 """
 
 from collections import deque
-from collections.abc import Callable, Collection, Container, Iterator
+from collections.abc import Callable, Collection, Container, Iterable, Iterator
 from heapq import merge
+from itertools import islice
 from typing import Any, NamedTuple
 
 from cluster import events as e
@@ -236,12 +237,13 @@ PRODUCES = (e.ProduceSent, e.BatchAcknowledged)
 class ConversationLog:
     """The newest messages up to the shown instant; ordinary Produce requests and answers apart.
 
-    `more`: how many more of each kind it keeps.
+    `more`: how many more of each kind it keeps. `noted`: how many it has ever had of each kind.
     """
 
     def __init__(self, more: int = 0) -> None:
         self._messages: deque[Message] = deque(maxlen=KEPT + more)
         self._produces: deque[Message] = deque(maxlen=KEPT_PRODUCES + more)
+        self.noted = (0, 0)
 
     def observe(self, event: e.Event) -> None:
         """Take one event; those that tell of no request are ignored."""
@@ -250,18 +252,34 @@ class ConversationLog:
             return
         message = make(event)
         if message is not None:
-            (self._produces if isinstance(event, PRODUCES) else self._messages).append(message)
+            messages, produces = self.noted
+            if isinstance(event, PRODUCES):
+                self._produces.append(message)
+                self.noted = (messages, produces + 1)
+            else:
+                self._messages.append(message)
+                self.noted = (messages + 1, produces)
 
-    def messages(self, names: Collection[str] = ()) -> Iterator[Message]:
+    def begin(self, names: Collection[str] = ()) -> int:
+        """The number of the event from which on `messages` has all of these processes, so that there is no gap."""
+        kept = (self._messages, self._produces) if names else (self._messages,)
+        return max((one[0].event.seq for one in kept if len(one) == one.maxlen), default=0)
+
+    def messages(self, names: Collection[str] = (), after: tuple[int, int] = (0, 0)) -> Iterator[Message]:
         """Those that concern the names, oldest first; without names all but ordinary Produce requests and answers.
 
-        They begin where both kinds are known, so that a conversation has no gap.
+        `after`: only those that have come since `noted` had this value.
         """
+        newer = self._newest(self._messages, self.noted[0] - after[0])
         if not names:
-            return iter(self._messages)
-        full = [kept[0].event.seq for kept in (self._messages, self._produces) if len(kept) == kept.maxlen]
-        first, every = max(full, default=0), merge(self._messages, self._produces, key=_sequence)
+            return iter(newer)
+        first = self.begin(names)
+        every = merge(newer, self._newest(self._produces, self.noted[1] - after[1]), key=_sequence)
         return (message for message in every if message.event.seq >= first and message.concerns(names))
+
+    @staticmethod
+    def _newest(kept: deque[Message], count: int) -> Iterable[Message]:
+        return kept if count >= len(kept) else list(islice(reversed(kept), count))[::-1]
 
 
 def _sequence(message: Message) -> int:

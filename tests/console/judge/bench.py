@@ -13,6 +13,7 @@ from console.flight_clock import FlightClock
 from console.presenters import chrome
 from console.presenters.active_faults import ActiveFaultsListing
 from console.presenters.consumer_groups.members_table import ReconciliationListing
+from console.presenters.conversations.followed import FollowedConversation
 from console.presenters.conversations.listing import ConversationListing
 from console.presenters.conversations.messages import ConversationLog
 from console.presenters.conversations.newest_events import NewestEvents
@@ -337,7 +338,7 @@ def judge_conversations(log: ConversationLog, books: Books, turn: int, verdict: 
     last = ids[first].last if first else None
     markers = [f"producer id {last.producer_id}"] if last is not None else []
     for few in ([], list(dict.fromkeys(chosen)), [first, *markers] if first else chosen[:1]):
-        listing = ConversationListing(log, few, (400, 120, 80)[turn % 3])
+        listing = ConversationListing(FollowedConversation().messages(log, few), few, (400, 120, 80)[turn % 3])
         rows = [plain(listing.rows(key)[0]) for key in listing.row_keys()[-ROWS:]]
         ConversationJudge(books.conversation, few, verdict).judge(plain(listing.header()), rows)
 

@@ -5,10 +5,11 @@ from pathlib import Path
 import pytest
 
 from cluster.commands import CommandError
-from cluster.events import TransactionStateChanged
+from cluster.events import JoinReceived, TransactionStateChanged
 from console import command_line
 from console.app import FlightdeckApp
 from console.player import NEWEST_EVENTS, Player
+from console.presenters.conversations.followed import FollowedConversation
 from console.presenters.conversations.listing import MARGIN, TIME, ConversationListing
 from console.presenters.conversations.messages import KEPT, ConversationLog, producer_id_name
 from console.presenters.styled_text import plain
@@ -130,7 +131,7 @@ def test_no_two_columns_look_the_same(width: int) -> None:
     log = ConversationLog()
     for event in flown(load("fetch-from-follower").spec, 7, 20_000_000):
         log.observe(event)
-    listing = ConversationListing(log, (), width)
+    listing = ConversationListing(FollowedConversation().messages(log, ()), (), width)
     header, first = plain(listing.header()), MARGIN + TIME
     lanes = [first + place * listing.lane for place in range(len(listing.columns))]
     titles = [header[start : start + listing.lane].strip() for start in lanes]
@@ -154,6 +155,23 @@ def test_enter_goes_to_the_instant_of_a_message(tmp_path: Path) -> None:
         await seat.wait_for(lambda: seat.app.flight.now_us == first.event.at_us)
 
     sit(script, app=FlightdeckApp(source=Player(path, playing=False)))
+
+
+@pytest.mark.parametrize("names", [(), ("checkout-1",), ("billing-1", "checkout-2")])
+def test_what_a_screen_follows_is_what_the_log_has(names: tuple[str, ...]) -> None:
+    """Frames come after any number of events; old messages go, and another log begins anew."""
+    log, followed = ConversationLog(), FollowedConversation()
+    events = flown(load("first-flight").spec, 7, 90_000_000)
+    for number, event in enumerate(events):
+        log.observe(event)
+        if number % 997 in {0, 1, 500}:
+            has = {str(message.event.seq): message for message in log.messages(frozenset(names))}
+            assert list(followed.messages(log, names).items()) == list(has.items())
+    assert (log.begin(names) > 0) == bool(names)  # ordinary Produce requests are given up, no other message
+    other = ConversationLog()
+    other.observe(next(event for event in events if isinstance(event, JoinReceived)))
+    assert len(followed.messages(other, ())) == 1
+    assert list(followed.messages(log, ("checkout-1",)).values()) == list(log.messages({"checkout-1"}))
 
 
 def test_old_messages_are_given_up_without_a_gap() -> None:
