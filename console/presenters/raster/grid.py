@@ -5,7 +5,7 @@ A row is a string with one sign for each cell: comparing and merging strings is 
 
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import NamedTuple
 
 from cluster.view.ownership import history as kept
@@ -138,15 +138,20 @@ class RasterGrid:
         if left < 0 or begun < 0 or left > self.axis.known or not (_has_now(self.axis) and _has_now(axis)):
             return False
         self.axis = axis
+        now = self._signs_of_now
         self.rows = _worst_first(
-            [row._replace(cells=row.cells[left:] + self._now(row) * begun) for row in self.rows.values()]
+            [row._replace(cells=row.cells[left:] + now[row.key] * begun) for row in self.rows.values()]
         )
         return True
 
-    def _now(self, row: RasterRow) -> str:
-        """The sign of a cell in which nothing changes."""
-        runs = (self.history.runs.get(name) for name in row.partitions)
-        return merged_cells(sign_of(each[-1]) if each else NO_OWNER_YET for each in runs)
+    @cached_property
+    def _signs_of_now(self) -> dict[str, str]:
+        """Each row's sign of a cell in which nothing changes: as the history, these stand as long as the grid does."""
+        runs = self.history.runs
+        return {
+            key: merged_cells(sign_of(each[-1]) if each else NO_OWNER_YET for each in map(runs.get, row.partitions))
+            for key, row in self.rows.items()
+        }
 
     def _cells(self, name: str, known: dict[tuple[int, ...], str]) -> str:
         """Partitions that an assignor treats alike have equal runs, and so equal cells."""
