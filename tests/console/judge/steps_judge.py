@@ -9,6 +9,9 @@ NAMED = re.compile(
     r"(?:broker|leader broker|generation|epoch|offset|from offset|position)[ -](-?\d+)|(1) record(?!s)|(\d+) records"
 )
 
+BEFORE_A_NUMBER = re.compile(r" (?:from(?: offset)?|offset|leader(?: broker)?|broker|generation|epoch|position|\d+) $")
+"""How a line may end that is cut before or after a number."""
+
 
 def step_faults(shown: str, raw: Mapping[int, Mapping[str, object]], seq: int, events: int | None = None) -> list[str]:
     """What is false in a line, with the journal's lines by number, for a view that stands behind event `seq`.
@@ -29,19 +32,30 @@ def step_faults(shown: str, raw: Mapping[int, Mapping[str, object]], seq: int, e
     event = raw[seq]
     if kind != "".join(word.capitalize() for word in str(event["kind"]).split("_")):
         faults.append(f"event {seq} is {event['kind']}: {shown}")
-    return [*faults, *_foreign(words.strip(), event), *([] if is_cut else _missing(words, event))]
+    return [*faults, *_foreign(words.strip(), event, is_cut), *([] if is_cut else _missing(words, event))]
 
 
-def _foreign(words: str, event: Mapping[str, object]) -> list[str]:
-    """Words that stand for no value of the event."""
+def _foreign(words: str, event: Mapping[str, object], is_cut: bool) -> list[str]:
+    """Words that stand for no value of the event; a cut line may end with the first words of one."""
     rest = f" {words} "
     texts = [value for value in event.values() if isinstance(value, str) and value]
     for text in sorted(texts, key=len, reverse=True):
         rest = rest.replace(f" {text} ", "  ", 1)
+    if is_cut:
+        begun = max((_begun(text, rest) for text in texts), key=len, default="")
+        rest = f"{rest.rstrip().removesuffix(begun)} "
     for match in NAMED.finditer(rest):
         if any(value == int(match[1] or match[2] or match[3]) for value in event.values()):
             rest = rest.replace(match[0], " ", 1)
+    rest = BEFORE_A_NUMBER.sub(" ", rest) if is_cut else rest
     return [f"not in the event: {word}" for word in rest.split()]
+
+
+def _begun(text: str, rest: str) -> str:
+    """The first words of a text with which the rest of a line ends."""
+    words = text.split(" ")
+    beginnings = (" ".join(words[:count]) for count in range(len(words), 0, -1))
+    return next((begin for begin in beginnings if rest.endswith(f" {begin} ")), "")
 
 
 def _missing(words: str, event: Mapping[str, object]) -> list[str]:

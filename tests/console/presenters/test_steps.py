@@ -9,7 +9,7 @@ import pytest
 from cluster import events as e
 from cluster.events import Event
 from console.flight import Stepped
-from console.presenters.styled_text import plain
+from console.presenters.styled_text import cut, plain
 from console.presenters.travel import steps
 from console.presenters.travel.steps import step_line
 from tests.console.judge.bench import SECOND_US, flown, named
@@ -17,12 +17,12 @@ from tests.console.judge.steps_judge import step_faults
 from tests.support.console.recorded_flight import recorded_events
 
 
-def faults(events: tuple[Event, ...]) -> list[str]:
-    """What is false in the line of each event, by the event's line in a journal."""
+def faults(events: tuple[Event, ...], width: int = 400) -> list[str]:
+    """What is false in the line of each event, in so many cells, by the event's line in a journal."""
     found = []
     for event in events:
         raw = json.loads(msgspec.json.encode(event))
-        found += step_faults(plain(step_line(Stepped(1, event))), {event.seq: raw}, event.seq, 1)
+        found += step_faults(plain(cut(step_line(Stepped(1, event)), width)), {event.seq: raw}, event.seq, 1)
     return found
 
 
@@ -51,6 +51,11 @@ def test_each_event_is_said_as_the_log_has_it(name: str) -> None:
     assert faults(events) == []
 
 
+@pytest.mark.parametrize("width", [80, 97, 120])
+def test_a_line_that_is_cut_says_nothing_else(width: int) -> None:
+    assert faults(recorded_events(), width) == []
+
+
 FALSE: tuple[tuple[str, Callable[[tuple[str, str]], tuple[str, str]]], ...] = (
     ("another kind", lambda said: ("PollReturned", said[1])),
     ("another member", lambda said: (said[0], said[1].replace("billing-1", "billing-2"))),
@@ -66,6 +71,7 @@ def test_a_false_line_is_found(
     true_words = steps.event_words
     monkeypatch.setattr(steps, "event_words", lambda event: false(true_words(event)))
     assert faults(recorded_events())
+    assert faults(recorded_events(), 80)
 
 
 def test_the_number_of_another_event_is_found() -> None:

@@ -72,7 +72,7 @@ def test_a_live_step_says_what_its_turn_did(tmp_path: Path) -> None:
     async def script(seat: Seat) -> None:
         flight = seat.app.flight
         assert not isinstance(flight.source, StillFlight)
-        await seat.wait_for(lambda: flight.view.seq > 0)
+        await seat.wait_for(lambda: flight.view.seq > 0 and flight.why_not_controllable() is None)
         await seat.press("space")
         await seat.wait_for(lambda: flight.clock.phase == "paused")
         seen = set()
