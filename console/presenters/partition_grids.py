@@ -189,13 +189,12 @@ def owner_signs(view: ClusterView, group: str) -> dict[str, Span]:
         for name in partitions
     }
     return {
-        name: _owner_sign(view, of_group, name, targets.get(name), letters) for name in group_partitions(view, of_group)
+        name: owner_sign(view, of_group, name, targets.get(name), letters) for name in group_partitions(view, of_group)
     }
 
 
-def _owner_sign(
-    view: ClusterView, group: GroupView, name: str, target: str | None, letters: Mapping[str, Span]
-) -> Span:
+def owner_sign(view: ClusterView, group: GroupView, name: str, target: str | None, letters: Mapping[str, Span]) -> Span:
+    """The letter of a partition's owner; without one whether it is on its way to `target`, or waits."""
     owner = group.owners.get(name)
     if owner is not None and (target is None or target == owner or group.state != "Stable"):
         return letters.get(owner, STRANGER)

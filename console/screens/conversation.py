@@ -52,7 +52,7 @@ class ConversationScreen(FlightScreen):
         listing = ConversationListing(messages, names, width)
         panel = self.board.panels["messages"]
         self.shown = listing
-        newest = next(reversed(listing.messages), "")
+        newest = self._followed.newest
         if panel.selected in {"", self._newest} or panel.selected not in listing.messages:
             panel.selected = newest
         self._newest = newest

@@ -26,6 +26,11 @@ class FollowedConversation:
             self._drop_before(log.begin(chosen))
         return self._messages
 
+    @property
+    def newest(self) -> str:
+        """The number of the last message's event; empty without one."""
+        return next(reversed(self._messages), "")
+
     def _drop_before(self, begin: int) -> None:
         old = []
         for key, message in self._messages.items():

@@ -1,5 +1,7 @@
 """Further false presenters: of transactions, of owners, of the partition-seconds that a rebalance stopped."""
 
+from collections.abc import Mapping, Sequence
+
 import msgspec
 import pytest
 
@@ -69,31 +71,32 @@ def owners_have_their_neighbours_letters(patch: Patch) -> None:
 def assigned_members_own(patch: Patch) -> None:
     """The coordinator's assignment is shown as ownership: a dead member keeps its share."""
 
-    def sign(self: partition_grids.OwnershipListing, name: str) -> Span:
-        return self.identities.get(self.targets.get(name, ""), ("·", ERROR))
+    def sign(view: ClusterView, group: GroupView, name: str, target: str | None, letters: Mapping[str, Span]) -> Span:
+        del view, group, name
+        return letters.get(target or "", ("·", ERROR))
 
-    patch.setattr(partition_grids.OwnershipListing, "sign", sign)
+    patch.setattr(partition_grids, "owner_sign", sign)
 
 
 def what_has_no_owner_is_on_its_way(patch: Patch) -> None:
     """`moving` for partitions that no member will take."""
-    original = partition_grids.OwnershipListing.sign
+    original = partition_grids.owner_sign
 
-    def sign(self: partition_grids.OwnershipListing, name: str) -> Span:
-        shown = original(self, name)
+    def sign(view: ClusterView, group: GroupView, name: str, target: str | None, letters: Mapping[str, Span]) -> Span:
+        shown = original(view, group, name, target, letters)
         return ("↻", MOVING) if shown[0] == "‖" else shown
 
-    patch.setattr(partition_grids.OwnershipListing, "sign", sign)
+    patch.setattr(partition_grids, "owner_sign", sign)
 
 
 def lag_of_an_owner_is_that_of_all(patch: Patch) -> None:
     """Each cell's height is the lag of the whole group."""
 
-    def lag_of(view: ClusterView, group: GroupView, partition: object) -> int:
-        del view, partition
-        return group.lag_series.values[-1] if group.lag_series.values else 0
+    def lags_in(view: ClusterView, group: GroupView, names: Sequence[str]) -> list[int]:
+        del view
+        return [group.lag_series.values[-1] if group.lag_series.values else 0] * len(names)
 
-    patch.setattr(partition_grids, "lag_of", lag_of)
+    patch.setattr(partition_grids, "lags_in", lags_in)
 
 
 def stopped_is_the_time_it_took(patch: Patch) -> None:
