@@ -207,7 +207,7 @@ KINDS: dict[str, WordKind] = {
     ),
     "places": WordKind("TOPIC[-P],…", _topics, _comma_separated, known=_places, what="topic or partition", target=True),
     "scope": WordKind(
-        "SCOPE", _name, known=Names.scopes, what="topic, group, producer, broker or cluster", target=True
+        "SCOPE", _name, known=Names.scopes, what="topic, group, member, producer, broker or cluster", target=True
     ),
     "api": WordKind("API", _name, known=_api_names, what="API"),
     "key": WordKind("KEY", _name),

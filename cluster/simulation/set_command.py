@@ -15,6 +15,7 @@ from cluster import events as e
 from cluster.assignors import ASSIGNORS
 from cluster.broker.broker import Broker
 from cluster.broker.replica import Replica
+from cluster.commands import Scale
 from cluster.config import ConfigError, Scope, Value, find, resolve
 from cluster.coordinators.group.context import GroupSettings
 from cluster.protocol.names import topic_of
@@ -28,6 +29,7 @@ from cluster.spec import (
     ScenarioSpec,
     Thing,
     TopicSpec,
+    deployed,
     group_of,
     keys_at,
     put_back,
@@ -41,7 +43,7 @@ NOW, AT_NEXT_START = "now", "at the next start"
 
 def change(cluster: RunningCluster, scope: str, key: str, text: str) -> Callable[[], None]:
     """Apply a setting and emit it; returns the function that reverts it. Raises CommandRefusedError."""
-    before = cluster.spec
+    before = _with_member(cluster, scope)
     reason = why_not(before, scope, key, text)
     if reason is not None:
         raise CommandRefusedError(reason)
@@ -53,8 +55,16 @@ def change(cluster: RunningCluster, scope: str, key: str, text: str) -> Callable
     return lambda: _apply(cluster, put_back(cluster.spec, before, scope, key), scope, key)
 
 
+def _with_member(cluster: RunningCluster, name: str) -> ScenarioSpec:
+    """The running cluster's spec. It declares a member that an operator's `scale` or `rollout` made, too."""
+    consumer = cluster.consumers.get(name)
+    if consumer is None or group_of(cluster.spec, name) is not None:
+        return cluster.spec
+    return deployed(cluster.spec, (Scale(consumer.group, int(name.rpartition("-")[2])),))
+
+
 def _apply(cluster: RunningCluster, after: ScenarioSpec, scope: str, key: str) -> None:
-    before = cluster.spec
+    before = _with_member(cluster, scope)
     group = group_of(after, scope)
     if scope == "cluster" or scope.startswith("broker-"):
         concerned, effect = _set_brokers(cluster, after, scope, key), NOW

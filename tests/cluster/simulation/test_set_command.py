@@ -421,3 +421,28 @@ def test_settings_from_outside_are_repeated_at_their_turn() -> None:
     first, second = emitted(commands), emitted(commands)
     assert first == second
     assert sum(isinstance(event, e.SettingChanged) for event in first) >= 6
+
+
+def given(scenario: ScenarioSpec, *commands: tuple[float, str]) -> Simulation:
+    """Fly a scenario in which an operator gives commands that no step foretells."""
+    simulation = Simulation(scenario, 1)
+
+    async def main() -> None:
+        async with simulation.running():
+            for at_s, text in commands:
+                await simulation.timeline.fly(int(at_s * SECOND_US))
+                simulation.timeline.submit(parse(text))
+            await simulation.timeline.fly(scenario.until_us)
+
+    trio.run(main, clock=simulation.timeline)
+    return simulation
+
+
+@pytest.mark.parametrize("made_by", ["scale g to 2", "rollout deployment g"])
+def test_a_member_that_an_operator_added_is_set_like_one_that_is_declared(made_by: str) -> None:
+    added = (10, made_by), (20, "set g-2 max.poll.records 7 for 5s"), (21, "set g-2 session.timeout.ms 9000")
+    for until_s, most in ((24, 7), (30, 500)):
+        consumers = given(spec(until_s=until_s), *added, (22, "restart g-2")).consumers
+        config = consumers["g-2"].config
+        assert (config.max_poll_records, config.session_timeout_ms) == (most, 9_000)
+        assert {consumers[name].config.session_timeout_ms for name in consumers if name != "g-2"} == {6_000}
