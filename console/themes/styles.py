@@ -35,8 +35,8 @@ _ATTRIBUTES: dict[str, Style] = {
 _MONO_ATTRIBUTES: dict[str, Style] = {
     STRONG: Style(bold=True),
     WARN: Style(bold=True),
-    ERROR: Style(bold=True, reverse=True),
-    MOVING: Style(bold=True, underline=True),
+    ERROR: Style(bold=True, underline=True),  # in reverse a message that is refused is a band across the screen
+    MOVING: Style(underline=True),
     ACCENT: Style(bold=True),
 }
 _TERMINAL_ATTRIBUTES: dict[str, Style] = {

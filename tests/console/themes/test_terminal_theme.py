@@ -118,6 +118,14 @@ def test_meaning_survives_where_the_inks_are_alike() -> None:
     assert {style.color for style in chosen.values()} == {None}
 
 
+def test_monochrome_marks_calmly_and_differently() -> None:
+    """A refused message is drawn in one tone from end to end: in reverse it would be a band across the screen."""
+    for styles in looks(MONO):
+        assert [tone for tone, style in styles.items() if style.reverse] == []
+        marks = {tone: (bool(styles[tone].bold), bool(styles[tone].underline)) for tone in (PLAIN, WARN, MOVING, ERROR)}
+        assert len(set(marks.values())) == len(marks), marks
+
+
 def test_nothing_of_the_screen_paints_a_colour_beyond_the_sixteen() -> None:
     async def script(seat: Seat) -> None:
         seat.app.theme = TERMINAL
