@@ -43,6 +43,7 @@ STAY_US, LEAD_US = 5_000_000, 2_000_000  # of virtual time that is played behind
 STAY_SECONDS, LEAD_SECONDS = 2.0, 1.0  # and at least so long for the viewer
 GRACE_SECONDS = 1.0  # while playing, a landmark passed within this time is not the previous one
 AT_THE_END = "the recording ends here: { and [ move back, b plays backwards, :go 0s to its beginning"
+NOTHING_BEFORE = "there is no event before this: ] moves on"
 AT_THE_BEGINNING = "the recording begins here: b plays forwards"
 
 
@@ -281,6 +282,8 @@ class Player:
         self.playback.playing, self._search_condition = False, None
         if by > 0 and self.playback.at_end and not self.busy:
             return AT_THE_END
+        if by < 0 and not self.playback.seq and not self.busy:
+            return NOTHING_BEFORE
         self._steps += by
         return ""
 

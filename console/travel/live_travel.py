@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 FASTEST_BACK = -1_000.0
 NEAR_SECONDS = 0.2  # of play before the end of what the cursor knows, in which it reads on
 IS_LIVE = "this is the live instant"
-NO_MORE_PAST = "no earlier instant is kept: L returns to live"
+PAST_ENDS = "the past ends here: L returns to live"
 LANDMARKS = ("rebalance", "fault")
 
 
@@ -310,7 +310,7 @@ class LiveTravel:
         if isinstance(cursor, str):
             return cursor
         if not paused and cursor.playback.at_end and cursor.playback.speed > 0:
-            return NO_MORE_PAST
+            return PAST_ENDS
         return cursor.pause(paused)
 
     def step(self, kind: str | None) -> str:
@@ -322,7 +322,7 @@ class LiveTravel:
             return cursor
         if kind is None:
             return self.move(1)
-        return NO_MORE_PAST if cursor.playback.at_end else cursor.step(kind)
+        return PAST_ENDS if cursor.playback.at_end else cursor.step(kind)
 
     def run_until(self, expression: str) -> str:
         """Run the live flight until an expression holds, or search the past for it."""
@@ -331,4 +331,4 @@ class LiveTravel:
         cursor = self._travel()
         if isinstance(cursor, str):
             return cursor
-        return NO_MORE_PAST if cursor.playback.at_end else cursor.run_until(expression)
+        return PAST_ENDS if cursor.playback.at_end else cursor.run_until(expression)

@@ -40,15 +40,15 @@ JUDGED_LINES = {
     "crumbs": "headline_judge.py; the path is held by test_links.py",
     "strip": "frame_judge.py: marks and scale",
     "ticker": "event_log_judge.py",
+    "footer": "keys, or a notice: notice_judge.py",
+    "notice": "as the footer",
+    "feedback": "errors of the typed line: what they say of the flight is judged as notices are",
 }
 LINES_WITHOUT_CLAIM = {
-    "footer": "keys; notices are commands' refusals, which test_notices.py compares with events",
     "caption": "a scenario's or a script's own words",
     "hints": "completions of the command line",
     "prompt": "`:` or `/`",
-    "feedback": "errors of the typed line",
     "too-small": "the size of the terminal",
-    "notice": "as the footer",
 }
 
 
