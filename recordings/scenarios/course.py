@@ -48,8 +48,8 @@ COURSE: dict[str, tuple[str, ...]] = {
     ),
     "network": ("network-flap", "asymmetric-partition"),
     "operations": (
-        "broker-rolling-restart", "deployment-or-statefulset", "deploy-storm", "autoscaler-chases-its-lag",
-        "poison-pill",
+        "broker-rolling-restart", "broker-drained", "deployment-or-statefulset", "deploy-storm",
+        "autoscaler-chases-its-lag", "poison-pill",
     ),
 }
 """Modules in their order, each with its scenarios in theirs."""

@@ -216,6 +216,7 @@ BREAKS: dict[str, Break] = {
         "a StatefulSet is a Deployment", text=("rollout statefulset stateful", "rollout deployment stateful")
     ),
     "broker-rolling-restart": Break("there is no gate", text=("brokers wait for isr", "brokers down 1s")),
+    "broker-drained": Break("a partition stays", text=("reassign orders-1 to 2,3,1", "reassign orders-1 to 2,3,4")),
     "autoscaler-chases-its-lag": Break("it never scales down", text=('stabilization = "4m"', 'stabilization = "9m"')),
     "slow-start": Break("both start in time", text=('startup = "60s"', 'startup = "30s"')),
     "add-partitions": Break(
