@@ -35,7 +35,7 @@ def _ids(numbers: tuple[int, ...]) -> str:
     return ",".join(str(number) for number in numbers)
 
 
-def _java(value: object) -> str:
+def java(value: object) -> str:
     """A value as Java prints it: an array of ids as `[1, 2]`."""
     return f"[{', '.join(str(one) for one in value)}]" if isinstance(value, tuple) else str(value)
 
@@ -183,7 +183,7 @@ def leader_elected(log: KafkaLogState, event: e.LeaderElected) -> list[Line]:
 def _created(log: KafkaLogState, event: e.LeaderElected) -> list[Line]:
     message = (
         f"Replayed PartitionRecord for new partition {event.partition} and PartitionRegistration("
-        f"replicas={_java(event.replicas)}, isr={_java(event.isr)}, leader={event.leader},"
+        f"replicas={java(event.replicas)}, isr={java(event.isr)}, leader={event.leader},"
         f" leaderEpoch={event.leader_epoch}, partitionEpoch=0)."
     )
     return controller_line(log, message, REPLICATION)
@@ -195,7 +195,7 @@ def partition_change(log: KafkaLogState, name: str, before: LoggedRegistration, 
         return []
     after = log.partition(name).registration()
     changes = [
-        f"{field}: {_java(old)} -> {_java(new)}"
+        f"{field}: {java(old)} -> {java(new)}"
         for field, old, new in zip(LoggedRegistration._fields, before, after, strict=True)
         if old != new
     ]
@@ -235,14 +235,41 @@ def isr_changed(log: KafkaLogState, event: e.IsrChanged) -> list[Line]:
     added = partition.adding and not partition.removing and all(one in event.isr for one in partition.adding)
     lines = [*granted, *([] if added else partition_change(log, name, change, unclean=False))]  # else it follows
     if by_controller:  # the leader finds it in the metadata, and does nothing
-        message = (
-            f"Skipped the become-leader state change for {name} since it is already the leader with leader epoch"
-            f" {partition.leader_epoch}. Current high watermark {partition.high_watermark}, ISR"
-            f" [{_ids(partition.isr)}], adding replicas [{_ids(partition.adding)}] and removing replicas"
-            f" [{_ids(partition.removing)}]."
-        )
-        return [*lines, Line("INFO", f"[Broker id={partition.leader}] ", message, STATE_CHANGE)]
+        return [*lines, *still_leads(log, name)]
+    if not added and (partition.adding or partition.removing):
+        lines += _called_complete(log, name, change)
     return [*_asked_by_leader(log, name, before), *lines, _updated(log, name)]
+
+
+def still_leads(log: KafkaLogState, name: str) -> list[Line]:
+    """The leader finds another assignment or ISR in the metadata, and goes on."""
+    partition = log.partition(name)
+    message = (
+        f"Skipped the become-leader state change for {name} since it is already the leader with leader epoch"
+        f" {partition.leader_epoch}. Current high watermark {partition.high_watermark}, ISR"
+        f" [{_ids(partition.isr)}], adding replicas [{_ids(partition.adding)}] and removing replicas"
+        f" [{_ids(partition.removing)}]."
+    )
+    return [Line("INFO", f"[Broker id={partition.leader}] ", message, STATE_CHANGE)]
+
+
+def _called_complete(log: KafkaLogState, name: str, before: LoggedRegistration) -> list[Line]:
+    """An ISR that changes while a reassignment goes on: the controller calls that its end. Source: `alterPartition`."""
+    partition = log.partition(name)
+    message = (
+        f"AlterPartition request from node {partition.leader} for {name} completed the ongoing partition reassignment."
+        f" {change_info(before, partition.registration())}"
+    )
+    return controller_line(log, message, REPLICATION)
+
+
+def change_info(before: LoggedRegistration, after: LoggedRegistration) -> str:
+    """A change in the words of `logPartitionChangeInfo`."""
+    return (
+        f"isr: {java(before.isr)} -> {java(after.isr)}, replicaSet: {java(before.replicas)} -> {java(after.replicas)},"
+        f" partitionEpoch: {before.partitionEpoch} -> {after.partitionEpoch},"
+        f" leaderEpoch: {before.leaderEpoch} -> {after.leaderEpoch}"
+    )
 
 
 def _asked_by_leader(log: KafkaLogState, name: str, before: tuple[int, ...]) -> list[Line]:

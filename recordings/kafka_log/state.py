@@ -183,6 +183,8 @@ class KafkaLogState:
         self.starting: dict[int, None] = {}  # brokers that take no connections yet
         self.stopping: dict[int, ShutdownProgress] = {}  # brokers that were asked to stop
         self.away: dict[int, None] = {}  # brokers whose process has ended
+        self.frozen: dict[int, dict[str, None]] = {}  # frozen brokers → the partitions that they have got meanwhile
+        self.grown: dict[str, None] = {}  # topics that have got partitions
         self.to_lead: dict[int, dict[str, None]] = {}  # broker → partitions that it was elected for, but does not lead
         self.just_led: dict[int, dict[str, None]] = {}  # broker → partitions of the same change that it leads by now
         self.coordinating: dict[str, None] = {}  # internal partitions that some group of the scenario depends on

@@ -55,14 +55,16 @@ CLIENTS = frozenset(
 )
 COORDINATORS = frozenset({"GroupMetadataManager", "ClassicGroup", "GroupCoordinatorShard", "TransactionCoordinator"})
 SERVERS = frozenset(
-    {"Partition", "ReplicationControlManager", "BrokerHeartbeatManager", "UnifiedLog", "ReplicaManager"}
+    {"Partition", "ReplicationControlManager", "BrokerHeartbeatManager", "UnifiedLog", "ReplicaManager", "logger"}
 )
+"""`logger` is `state.change.logger`."""
 COMPARED = CLIENTS | COORDINATORS | SERVERS
 """The loggers that Flightdeck writes; what others write (metadata, connections, configuration) is not compared."""
 
 SERVER_LINES = re.compile(
     r"Fencing broker|to unfence has been granted|been granted a controlled shutdown|ISR updated to|partition change for"
-    r"|Truncating to|Incremented log start offset"
+    r"|Truncating to|Incremented log start offset|partition reassignment|partition assignment change"
+    r"|Expected partition|\] Deleting \d+ partition"
 )
 READ_REPLICA = "Updating preferred read replica"
 """Kafka's only word about which replica a consumer fetches from, at level DEBUG."""
@@ -93,6 +95,8 @@ OFFSET = re.compile(r"(\{offset=)[1-9]\d*|((?:offset|offsets) )[1-9]\d*\b")
 NUMBERS = re.compile(
     r", dir=[^\]]+(?=\])| (?:with|in) correlation id \d+| \(\d+ attempts left\)"
     r"| with topic ID [\w-]+(?=:)| at epoch \d+(?= because)|(?<=register broker record) \d+|\bversion\d+: (?=\{)"
+    r"|(?<=\d), topicId=[\w-]+(?=, isr=)|(?<=leaderRecoveryState=-1), directories=(?:null|\[[^\]]*\])"
+    r"| with topic id [\w-]+(?= to exist)"
     r"|, set to expire at \d+|(?:(?<=assignor)|(?<=\])) in \d+ms|(?<=metadata hash) -?[1-9]\d*"
     r"|(?<=Scanned) \d+(?= topics)|(?<=is unknown\.) in \d+ms(?=:)|(?<=approximately by) \d+(?= ms)"
     r"|, host='[^']*', port=\d+"
@@ -118,6 +122,7 @@ PER_PARTITION = (
     re.compile(r"(Resetting offset for partition )(\S+)( to position .*)$"),
     re.compile(r"(Setting offset for partition )(\S+)( to the committed offset .*)$"),
     re.compile(r"((?:Adding newly|Revoke previously|Lost previously) assigned partitions:? \[)([^\[\]]*)(\])$"),
+    re.compile(r"(Expected partition )(\S+)( to exist, but it was missing\. Creating\.\.\.)$"),
 )
 FORMER_LIST = re.compile(r"((?:Adding newly|Revoke previously|Lost previously) assigned partitions:?) ?([^\[\]]*)$")
 GATHERED_WITHIN_MS = 150

@@ -46,3 +46,25 @@ def test_a_line_has_the_whole_name_of_its_logger() -> None:
     seen = {simple_name(one) for one in real}
     assert len({one for one in loggers if simple_name(one) in seen}) > 10
     assert {one for one in loggers if simple_name(one) in seen} <= real
+
+
+STILL_LEADS = re.compile(
+    r"become-leader state change for (s99c-\d) .*already the leader with leader epoch (\d+)\."
+    r" Current high watermark \d+, ISR \[([\d,]+)\], adding replicas \[([\d,]*)\] and removing replicas \[([\d,]*)\]"
+)
+
+
+def test_leaders_that_stay_say_so_at_each_reassignment() -> None:
+    """Kafka's leaders say it of their own ISR changes, too."""
+    lines: list[str] = []
+    fly(make_plan(load(str(SCENARIOS / "s99c-reassignment.toml"))), log=KafkaLog(lines.append))
+    told = [
+        [
+            (*found.groups()[:2], sorted(found[3].split(",")), *found.groups()[3:])
+            for found in map(STILL_LEADS.search, source)
+            if found
+        ]
+        for source in (lines, read_run(raw_of("s99c-reassignment", RELEASE)).lines)
+    ]
+    assert len(told[0]) == 6
+    assert [one for one in told[0] if one not in told[1]] == []

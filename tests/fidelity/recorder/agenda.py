@@ -8,6 +8,7 @@ from cluster.clients.producer.arrivals import Keys
 from cluster.commands import (
     AbandonTransaction,
     AddPartitions,
+    CancelReassignment,
     Command,
     DeleteRecords,
     Elect,
@@ -16,6 +17,7 @@ from cluster.commands import (
     Mark,
     Pause,
     PausePartitions,
+    Reassign,
     Restart,
     Resume,
     ResumePartitions,
@@ -246,6 +248,9 @@ def _order(command: Command) -> tuple[str, Words]:
             return "", ("delete_records", f"{topic}-{partition}", f"before={before}")
         case Elect(kind=kind, topic=topic, partition=partition):
             return "", ("elect", f"{topic}-{partition}", f"kind={kind.upper()}")
+        case Reassign() | CancelReassignment():
+            replicas = ",".join(map(str, command.replicas)) if isinstance(command, Reassign) else ""
+            return "", ("reassign", f"{command.topic}-{command.partition}", f"to={replicas}")
         case PausePartitions(member=member, partitions=partitions, for_us=None):
             return member, ("client", member, "verb=pause", f"partitions={','.join(partitions)}")
         case ResumePartitions(member=member, partitions=partitions):

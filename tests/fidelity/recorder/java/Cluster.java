@@ -3,6 +3,7 @@ import java.util.Arrays;
 import java.util.Collection;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
 import java.util.TreeMap;
 import org.apache.kafka.clients.admin.Admin;
@@ -10,6 +11,7 @@ import org.apache.kafka.clients.admin.AlterConfigOp;
 import org.apache.kafka.clients.admin.ConfigEntry;
 import org.apache.kafka.clients.admin.ConsumerGroupDescription;
 import org.apache.kafka.clients.admin.ListOffsetsOptions;
+import org.apache.kafka.clients.admin.NewPartitionReassignment;
 import org.apache.kafka.clients.admin.NewPartitions;
 import org.apache.kafka.clients.admin.NewTopic;
 import org.apache.kafka.clients.admin.OffsetSpec;
@@ -33,6 +35,7 @@ final class Cluster {
             case "grow" -> admin.createPartitions(Map.of(name, NewPartitions.increaseTo(Integer.parseInt(given.get("to"))))).all().get();
             case "delete_records" -> admin.deleteRecords(Map.of(Telling.partition(name), RecordsToDelete.beforeOffset(Long.parseLong(given.get("before"))))).all().get();
             case "elect" -> admin.electLeaders(ElectionType.valueOf(given.get("kind")), Set.of(Telling.partition(name))).partitions().get();
+            case "reassign" -> admin.alterPartitionReassignments(Map.of(Telling.partition(name), replicas(given.get("to")))).all().get();
             case "configure" -> admin.incrementalAlterConfigs(Map.of(
                 new ConfigResource(ConfigResource.Type.TOPIC, name),
                 List.of(new AlterConfigOp(new ConfigEntry(given.get("key"), given.get("value")), AlterConfigOp.OpType.SET)))).all().get();
@@ -43,6 +46,12 @@ final class Cluster {
             default -> throw new IllegalArgumentException(verb);
         }
         Telling.tell("done", name, "verb", verb);
+    }
+
+    /** Where a partition goes, 3,1; nowhere: its reassignment is cancelled. */
+    private static Optional<NewPartitionReassignment> replicas(String to) {
+        if (to.isEmpty()) return Optional.empty();
+        return Optional.of(new NewPartitionReassignment(Arrays.stream(to.split(",")).map(Integer::valueOf).toList()));
     }
 
     /** `replicas` of each partition: 1,2,3/2,3,1. */
