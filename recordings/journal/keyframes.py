@@ -24,6 +24,7 @@ from cluster import events, view
 from cluster.commands import catalogue, command_kinds, forms
 from cluster.config import units
 from cluster.protocol import names, rebalance_causes, record_batch
+from cluster.protocol.placement import partition_metadata
 from cluster.storage import offset_ranges, transaction_index
 from cluster.view import ClusterView
 from recordings.bounded_files import RecordingError, decoded, read_ours
@@ -201,7 +202,9 @@ def fingerprint() -> str:
 
 def fold_files() -> list[Path]:
     """The files of the fold: cluster/view, what it imports, and those that make old events new."""
-    imported = (names, offset_ranges, rebalance_causes, record_batch, transaction_index, units)
+    imported = (
+        names, offset_ranges, partition_metadata, rebalance_causes, record_batch, transaction_index, units,
+    )  # fmt: skip
     upgrading = (catalogue, command_kinds, forms, upgrade)
     files = [_source_of(module) for module in (*imported, *upgrading)]
     packages = [sorted(Path(str(package.__file__)).parent.rglob("*.py")) for package in (events, view)]

@@ -10,6 +10,7 @@ import os
 import struct
 import threading
 from collections.abc import Iterator
+from io import BytesIO
 from pathlib import Path
 from queue import SimpleQueue
 from typing import BinaryIO
@@ -177,16 +178,20 @@ def compress_segment(path: Path, ends: list[int]) -> Path:
     return finished
 
 
+class _NoTableError(RecordingError):
+    """A compressed segment that has lost its end."""
+
+
 def _frame_table(file: BinaryIO, path: Path) -> list[tuple[int, int]]:
     """(compressed, decompressed) bytes of each frame of an open segment; rewinds the file."""
     size = file.seek(0, 2)
     if size < TABLE_FOOTER.size:
-        raise RecordingError(f"{path} is cut off: its table of frames is missing")
+        raise _NoTableError(f"{path} is cut off: its table of frames is missing")
     file.seek(size - TABLE_FOOTER.size)
     frames, _, magic = TABLE_FOOTER.unpack(file.read(TABLE_FOOTER.size))
     table_bytes = frames * TABLE_ENTRY.size
     if magic != SEEKABLE_MAGIC or size < TABLE_FOOTER.size + table_bytes or table_bytes > MOST_TABLE_BYTES:
-        raise RecordingError(f"{path} is damaged: it does not end with a table of frames")
+        raise _NoTableError(f"{path} is damaged: it does not end with a table of frames")
     file.seek(size - TABLE_FOOTER.size - table_bytes)
     table = [(int(packed), int(plain)) for packed, plain in TABLE_ENTRY.iter_unpack(file.read(table_bytes))]
     if any(packed > MOST_FRAME_BYTES for packed, _ in table) or sum(packed for packed, _ in table) > size:
@@ -199,8 +204,8 @@ def line_chunks(path: Path, skip: int = 0) -> Iterator[bytes]:
     """Whole lines of a segment, about 256 KiB at a time, from offset `skip` of its text on.
 
     Only the last chunk can lack its newline: then the file ends in the middle of a line. Raises RecordingError when a
-    compressed segment cannot be decompressed, when a line is longer than any event, or when the file is not a regular
-    one; OSError when it cannot be read.
+    compressed segment cannot be decompressed, after the lines before the damage; when a line is longer than any event,
+    or when the file is not a regular one; OSError when it cannot be read.
     """
     tail: list[bytes] = []
     tail_bytes = 0
@@ -224,14 +229,24 @@ def _pieces(path: Path, skip: int) -> Iterator[bytes]:
             while piece := file.read(CHUNK_BYTES):
                 yield piece
             return
-        for packed, plain in _frame_table(file, path):
+        try:
+            table = _frame_table(file, path)
+        except _NoTableError:  # what was written before a crash or a cut is as good as in a whole file
+            file.seek(0)
+            yield from _frame(path, _decompressed(file), skip)
+            raise
+        for packed, plain in table:
             if skip >= plain:
                 file.seek(packed, 1)
                 skip -= plain
                 continue
-            decompressor = zstandard.ZstdDecompressor(max_window_size=MOST_WINDOW_BYTES)
-            yield from _frame(path, decompressor.stream_reader(file.read(packed)), skip)
+            yield from _frame(path, _decompressed(BytesIO(file.read(packed))), skip)
             skip = 0
+
+
+def _decompressed(packed: BinaryIO) -> BinaryIO:
+    decompressor = zstandard.ZstdDecompressor(max_window_size=MOST_WINDOW_BYTES)
+    return decompressor.stream_reader(packed, read_across_frames=True)
 
 
 def _frame(path: Path, reader: BinaryIO, skip: int) -> Iterator[bytes]:

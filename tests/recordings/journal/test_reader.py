@@ -9,7 +9,7 @@ from cluster.events import Event, HighWatermarkAdvanced
 from recordings.bounded_files import RecordingError
 from recordings.journal.format import JournaledCommand, Position, Settings
 from recordings.journal.reader import DamagedError, Recording
-from recordings.journal.segments import compress_segment
+from recordings.journal.segments import compress_segment, line_chunks
 from recordings.journal.writer import Recorder, new_header
 
 SEGMENT = "segment-000001.jsonl"
@@ -157,7 +157,30 @@ def test_a_damaged_frame_is_damage(flight: Path) -> None:
     packed.write_bytes(data)
     with pytest.raises(DamagedError, match="cannot be decompressed"):
         list(Recording(flight).entries())
-    packed.write_bytes(packed.read_bytes()[:-8])
+    data[-60] ^= 0xFF
+    packed.write_bytes(data[:-8])
+    with pytest.raises(DamagedError, match="table of frames"):
+        list(Recording(flight).entries())
+
+
+@pytest.mark.parametrize("share", [0.35, 0.6, 0.95])
+def test_what_a_cut_segment_still_has_is_read(flight: Path, share: float) -> None:
+    whole = [event.seq for event in Recording(flight).events()]
+    text = (flight / SEGMENT).read_bytes()
+    lines = text.splitlines(keepends=True)
+    frames = [len(b"".join(lines[: len(lines) * part // 3])) for part in (1, 2, 3)]
+    packed = compress_segment(flight / SEGMENT, frames)
+    data = packed.read_bytes()
+    packed.write_bytes(data[: int(len(data) * share)])
+    recording = Recording(flight, salvage=True)
+    read = [event.seq for event in recording.events()]
+    assert read == whole[: len(read)]
+    assert len(whole) * int(share * 3) / 4 < len(read) <= len(whole) * max(share * 1.2, 0.5)
+    assert "is damaged: it does not end with a table of frames; read up to event" in recording.warnings[0]
+    chunks = line_chunks(packed, frames[0] // 2)
+    assert text[frames[0] // 2 :].startswith(next(chunks))
+    with pytest.raises(RecordingError, match="table of frames"):
+        list(chunks)
     with pytest.raises(DamagedError, match="table of frames"):
         list(Recording(flight).entries())
 
