@@ -61,6 +61,7 @@ SET_IN_FLIGHT: dict[str, tuple[str, ...]] = {
         "retention.ms",
         "retention.bytes",
         "segment.bytes",
+        "internal.segment.bytes",
         "segment.ms",
         "cleanup.policy",
         "min.cleanable.dirty.ratio",
@@ -282,7 +283,7 @@ BROKER_KEYS = (
     _log.number("log.retention.hours", 168, -1, unit="h"),
     _log.ms("log.retention.ms", None, -1, LONG_MAX),
     _log.size("log.retention.bytes", -1, -1, LONG_MAX),
-    _log.size("log.segment.bytes", 1_073_741_824, 14),
+    _log.size("log.segment.bytes", 1_073_741_824, 1_048_576),
     _log.number("log.roll.hours", 168, 1, unit="h"),
     _log.ms("log.retention.check.interval.ms", 300_000, 1, LONG_MAX),
     _log.number("log.flush.interval.messages", LONG_MAX, 1, LONG_MAX),
@@ -301,7 +302,10 @@ TOPIC_KEYS = (
     _topic.flag("unclean.leader.election.enable", False),
     _topic.ms("retention.ms", 604_800_000, -1, LONG_MAX),
     _topic.size("retention.bytes", -1, -1, LONG_MAX),
-    _topic.size("segment.bytes", 1_073_741_824, 14),
+    _topic.size("segment.bytes", 1_073_741_824, 1_048_576),
+    _topic.size(
+        "internal.segment.bytes", None, 1
+    ),  # "for testing only": in place of segment.bytes, without its minimum
     _topic.ms("segment.ms", 604_800_000, 1, LONG_MAX),
     _topic.number("flush.messages", LONG_MAX, 1, LONG_MAX),
     _topic.ms("flush.ms", LONG_MAX, 0, LONG_MAX),

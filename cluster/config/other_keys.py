@@ -150,7 +150,6 @@ NOT_BUILT: Final[dict[Scope, dict[str, str]]] = {
     | {
         "compression.type": "producer",
         "follower.replication.throttled.replicas": "",
-        "internal.segment.bytes": "null",
         "leader.replication.throttled.replicas": "",
         "message.timestamp.type": "CreateTime",
         "remote.storage.enable": "false",

@@ -224,6 +224,7 @@ TOPIC_SETTERS: dict[str, TopicSetter] = {
     "retention.ms": _topic_retention,
     "retention.bytes": _topic_retention,
     "segment.bytes": _topic_retention,
+    "internal.segment.bytes": _topic_retention,
     "segment.ms": _topic_retention,
     "cleanup.policy": _topic_compaction,
     "min.cleanable.dirty.ratio": _topic_compaction,

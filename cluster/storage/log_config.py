@@ -47,6 +47,8 @@ class LogConfig(msgspec.Struct, frozen=True):
         assert isinstance(ratio, float)
         deletes = "delete" in policy
         retention_ms = number("retention.ms") if deletes else FOREVER
+        testing = config["internal.segment.bytes"] is not None
+        segment_bytes = "internal.segment.bytes" if testing else "segment.bytes"  # LogConfig.segmentSize
         compacts, segment_us = "compact" in policy, number("segment.ms") * MS
         if compacts:  # LogConfig.maxSegmentMs
             segment_us = min(segment_us, number("max.compaction.lag.ms") * MS)
@@ -64,7 +66,7 @@ class LogConfig(msgspec.Struct, frozen=True):
             retention=Retention(
                 retention_us=retention_ms * MS if retention_ms >= 0 else FOREVER,
                 retention_bytes=number("retention.bytes") if deletes else FOREVER,
-                segment_bytes=number("segment.bytes"),
+                segment_bytes=number(segment_bytes),
                 segment_us=segment_us,
             ),
             compaction=compaction if compacts else None,

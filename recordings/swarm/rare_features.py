@@ -328,7 +328,7 @@ def compacted(spec: ScenarioSpec, stream: Random) -> ScenarioSpec:
         policy = stream.choice((("compact",), ("compact", "delete")))
         config: dict[str, Value] = {
             "cleanup.policy": policy,
-            "segment.bytes": stream.choice((2_000, 20_000)),
+            "internal.segment.bytes": stream.choice((2_000, 20_000)),
             "min.cleanable.dirty.ratio": stream.choice((0.05, 0.5)),
             "delete.retention.ms": stream.choice((2_000, 60_000)),
             "min.compaction.lag.ms": stream.choice((0, 0, 8_000)),

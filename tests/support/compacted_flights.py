@@ -18,7 +18,11 @@ from cluster.spec import (
 )
 from tests.support.scenario_builders import MS, SECOND_US, THREE_BROKERS, steps_at
 
-SMALL: dict[str, Value] = {"cleanup.policy": ("compact",), "segment.bytes": 2_000, "min.cleanable.dirty.ratio": 0.1}
+SMALL: dict[str, Value] = {
+    "cleanup.policy": ("compact",),
+    "internal.segment.bytes": 2_000,
+    "min.cleanable.dirty.ratio": 0.1,
+}
 KEYS = KeysSpec("uniform", distinct=20)
 NAMES = ("prices-0", "prices-1")
 
@@ -91,7 +95,7 @@ def all_compacted(spec: ScenarioSpec, seed: int) -> ScenarioSpec:
     policy = ("compact",) if seed % 3 else ("compact", "delete")
     config: dict[str, Value] = {
         "cleanup.policy": policy,
-        "segment.bytes": 1_500,
+        "internal.segment.bytes": 1_500,
         "min.cleanable.dirty.ratio": 0.05,
         "delete.retention.ms": 3_000,
     }

@@ -111,7 +111,7 @@ def test_max_compaction_lag_cleans_a_log_that_is_not_dirty_enough() -> None:
 
 def test_max_compaction_lag_rolls_the_active_segment() -> None:
     """`LogConfig.maxSegmentMs`: what segment.ms would keep open for a week is closed, and then compacted."""
-    endless: dict[str, Value] = {"segment.ms": 7 * 86_400_000, "segment.bytes": 1 << 30}
+    endless: dict[str, Value] = {"segment.ms": 7 * 86_400_000, "internal.segment.bytes": 1 << 30}
     assert not flown(compacted(config=endless)).all(e.LogCompacted)
     assert flown(compacted(config={**endless, "max.compaction.lag.ms": 30_000})).all(e.LogCompacted)
 

@@ -282,11 +282,11 @@ def test_a_delivery_timeout_nobody_set_grows_with_linger_and_request_timeout() -
 
 def test_a_topic_falls_back_to_the_broker_then_to_kafkas_default() -> None:
     cluster: dict[str, Value] = {"min.insync.replicas": 2, "log.retention.hours": 1, "log.roll.hours": 2}
-    topic = resolve_topic(cluster, {"segment.bytes": 1_000})
+    topic = resolve_topic(cluster, {"internal.segment.bytes": 1_000})
     assert topic["min.insync.replicas"] == 2
     assert topic["retention.ms"] == 3_600_000
     assert topic["segment.ms"] == 7_200_000
-    assert topic["segment.bytes"] == 1_000
+    assert topic["internal.segment.bytes"] == 1_000
     assert resolve_topic({"log.retention.hours": 1, "log.retention.ms": 5}, {})["retention.ms"] == 5
     assert resolve_topic({"log.retention.hours": -1}, {})["retention.ms"] == -1
     assert resolve_topic({}, {}) == defaults("topic")

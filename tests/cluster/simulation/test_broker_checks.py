@@ -73,7 +73,7 @@ def random_brokers(seed: int) -> ScenarioSpec:
     if draws.random() < 0.3:
         topic["unclean.leader.election.enable"] = True
     if draws.random() < 0.3:
-        topic |= {"retention.ms": 10_000, "segment.bytes": 20_000}
+        topic |= {"retention.ms": 10_000, "internal.segment.bytes": 20_000}
     brokers: dict[str, Value] = {
         "replica.lag.time.max.ms": draws.choice((5_000, 30_000)),
         "log.retention.check.interval.ms": 5_000,

@@ -95,7 +95,7 @@ def test_delete_records_is_refused_above_the_high_watermark(steps: list[tuple[fl
 
 
 def test_retention_deletes_old_segments_at_every_check_and_bounds_the_log() -> None:
-    topic: dict[str, Value] = {"retention.ms": 20_000, "segment.bytes": 50_000}
+    topic: dict[str, Value] = {"retention.ms": 20_000, "internal.segment.bytes": 50_000}
     checks: dict[str, Value] = {"log.retention.check.interval.ms": 10_000}
     flight = flown(cluster(until_s=75, topic=topic, brokers=checks))
     moved = flight.all(e.LogStartAdvanced, partition="orders-0")
@@ -107,7 +107,7 @@ def test_retention_deletes_old_segments_at_every_check_and_bounds_the_log() -> N
 
 
 def test_retention_by_size() -> None:
-    topic: dict[str, Value] = {"retention.bytes": 100_000, "segment.bytes": 20_000}
+    topic: dict[str, Value] = {"retention.bytes": 100_000, "internal.segment.bytes": 20_000}
     flight = flown(cluster(until_s=35, topic=topic))
     assert 100_000 <= flight.document["topics"]["orders"]["bytes"] <= 100_000 + 20_000 + 6 * 25_000
     assert partition(flight)["log_start"] > 0
@@ -124,7 +124,7 @@ def test_a_broker_that_was_away_while_its_records_were_deleted_starts_where_its_
 
 
 def test_what_retention_takes_from_a_slow_reader_is_skipped_by_it() -> None:
-    topic: dict[str, Value] = {"retention.ms": 5_000, "segment.bytes": 20_000}
+    topic: dict[str, Value] = {"retention.ms": 5_000, "internal.segment.bytes": 20_000}
     flight = flown(cluster((8, "stall g-1 for 60s"), until_s=100, topic=topic))
     delivery = flight.document["delivery"]
     assert delivery["skipped"] > 0
@@ -133,7 +133,7 @@ def test_what_retention_takes_from_a_slow_reader_is_skipped_by_it() -> None:
 
 
 def test_retention_can_be_set_in_flight() -> None:
-    topic: dict[str, Value] = {"segment.bytes": 20_000}
+    topic: dict[str, Value] = {"internal.segment.bytes": 20_000}
     checks: dict[str, Value] = {"log.retention.check.interval.ms": 10_000}
     flight = flown(cluster((45, "set orders retention.ms 5000"), until_s=62, topic=topic, brokers=checks))
     assert [event.at_us // SECOND_US for event in flight.all(e.LogStartAdvanced)] == [50, 60]
@@ -141,7 +141,7 @@ def test_retention_can_be_set_in_flight() -> None:
 
 def test_what_was_deleted_counts_for_a_leader_that_never_had_it() -> None:
     """broker-3 is away while retention takes what a stalled reader had not read; then it leads."""
-    topic: dict[str, Value] = {"retention.ms": 5_000, "segment.bytes": 20_000}
+    topic: dict[str, Value] = {"retention.ms": 5_000, "internal.segment.bytes": 20_000}
     checks: dict[str, Value] = {"log.retention.check.interval.ms": 5_000}
     steps = [(8, "stall g-1 for 60s"), (10, "kill broker-3"), (50, "start broker-3"), (60, "kill broker-2")]
     steps += [(75, "kill broker-1")]

@@ -1,6 +1,7 @@
 """The keys that Kafka's classes printed, beside those that a scenario may name, which were written by hand."""
 
 import pytest
+from msgspec import structs
 
 from cluster.config import CONFIG_KEYS, ConfigKey
 from cluster.config.assignor_names import KAFKA_ASSIGNORS, KAFKA_PACKAGE
@@ -31,6 +32,25 @@ def text_of(key: ConfigKey) -> str | None:
 @pytest.mark.parametrize("key", NAMED, ids=lambda key: f"{key.scope}:{key.name}")
 def test_defaults_are_the_same(key: ConfigKey) -> None:
     assert kafka_keys(key.scope)[key.name].default == text_of(key)
+
+
+def weaker(key: ConfigKey) -> bool:
+    """Whether a scenario may have a number that ConfigDef refuses."""
+    kafka = kafka_keys(key.scope)[key.name]
+    too_low = kafka.low is not None and (key.low is None or key.low < kafka.low)
+    return too_low or (kafka.high is not None and (key.high is None or key.high > kafka.high))
+
+
+@pytest.mark.parametrize("key", NAMED, ids=lambda key: f"{key.scope}:{key.name}")
+def test_no_number_that_kafka_refuses_is_taken(key: ConfigKey) -> None:
+    assert not weaker(key)
+
+
+def test_a_weaker_bound_is_found() -> None:
+    (key,) = [key for key in NAMED if (key.scope, key.name) == ("topic", "segment.bytes")]
+    assert weaker(structs.replace(key, low=14))
+    (ratio,) = [key for key in NAMED if key.name == "min.cleanable.dirty.ratio"]
+    assert weaker(structs.replace(ratio, high=2.0))
 
 
 def test_what_the_release_does_not_have_is_listed() -> None:
