@@ -24,7 +24,7 @@ def leader_away(facts: WhyFacts, name: str) -> WhyAnswer | None:
     broker = facts.view.brokers.get(partition.leader)
     elected = facts.last(name, "leader_elected")
     if broker is None:
-        in_sync = list(partition.isr)
+        in_sync = [number for number in partition.replicas if number in partition.isr]
         found = [fact for number in in_sync[:NAMED] for fact in broker_lines(facts, number)]
         ends = f"an in-sync replica registers: {_names(in_sync)}" if in_sync else ""
         verdict = f"{name} has no leader"
