@@ -2,8 +2,8 @@
 
 A class's pattern is a command's text with draws in braces, drawn from left to right: `{broker}`, `{member}`,
 `{producer}`, `{group}`, `{partition}`, `{topic}` (one of these), `{process}`, `{link}`, `{direction}`, `{topics}`,
-`{api}`, `{1..3}` (a number), `{2|40}` (one of these words). The swarm of `flightdeck check` draws its steps before a
-flight, the nemesis while a flight is under way.
+`{replicas}` (broker ids), `{api}`, `{1..3}` (a number), `{2|40}` (one of these words). The swarm of `flightdeck check`
+draws its steps before a flight, the nemesis while a flight is under way.
 """
 
 import re
@@ -77,6 +77,12 @@ class FaultTargets(msgspec.Struct):
         first, second = self.ends()
         return f"{first} -> {second}" if self.stream.random() < 0.5 else f"{second} -> {first}"
 
+    def some_replicas(self) -> str:
+        """The ids of one to three brokers, in any order, separated by commas."""
+        most = min(3, len(self.brokers))
+        chosen = self.stream.sample(self.brokers, self.stream.randint(1, most))
+        return ",".join([name.removeprefix("broker-") for name in chosen])
+
     def some_topics(self) -> str:
         """One or more topics, in alphabetical order, separated by commas."""
         return ",".join(sorted(self.stream.sample(self.topics, self.stream.randint(1, len(self.topics)))))
@@ -90,6 +96,7 @@ _DRAWS: dict[str, Callable[[FaultTargets], str]] = {
     "partition": lambda targets: targets.stream.choice(targets.partitions),
     "topic": lambda targets: targets.stream.choice(targets.topics),
     "topics": FaultTargets.some_topics,
+    "replicas": FaultTargets.some_replicas,
     "process": FaultTargets.process,
     "link": lambda targets: " ".join(targets.ends()),
     "direction": FaultTargets.direction,

@@ -19,6 +19,7 @@ from cluster.commands import (
     Cut,
     Hold,
     Isolate,
+    Reassign,
     Scale,
     SlowLink,
     SlowMember,
@@ -71,6 +72,13 @@ def heals_a_core(spec: ScenarioSpec, stream: Random, *, asked: bool) -> bool:
     if renamed(spec) or any(group.assign or group.autoscaler is not None for group in spec.groups):
         return False  # no member of the core takes over the partitions of another, or has no name that lasts
     return len(spec.brokers) >= FEWEST_BROKERS and (drawn or asked)
+
+
+def with_its_replicas(spec: ScenarioSpec) -> ScenarioSpec:
+    """The scenario without reassignments: `Placement` has the replicas that topics begin with."""
+    return msgspec.structs.replace(
+        spec, steps=tuple(each for each in spec.steps if not isinstance(each.command, Reassign))
+    )
 
 
 def draw_core(spec: ScenarioSpec, stream: Random) -> Core:

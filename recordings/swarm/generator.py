@@ -43,6 +43,7 @@ from recordings.swarm.core import (
     heals_a_core,
     sparing_one,
     with_fresh_producers,
+    with_its_replicas,
     writing_less,
 )
 from recordings.swarm.core_liveness import CoreJudgement, judged
@@ -98,7 +99,8 @@ def draw(seed: int, virtual_us: int, features: Sequence[str] = ()) -> Swarm:
     spec = _audited(spec, random_stream(seed, "swarm/audit"))
     stream = random_stream(seed, "swarm/core")
     if heals_a_core(spec, stream, asked=CORE in features):
-        return _of_core(Swarm(spec, (*chosen, CORE), faults, healed_us), stream)
+        faults = tuple(name for name in faults if name != "reassign")
+        return _of_core(Swarm(with_its_replicas(spec), (*chosen, CORE), faults, healed_us), stream)
     ends = tuple(ExpectationSpec(that=that, at_us=healed_us + HEALED_FOR_US) for that in timely(spec))
     ends += tuple(ExpectationSpec(that=that, at_us=virtual_us) for that in converged(spec))
     return Swarm(_with(spec, healing(spec, healed_us), ends), chosen, faults, healed_us)

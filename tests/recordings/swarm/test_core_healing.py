@@ -5,7 +5,7 @@ import pytest
 
 from cluster.broker.controller_channel import QUORUM_FETCH_TIMEOUT_US
 from cluster.clients.consumer.coordinator_lookup import CoordinatorLookup
-from cluster.commands import parse, text_of
+from cluster.commands import Reassign, parse, text_of
 from cluster.config import resolve
 from cluster.spec import ExpectationSpec, GroupSpec, ProducerSpec, ScenarioSpec, StepSpec, TopicSpec
 from recordings.flights.runner import Plan, fly
@@ -145,3 +145,11 @@ def test_what_is_left_out_is_what_the_placement_or_a_timeout_forbids() -> None:
     assert left_out(spec(), 1, 3) == ""
     assert "g: t-1 has 1 of its replicas" in left_out(spec("add partitions t to 2", least=2), 1, 2)
     assert "request.timeout.ms" in left_out(spec(timeout_ms=30_000), 1, 2)
+
+
+def test_a_core_is_healed_among_the_replicas_that_topics_begin_with() -> None:
+    asked = [draw(seed, MINUTE_US, (CORE, "reassign")) for seed in range(20)]
+    moves = {
+        (each.core is not None, any(isinstance(one.command, Reassign) for one in each.spec.steps)) for each in asked
+    }
+    assert moves == {(True, False), (False, True)}
