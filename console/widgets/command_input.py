@@ -228,6 +228,9 @@ class PromptLine(Widget):
             except FilterError as error:
                 self.show_error(LineError(error.reason, error.column))
                 return False
+            if self._error is not None:  # of a text before: keys come faster than rows are filtered
+                self._error = None
+                self.draw()
         return True
 
     def show_error(self, error: LineError) -> None:

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 MARK: Span = ("▸", ACCENT)
 SORT_SECONDS = 2.0  # rows in a chosen order change places so often
 LINES_A_FRAME = 40  # a frame draws about so many lines anew, and the others of a larger panel in the next frames
+WITHOUT_TITLES = 8  # so many rows that need attention take the line of the titles where room is short, more do not
 TOGETHER = 8  # neighbouring rows that a frame draws together: a short panel never shows two instants
 MOST_COPIED = 74_994  # bytes that terminals take for the clipboard (OSC 52), as k9s knows them
 
@@ -145,7 +146,7 @@ class Panel(Canvas, can_focus=True):
         if listing is None or not height or not self.size.width:
             return
         header = listing.header()
-        rows_first = max(1, 0 if self.pattern or self.order else len(listing.exceptions()))
+        rows_first = max(1, 0 if self.pattern or self.order else min(WITHOUT_TITLES, len(listing.exceptions())))
         if height - 2 < rows_first * listing.row_height:
             header = EMPTY  # a row that needs attention, or the only one, is more useful than the header
         above = 1 + (1 if header else 0)

@@ -10,7 +10,7 @@ from console.presenters import states
 from console.presenters.active_faults import fault_words
 from console.presenters.awaited_members import members_of, poll_age_us
 from console.presenters.coordinator_status import UP, coordinator_status
-from console.presenters.formatting import count, countdown, duration, memory, setting
+from console.presenters.formatting import count, countdown, duration, many, memory, setting
 from console.presenters.processes.facts import LabelledFact, ago, for_so_long
 from console.presenters.styled_text import ERROR, FAINT, MOVING, MUTED, PLAIN, STRONG, WARN, Line, PlaceLink, line
 
@@ -88,10 +88,9 @@ def _buffer(member: MemberView, now_us: int) -> list[Line]:
     left = {name: one.next_offset - member.positions[name] for name, one in held.items()}
     most = sum(min(one.records, left[name]) for name, one in held.items())
     exact = all(one.records == one.next_offset - one.position for one in held.values())
-    noun = "partition" if len(held) == 1 else "partitions"
     oldest_us = min(one.at_us for one in held.values())
     parts = [
-        line(f"{'' if exact else 'at most '}{count(most)} records of {len(held)} {noun}"),
+        line(f"{'' if exact else 'at most '}{count(most)} record{'s' * (most != 1)} of {many(len(held), 'partition')}"),
         line((f"{memory(sum(one.bytes for one in held.values()))} as fetched", MUTED)),
         line((f"the oldest fetched {ago(oldest_us, now_us)}", MUTED)),
     ]

@@ -151,6 +151,14 @@ def group_waits(facts: WhyFacts, name: str) -> WhyAnswer | None:
     return whole._replace(verdict=f"{group.group} waits for {name}", facts=found, may=())
 
 
+def group_rebalances(facts: WhyFacts, name: str) -> WhyAnswer | None:
+    """The member owns nothing while its group rebalances: what that waits for."""
+    member, group = _member(facts, name)
+    if group is None or member.owned or name not in {*group.members.values(), *group.pending.values()}:
+        return None
+    return generation_not_complete(facts, group.group) if group_waits(facts, name) is None else None
+
+
 def member_goes_on(facts: WhyFacts, name: str) -> WhyAnswer:
     """The facts that prove that the member reads."""
     member, _ = _member(facts, name)

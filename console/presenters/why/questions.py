@@ -42,6 +42,7 @@ QUESTIONS: dict[str, Questions] = {
             members.group_waits,
             members.heartbeat_late,
             members.owned_leaders_away,
+            members.group_rebalances,
         ),
         members.member_goes_on,
     ),

@@ -61,6 +61,12 @@ def an_under_replicated_partition_is_calm(patch: Patch) -> None:
     patch.setitem(questions.QUESTIONS, "partition", questions.QUESTIONS["partition"]._replace(asked=asked))
 
 
+def a_member_that_waits_for_another_is_calm(patch: Patch) -> None:
+    """A member that has joined is not told whom the group waits for."""
+    asked = tuple(one for one in questions.QUESTIONS["member"].asked if one is not members.group_rebalances)
+    patch.setitem(questions.QUESTIONS, "member", questions.QUESTIONS["member"]._replace(asked=asked))
+
+
 def a_broker_out_of_sync_is_calm(patch: Patch) -> None:
     """A broker that runs again is in sync at once."""
     asked = tuple(one for one in questions.QUESTIONS["broker"].asked if one is not brokers.out_of_sync)
@@ -178,6 +184,7 @@ FALSE_ANSWERS = {
     refused_epochs_are_calm: ("zombie-producer", 60),
     a_broker_is_fenced_later: ("coordinator-failover", 125),
     an_under_replicated_partition_is_calm: ("coordinator-failover", 125),
+    a_member_that_waits_for_another_is_calm: ("first-flight", 40),
     a_broker_out_of_sync_is_calm: ("coordinator-failover", 125),
     unread_partitions_are_calm: ("first-flight", 40),
     a_barrier_closes_later: ("first-flight", 40),

@@ -111,12 +111,13 @@ class MemberPlaceJudge:
             gaps |= told.next_offsets[name] - position != told.records[name]
 
         def records(match: "re.Match[str]") -> bool:
-            return (match[1] is not None) == gaps and counts(match[2], left) and int(match[3]) == len(held)
+            return (match[1] is not None) == gaps and counts(match[2], left) and int(match[4]) == len(held)
 
         return (
             ("no process", lambda _: not member.alive),
             ("empty", lambda _: member.alive and not held),
-            (r"(at most )?(\S+) records of (\d+) partitions?", lambda m: bool(held) and records(m)),
+            (r"(at most )?(\S+) record(?P<s>s?) of (\d+) partition(?P<p>s?)",
+             lambda m: bool(held) and records(m) and bool(m["s"]) == (m[2] != "1") and bool(m["p"]) == (m[4] != "1")),
             (r"([\d.,]+) (B|KiB|MiB|GiB) as fetched", lambda m: _bytes_say(m[1], m[2], whole)),
             (f"the oldest fetched {D} ago",
              lambda m: says(m[1], self.now_us - min(told.at_us for told, _ in held.values()))),

@@ -146,7 +146,9 @@ class WhyJudge:
         found += ["heartbeat is late"] * (self._late_us(member) > 0)
         found += [AWAY] * (member.alive and bool(self._unserved(member.owned)))
         found += ["has not polled"] * (member.alive and self.headline._late(member))
-        return found + ["waits for"] * (name in self._absent(group).values())
+        awaited = self._absent(group).values()
+        found += ["not complete|not reconciled"] * (bool(awaited) and not member.owned and name not in awaited)
+        return found + [f"waits for {name}"] * (name in awaited)
 
     def _evicted(self, group: GroupBook) -> list[str]:
         """Running processes that are not in their group any more, and did not leave it."""
@@ -264,16 +266,11 @@ class WhyJudge:
 
     def _of_group(self, group: GroupBook) -> Sentences:
         name, absent = re.escape(group.name), self._absent(group)
-        preparing, barrier = group.state == "PreparingRebalance", group.under_way
-        first = barrier is not None and barrier.initial and preparing
-        silent, names = self._silent(group), list(group.members.items())
+        barrier, silent, names = group.under_way, self._silent(group), list(group.members.items())
         stuck = self._stuck(group)
         troubled = absent or silent or stuck or self._standing(group) or self._evicted(group)
         unserved = self._unserved(self.books.partitions_of(group)) if group.members else []
         calm = not troubled and not unserved and not self._out(group)
-
-        def waits(m: Match) -> bool:
-            return m["who"] in absent.values() and int(m["more"] or 0) == len(absent) - 1
 
         def quiet(m: Match) -> bool:
             ids = sorted(silent, key=lambda one: group.sessions.get(one, 1 << 62))
@@ -287,12 +284,7 @@ class WhyJudge:
             (rf"(?P<who>\S+) is not a member of {name}: (?P<why>.+)",
              lambda m: m["who"] in self._evicted(group)
              and REMOVED.get(m["why"], m["why"]) == self.books.members[m["who"]].removed_for),
-            (rf"generation (\d+) is not complete: {name} waits for (?P<who>\S+?){MORE}",
-             lambda m: group.new is None and int(m[1]) == group.generation + preparing and waits(m)),
-            (rf"epoch (\d+) is not reconciled: {name} waits for (?P<who>\S+?){MORE}",
-             lambda m: group.new is not None and int(m[1]) == group.new.epoch and waits(m)),
-            (rf"{name} is in its initial rebalance delay: no member is awaited", lambda _: first),
-            (rf"{name} rebalances: no member is missing", lambda _: barrier is not None and not absent and not first),
+            *self._rebalances(group),
             (rf"(?P<who>\S+?){MORE} (?:is|are) silent", quiet),
             (rf"(\d+) of (\d+) partitions? (?:has|have) no owner in {name}",
              lambda m: (int(m[1]), int(m[2])) == (self._unowned(group), len(self.books.partitions_of(group)))),
@@ -302,6 +294,23 @@ class WhyJudge:
              lambda m: calm and not self._unowned(group) and (m[1], int(m[2])) == (group.state, len(group.owners))),
             *(self.cluster.readers(f"(?P<part>{re.escape(stuck)})") if stuck else ()),
             *self._lag_of(group),
+        )  # fmt: skip
+
+    def _rebalances(self, group: GroupBook) -> Sentences:
+        name, absent, barrier = re.escape(group.name), self._absent(group), group.under_way
+        preparing = group.state == "PreparingRebalance"
+        first = barrier is not None and barrier.initial and preparing
+
+        def waits(m: Match) -> bool:
+            return m["who"] in absent.values() and int(m["more"] or 0) == len(absent) - 1
+
+        return (
+            (rf"generation (\d+) is not complete: {name} waits for (?P<who>\S+?){MORE}",
+             lambda m: group.new is None and int(m[1]) == group.generation + preparing and waits(m)),
+            (rf"epoch (\d+) is not reconciled: {name} waits for (?P<who>\S+?){MORE}",
+             lambda m: group.new is not None and int(m[1]) == group.new.epoch and waits(m)),
+            (rf"{name} is in its initial rebalance delay: no member is awaited", lambda _: first),
+            (rf"{name} rebalances: no member is missing", lambda _: barrier is not None and not absent and not first),
         )  # fmt: skip
 
     def _coordinators(self, group: GroupBook) -> Sentences:
@@ -338,6 +347,7 @@ class WhyJudge:
             (rf"{name}'s heartbeat is late: it was due {D} ago",
              lambda m: belongs and self._late_us(member) > 0 and says(m[1], self._late_us(member))),
             *self._coordinators(group),
+            *(self._rebalances(group) if belongs and not member.owned else ()),
             *self._unserved_words(member.name, member.owned),
             (rf"{of} waits for {name}", lambda _: member.name in self._absent(group).values()),
             (rf"{name} is (\S+): it owns (\d+) partitions?",

@@ -498,3 +498,34 @@ def test_a_row_that_comes_back_is_selected_again() -> None:
         assert panel.selected == "b", "the user has chosen another row meanwhile"
 
     sit(script)
+
+
+def test_an_error_of_a_filter_goes_with_the_text_that_had_it() -> None:
+    """Keys come faster than rows are filtered: what is told of a text before comes late."""
+
+    async def script(seat: Seat) -> None:
+        await seat.press("3", "slash")
+        line = seat.app.input_line()
+        assert line is not None
+        line.input.value = "/broker-[12]"
+        await seat.settle()
+        assert not line.filter_list("/broker-[12")
+        assert "unterminated" in line.feedback.plain_text()
+        assert line.filter_list("/broker-[12]")
+        assert "unterminated" not in line.feedback.plain_text()
+
+    sit(script)
+
+
+def test_many_rows_that_need_attention_leave_the_titles_of_the_columns() -> None:
+    async def script(seat: Seat) -> None:
+        seat.app.go("broker broker-3")
+        await seat.settle()
+        panel = panel_of(seat, "replicas")
+        assert len(panel._listing.exceptions()) > panel.size.height > 10  # type: ignore[union-attr]
+        drawn = panel.render_lines(panel.region.reset_offset)[1].text
+        assert drawn.split()[:3] == ["partition", "role", "leader"]
+
+    spec = load("coordinator-failover").spec
+    events = flown(spec, spec.seed, 125_000_000)
+    sit(script, app=FlightdeckApp(source=StillFlight(125.0, events=tuple(events))))
