@@ -164,6 +164,10 @@ class Process:
             self.scope.cancel()
             self.scope = None
 
+    def awaits_response(self) -> bool:
+        """Whether a request is in flight."""
+        return any(connection.awaits_response for connection in self._connections.values())
+
     def notify_stopped(self, *, cleanly: bool) -> None:
         """Run the `on_stopped` callback after the stop event was emitted; only after a clean stop."""
         on_stopped, self.on_stopped = self.on_stopped, None

@@ -157,13 +157,14 @@ class Connection:
     `ready`: requests go out. `broken`: it has ended. `accepted`: the broker's process knows it. `unreachable`: no
     response can arrive now. `in_order`: the broker serves one request after the other. `half_closed`: the broker knows
     that the client has closed, and still serves the requests that came before. `refused`: a response reached a closed
-    client. `timed_out`: the client broke it because a request was not answered in time.
+    client. `taken_up`: the host of a frozen broker has answered the attempt. `timed_out`: the client broke it because a
+    request was not answered in time.
     """
 
     __slots__ = (
         "_in_flight", "_setup_ends_us", "_unreachable_since_us", "_watched", "accepted", "attempts", "broken", "broker",
-        "half_closed", "in_order", "inbound", "outbound", "owner", "ready", "refused", "serving", "timed_out",
-        "timeline", "timeout_us", "unreachable", "unread",
+        "half_closed", "in_order", "inbound", "outbound", "owner", "ready", "refused", "serving", "taken_up",
+        "timed_out", "timeline", "timeout_us", "unreachable", "unread",
     )  # fmt: skip
 
     def __init__(
@@ -182,7 +183,7 @@ class Connection:
         self.inbound: Link = network.link(broker.name, owner.name)
         self.attempts = attempts
         self.ready = self.broken = self.accepted = self.unreachable = self.half_closed = self.refused = False
-        self.in_order, self.timed_out = in_order, False
+        self.in_order, self.timed_out, self.taken_up = in_order, False, False
         self.serving: InFlightRequest | None = None
         self.unread: list[InFlightRequest] = []
         self._in_flight: dict[InFlightRequest, None] = {}
@@ -199,6 +200,7 @@ class Connection:
 
     def connect_pending(self) -> None:
         """Wait for a frozen broker with `request.timeout.ms`: its host has answered the attempt to connect."""
+        self.taken_up = True
         self._setup_ends_us = self.timeline.now_us + self.timeout_us
         self.owner.watch(self, self._setup_ends_us)
 
@@ -281,6 +283,11 @@ class Connection:
     def load(self) -> int:
         """The number of requests in flight."""
         return len(self._in_flight)
+
+    @property
+    def awaits_response(self) -> bool:
+        """Whether a request has left the client, be it the ApiVersions request of a connection that is not ready."""
+        return bool(self._in_flight) and (self.ready or self.taken_up)
 
     def waits_only_for(self, *kinds: type) -> bool:
         """Whether the connection is ready, and every request in flight has one of these types."""

@@ -155,9 +155,23 @@ class Producer(ProducerHost):
         if self.transaction_loop is not None and self.state is not _S.FENCED:
             self.transaction_loop.closing = True
             self.transaction_loop.wake()
-            return
-        self.sender.closing = True
-        self.sender.wake()
+        else:
+            self.sender.closing = True
+            self.sender.wake()
+        self._close_before_sending()
+
+    def _close_before_sending(self) -> None:
+        """Let close() wait for requests in flight, and not for a producer id: no record waits for it.
+
+        Source: `Sender.run`, whose main loop ends with close(), whatever the application waits for.
+        """
+        initialising = self.transactions is not None and self.transactions.initialising
+        if self.state is not _S.RUNNING or (self.sender.began and not initialising):
+            return  # the sender sends what there is, and ends the process
+        if self.awaits_response():
+            self.after(self.retry_backoff_us, self._close_before_sending)
+        else:
+            self.closed()
 
     def freeze(self) -> None:
         """Freeze the whole process."""

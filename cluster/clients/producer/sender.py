@@ -70,7 +70,7 @@ class Sender:
         self._sequences = Sequences()
         self._metadata_stale = False
         self._latency_us: dict[int, tuple[int, int]] = {}  # broker → when a batch was last ready for it, and sent
-        self._refreshing = self._began = self.closing = False
+        self._refreshing = self.began = self.closing = False
         self._draining = self._asked = False  # draining: wake() only sets asked, for a wake() afterwards
         self._drained_open = False  # a batch was sent that still took records
         self.polls_since_us = self._host.timeline.now_us  # since when poll() waits
@@ -137,7 +137,7 @@ class Sender:
         while not host.knows_topics() and not self.closing:  # send() waits: no topic is there
             await host.sleep(host.retry_backoff_us)
             await self._refresh()
-        self._began = True
+        self.began = True
         host.begin_sending()
         while True:
             if self._metadata_stale:
@@ -159,7 +159,7 @@ class Sender:
         Batches are drained meanwhile: Kafka's thread does not wait for metadata.
         """
         host = self._host
-        self._metadata_stale, self._refreshing, self._refresh_us = False, self._began, NEVER_US
+        self._metadata_stale, self._refreshing, self._refresh_us = False, self.began, NEVER_US
         self.wake()
         await host.refresh_metadata(host.topics)
         self._refreshing = False

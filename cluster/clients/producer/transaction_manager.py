@@ -100,6 +100,11 @@ class TransactionManager:
         self.fatal = ErrorCode.NONE  # the error that led to FATAL_ERROR
         self.epoch_is_old = False  # a leader answered INVALID_PRODUCER_EPOCH: only an abort is left
 
+    @property
+    def initialising(self) -> bool:
+        """Whether initTransactions has not returned yet: no transaction has begun."""
+        return self.producer_id < 0
+
     def move(self, to: ProducerTransactionState) -> None:
         """Change the state. Raises IllegalTransition for a transition that Kafka's client does not know."""
         self.state = PRODUCER_TRANSACTION_STATES.next_state(self.state, to)
