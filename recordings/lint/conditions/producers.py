@@ -144,11 +144,13 @@ def acks_one_with_replicas(part: Part, world: World) -> Iterator[Hit]:
     """Durable topics, and a producer that does not wait for their replicas."""
     if part.word("acks") != "1" or not part.has("enable.idempotence"):
         return
-    wanted = [
-        each for each in (*world.of("topic"), *world.of("broker")) if (each.number("min.insync.replicas") or 1) > 1
-    ]
+    key = "min.insync.replicas"
+    topics = [each for each in world.of("topic") if not part.topics or each.name in part.topics]
+    own = [each for each in topics if each.has(key)]
+    brokers = world.of("broker") if not part.topics or len(own) < len(topics) else []
+    wanted = [each for each in (*own, *brokers) if (each.number(key) or 1) > 1]
     if wanted and part.flag("enable.idempotence") is False:
-        yield Hit(("acks",), {"replicas": str(wanted[0].number("min.insync.replicas"))})
+        yield Hit(("acks",), {"replicas": str(wanted[0].number(key))})
 
 
 def removed_partitioner(part: Part, _world: World) -> Iterator[Hit]:

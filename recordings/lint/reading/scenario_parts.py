@@ -2,6 +2,8 @@
 
 from collections.abc import Iterable
 
+from msgspec import structs
+
 from cluster.commands import Kill, Restart, RollingRestart, Rollout, Stop
 from cluster.config import Value, format_duration
 from cluster.spec import ApplicationSpec, GroupSpec, ProducerSpec, ScenarioSpec, TopicSpec
@@ -75,7 +77,7 @@ def _producer(producer: ProducerSpec, number: int, lines: _Placed) -> Part:
         known = None if "{n}" in transactional_id else transactional_id
         settings["transactional.id"] = lines.setting(known, (*place, "transactions"), transactional_id)
     facts = {"instances": lines.setting(str(producer.count), (*place, "count"))}
-    return lines.part("producer", producer.name, place, settings, facts)
+    return structs.replace(lines.part("producer", producer.name, place, settings, facts), topics=tuple(producer.topics))
 
 
 def _group(spec: ScenarioSpec, group: GroupSpec, number: int, lines: _Placed) -> list[Part]:
