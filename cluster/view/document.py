@@ -47,20 +47,7 @@ def group_partitions(view: ClusterView, group: GroupView) -> Iterable[str]:
 
 def group_lag(view: ClusterView, group: GroupView) -> int:
     """Σ (high watermark - committed offset), as kafka-consumer-groups shows it."""
-    lag = 0
-    partitions, readers, latest = view.partitions, group.readers, group.offset_reset == "latest"
-    for topic in group.topics:  # without a call for each partition: screens show it in every frame
-        for name in view.partitions_by_topic.get(topic, ()):
-            reader, partition = readers.get(name), partitions[name]
-            committed = reader.committed if reader is not None else NEVER
-            if committed == NEVER:  # as `reading_start`
-                if latest:
-                    continue
-                committed = partition.log_start
-            unread = partition.high_watermark - committed
-            if unread > 0:
-                lag += unread
-    return lag
+    return sum(sum(lags_in(view, group, view.partitions_by_topic.get(topic, ()))) for topic in group.topics)
 
 
 def partition_lags(view: ClusterView, group: GroupView) -> dict[str, int]:
@@ -71,14 +58,13 @@ def partition_lags(view: ClusterView, group: GroupView) -> dict[str, int]:
 
 def lags_in(view: ClusterView, group: GroupView, names: Sequence[str]) -> list[int]:
     """The group's lag in each of these partitions, in records, in their order."""
-    partitions, readers, latest = view.partitions, group.readers, group.offset_reset == "latest"
-    lags: list[int] = []
-    for name in names:
-        reader, partition = readers.get(name), partitions[name]  # without a call for each partition, see `group_lag`
-        committed = reader.committed if reader is not None else NEVER
-        if committed == NEVER:  # as `reading_start`
-            committed = partition.high_watermark if latest else partition.log_start
-        lags.append(max(0, partition.high_watermark - committed))
+    latest, lags = group.offset_reset == "latest", list[int]()  # no call for each: screens ask for thousands a frame
+    for reader, partition in zip(map(group.readers.get, names), map(view.partitions.__getitem__, names), strict=True):
+        if reader is not None and reader.committed != NEVER:
+            lag = partition.high_watermark - reader.committed
+        else:  # as `reading_start`
+            lag = 0 if latest else partition.high_watermark - partition.log_start
+        lags.append(max(0, lag))
     return lags
 
 
