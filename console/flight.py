@@ -215,7 +215,13 @@ class Flight:
             if topic in topics or not view.topics[topic].internal:
                 topics[topic] = max(len(partitions), topics.get(topic, 0))
         brokers = known.brokers or tuple(f"broker-{broker}" for broker in sorted(view.brokers))
-        return Names(brokers, {group: tuple(members) for group, members in groups.items()}, known.producers, topics)
+        return Names(
+            brokers,
+            {group: tuple(members) for group, members in groups.items()},
+            known.producers,
+            topics,
+            known.internal,
+        )
 
     def advance(self, seconds: float) -> None:
         """Fold queued events and read the clock; while events remain queued, the clock shows the view's instant."""

@@ -13,7 +13,7 @@ from cluster.broker.broker_config import BrokerConfig
 from cluster.broker.broker_lifecycle import BrokerLifecycle
 from cluster.broker.controller_channel import ControllerChannel
 from cluster.broker.disk import Disk
-from cluster.broker.group_coordinator_service import OFFSETS_TOPIC, GroupCoordinatorService
+from cluster.broker.group_coordinator_service import GroupCoordinatorService
 from cluster.broker.host import BrokerHost, MetadataUpdate, RegistrationResponse
 from cluster.broker.inter_broker import InterBrokerConnections
 from cluster.broker.log_cleaner import LogCleaner
@@ -24,7 +24,7 @@ from cluster.broker.read_replicas import ReadReplicas
 from cluster.broker.replica import Replica
 from cluster.broker.request_handlers import BrokerRequests
 from cluster.broker.socket_server import SocketServer
-from cluster.broker.transaction_coordinator_service import TRANSACTIONS_TOPIC, TransactionCoordinatorService
+from cluster.broker.transaction_coordinator_service import TransactionCoordinatorService
 from cluster.broker.transactional_requests import TransactionalRequests
 from cluster.config import Value
 from cluster.events import (
@@ -40,7 +40,7 @@ from cluster.events import (
 from cluster.network import Connection, Endpoint, Link
 from cluster.protocol.errors import ErrorCode
 from cluster.protocol.messages import PartitionMetadata
-from cluster.protocol.names import topic_of
+from cluster.protocol.names import OFFSETS_TOPIC, TRANSACTIONS_TOPIC, topic_of
 from cluster.protocol.record_batch import RecordBatch
 from cluster.spec import BrokerSpec
 from cluster.storage.lost_records import records_lost_everywhere

@@ -1,7 +1,7 @@
 """The group coordinators on one broker, and their partitions of `__consumer_offsets` (`GroupCoordinatorService`)."""
 
 from collections.abc import Callable, Mapping
-from typing import Final, cast
+from typing import cast
 
 from msgspec.structs import replace
 
@@ -20,9 +20,8 @@ from cluster.protocol import transaction_messages as t
 from cluster.protocol.api import GroupRequest, ServedBy
 from cluster.protocol.api_table import error_response, served_by
 from cluster.protocol.errors import ErrorCode
+from cluster.protocol.names import OFFSETS_TOPIC
 from cluster.protocol.record_batch import COMMIT, NO_PRODUCER_ID, RecordBatch
-
-OFFSETS_TOPIC: Final = "__consumer_offsets"
 
 
 class GroupCoordinatorService(CoordinatorRuntime[GroupCoordinator]):

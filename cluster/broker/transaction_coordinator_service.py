@@ -14,7 +14,6 @@ import msgspec
 
 from cluster.broker.broker_config import BrokerConfig
 from cluster.broker.coordinator_runtime import CoordinatorRuntime, HostedCoordinator
-from cluster.broker.group_coordinator_service import OFFSETS_TOPIC
 from cluster.broker.host import BrokerHost, RequestHandlers
 from cluster.broker.inter_broker import REQUEST_TIMEOUT_US, InterBrokerConnections
 from cluster.broker.replica import Replica
@@ -28,10 +27,9 @@ from cluster.protocol import transaction_messages as t
 from cluster.protocol.api import ServedBy, TransactionalIdRequest
 from cluster.protocol.api_table import served_by
 from cluster.protocol.errors import ErrorCode
-from cluster.protocol.names import coordinator_partition
+from cluster.protocol.names import OFFSETS_TOPIC, TRANSACTIONS_TOPIC, coordinator_partition
 from cluster.protocol.record_batch import NO_EPOCH, RecordBatch
 
-TRANSACTIONS_TOPIC: Final = "__transaction_state"
 MARKER_RETRY_US: Final = 100_000  # TransactionMarkerChannelManager: retried with the next round of its thread
 _FENCED = (ErrorCode.TRANSACTION_COORDINATOR_FENCED, ErrorCode.INVALID_PRODUCER_EPOCH)
 

@@ -11,7 +11,7 @@ from functools import partial
 from typing import Final
 
 from cluster.broker.broker_config import BrokerConfig
-from cluster.broker.group_coordinator_service import OFFSETS_TOPIC, GroupCoordinatorService
+from cluster.broker.group_coordinator_service import GroupCoordinatorService
 from cluster.broker.host import BrokerHost, RequestHandlers
 from cluster.broker.inter_broker import REQUEST_TIMEOUT_US, InterBrokerConnections
 from cluster.broker.replica import Replica
@@ -22,7 +22,7 @@ from cluster.network import InFlightRequest
 from cluster.protocol import transaction_messages as t
 from cluster.protocol.api_table import error_response
 from cluster.protocol.errors import ErrorCode
-from cluster.protocol.names import topic_of
+from cluster.protocol.names import OFFSETS_TOPIC, topic_of
 from cluster.protocol.record_batch import ABORT, COMMIT, RECORD_BATCH_OVERHEAD_BYTES, RecordBatch
 from cluster.storage.producer_state import Verification
 

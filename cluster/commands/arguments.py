@@ -202,6 +202,7 @@ KINDS: dict[str, WordKind] = {
         "TOPIC,…", _topics, _comma_separated, known=lambda names: tuple(names.topics), what="topic", target=True
     ),
     "partition": WordKind("TOPIC-P", _partition, known=Names.partitions, what="partition", target=True),
+    "any_partition": WordKind("TOPIC-P", _partition, known=Names.all_partitions, what="partition", target=True),
     "partitions": WordKind(
         "TOPIC-P,…", _partitions, _comma_separated, known=Names.partitions, what="partition", target=True
     ),

@@ -1,12 +1,17 @@
 """The names of a cluster that commands may use."""
 
 import re
+from collections.abc import Mapping
 from typing import Final
 
 import msgspec
 
 _RESERVED: Final = re.compile(r"cluster|broker(-[0-9]+)?")
 _NUMBERED: Final = re.compile(r"(.+)-(0|[1-9][0-9]*)")
+
+
+def _partitions_of(topics: Mapping[str, int]) -> tuple[str, ...]:
+    return tuple(f"{topic}-{number}" for topic, count in topics.items() for number in range(count))
 
 
 def is_reserved(name: str) -> bool:
@@ -18,12 +23,14 @@ class Names(msgspec.Struct, frozen=True):
     """Every name of a cluster, in the order of its scenario.
 
     `brokers`: `broker-1` …; `groups` and `producers`: a name and its instances; `topics`: a name and its partitions.
+    `internal`: the same of Kafka's own topics, which an administrator's commands may name.
     """
 
     brokers: tuple[str, ...] = ()
     groups: dict[str, tuple[str, ...]] = {}
     producers: dict[str, tuple[str, ...]] = {}
     topics: dict[str, int] = {}
+    internal: dict[str, int] = {}
 
     def members(self) -> tuple[str, ...]:
         """Every member of every group."""
@@ -39,7 +46,11 @@ class Names(msgspec.Struct, frozen=True):
 
     def partitions(self) -> tuple[str, ...]:
         """Every partition of every topic."""
-        return tuple(f"{topic}-{number}" for topic, count in self.topics.items() for number in range(count))
+        return _partitions_of(self.topics)
+
+    def all_partitions(self) -> tuple[str, ...]:
+        """Every partition, those of internal topics last."""
+        return _partitions_of({**self.topics, **self.internal})
 
     def scopes(self) -> tuple[str, ...]:
         """The scopes of settings: the cluster, brokers, topics, groups, their members and producers."""

@@ -328,7 +328,7 @@ def write(form: Form, values: dict[str, object], defaults: dict[str, object]) ->
 def _written(part: Part, values: dict[str, object]) -> str:
     if isinstance(part, str):
         return part
-    if part.kind is KINDS["partition"]:
+    if part.field == "partition":
         return f"{values['topic']}-{values[part.field]}"
     text = part.kind.write(values[part.field])
     plain = _TOKEN.fullmatch(text)

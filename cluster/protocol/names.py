@@ -17,6 +17,8 @@ _SIGN_32: Final = 0x8000_0000
 _MURMUR2_SEED: Final = 0x9747_B28C
 _MURMUR2_M: Final = 0x5BD1_E995
 
+OFFSETS_TOPIC: Final = "__consumer_offsets"
+TRANSACTIONS_TOPIC: Final = "__transaction_state"
 
 ADMIN_CLIENT: Final = "adminclient"
 """The client id of an administrator's tool. No member has it: their names end in a number."""

@@ -25,10 +25,8 @@ import trio
 from cluster import events as e
 from cluster.broker.broker import Broker
 from cluster.broker.controller_channel import NO_CONTROLLER, ControllerChannel
-from cluster.broker.group_coordinator_service import OFFSETS_TOPIC
 from cluster.broker.host import BrokerHost
 from cluster.broker.replica import Replica
-from cluster.broker.transaction_coordinator_service import TRANSACTIONS_TOPIC
 from cluster.clients.application.dependency import Dependency
 from cluster.clients.application.failures import Failures
 from cluster.clients.application.processing_time import ProcessingTimes
@@ -45,7 +43,7 @@ from cluster.config import ClusterConfig, ConsumerConfig, resolve
 from cluster.controller.controller import Controller
 from cluster.event_pipeline import Pipeline, Sink
 from cluster.network import Endpoint, Network
-from cluster.protocol.names import coordinator_partition, topic_of
+from cluster.protocol.names import OFFSETS_TOPIC, TRANSACTIONS_TOPIC, coordinator_partition, topic_of
 from cluster.protocol.placement.topic_creation import striped, why_not_placed, without_active_broker
 from cluster.protocol.record_batch import RecordBatch
 from cluster.random_streams import random_stream

@@ -11,7 +11,7 @@ import msgspec
 
 from cluster.commands import AddPartitions, Command, CreateTopic, Names, Rollout, Scale
 from cluster.config import DEFAULT_ASSIGNORS, ClusterConfig, Value, format_duration, resolve, resolve_topic
-from cluster.protocol.names import topic_of
+from cluster.protocol.names import OFFSETS_TOPIC, TRANSACTIONS_TOPIC, topic_of
 from cluster.spec.application_spec import ApplicationSpec
 from cluster.spec.member_spec import MemberSpec
 from cluster.spec.scaling_spec import AutoscalerSpec, Readiness
@@ -366,7 +366,16 @@ class ScenarioSpec(msgspec.Struct, frozen=True):
             },
             producers={producer.name: producer.instances() for producer in self.producers},
             topics=topics,
+            internal=self.internal_topics(),
         )
+
+    def internal_topics(self) -> dict[str, int]:
+        """Kafka's own topics, and the number of partitions of each."""
+        config = ClusterConfig.of(resolve("broker", self.config))
+        return {
+            OFFSETS_TOPIC: config.offsets_topic_num_partitions,
+            TRANSACTIONS_TOPIC: config.transaction_state_log_num_partitions,
+        }
 
 
 def _instances(name: str, count: int) -> tuple[str, ...]:

@@ -11,13 +11,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 from typing import Any
 
-from cluster.broker.group_coordinator_service import OFFSETS_TOPIC
 from cluster.broker.replica import Replica
-from cluster.broker.transaction_coordinator_service import TRANSACTIONS_TOPIC
 from cluster.clients.consumer.consumer import Consumer
 from cluster.clients.producer.producer import Producer
 from cluster.config import resolve
-from cluster.protocol.names import coordinator_partition
+from cluster.protocol.names import OFFSETS_TOPIC, TRANSACTIONS_TOPIC, coordinator_partition
 from cluster.protocol.record_batch import RecordBatch
 from cluster.simulation import Simulation
 from cluster.spec import GroupSpec

@@ -3,6 +3,8 @@
 import pytest
 
 from cluster import events as e
+from cluster.commands import CommandError, check, parse
+from cluster.protocol.names import OFFSETS_TOPIC, TRANSACTIONS_TOPIC, coordinator_partition
 from console.presenters.styled_text import plain
 from console.presenters.topology.topics import isr_words
 from tests.support.broker_flights import SECOND_US, cluster, flown, log_of, partition, refusals
@@ -197,3 +199,39 @@ def test_a_coordinator_moves_with_its_leader() -> None:
 def test_new_partitions_get_as_many_replicas_as_the_first_has_now() -> None:
     flight = flown(cluster((5, "reassign orders-0 to 1"), (10, "add partitions orders to 2"), until_s=15))
     assert partition(flight, "orders-1")["replicas"] == [2]
+
+
+def coordinators(flight: Flown) -> list[int]:
+    return [found.broker for found in flight.all(e.CoordinatorFound, member="g-1")]
+
+
+def test_a_reassigned_partition_of_the_offsets_takes_its_coordinator_along() -> None:
+    """The group keeps its generation and its offsets: the new leader has loaded them before it answers."""
+    offsets = f"{OFFSETS_TOPIC}-{coordinator_partition('g', cluster(until_s=1).internal_topics()[OFFSETS_TOPIC])}"
+    (first,) = coordinators(flown(cluster(until_s=10)))
+    away, other = {1, 2, 3} - {first}
+    flight = flown(cluster((20, f"reassign {offsets} to {away},{other}"), until_s=40))
+    assert steps(flight)[-1] == "completed"
+    assert partition(flight, offsets)["leader"] == away
+    assert coordinators(flight)[0] == first
+    assert coordinators(flight)[-1] == away
+    assert flight.document["groups"]["g"]["generation"] == 1
+    late = [event for event in flight.all(e.OffsetsCommitted, group="g") if event.at_us > 25 * SECOND_US]
+    assert late
+    assert flight.document["delivery"]["duplicated"] == 0
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        f"reassign {TRANSACTIONS_TOPIC}-0 to 2,3", f"elect preferred {OFFSETS_TOPIC}-0",
+        f"cancel reassignment of {OFFSETS_TOPIC}-0",
+    ],
+)  # fmt: skip
+def test_an_administrator_may_name_partitions_of_internal_topics(command: str) -> None:
+    names = cluster(until_s=1).names()
+    check(parse(command), names)
+    with pytest.raises(CommandError, match="no partition is named"):
+        check(parse(f"reassign {OFFSETS_TOPIC}-1 to 1"), names)
+    with pytest.raises(CommandError, match="no partition is named"):
+        check(parse(f"delete records {OFFSETS_TOPIC}-0 before 3"), names)
