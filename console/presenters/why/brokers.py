@@ -1,6 +1,7 @@
 """Why a broker serves nothing: its process has ended or is frozen, it starts or shuts down, it leads no partition."""
 
 from cluster.view.brokers import BrokerView
+from cluster.view.state import PartitionView
 from console.presenters.coordinator_status import new_leader_by_us
 from console.presenters.exceptions.facts import and_more
 from console.presenters.formatting import countdown
@@ -80,7 +81,8 @@ def broker_passing(facts: WhyFacts, name: str) -> WhyAnswer | None:
 def leads_nothing(facts: WhyFacts, name: str) -> WhyAnswer | None:
     """The broker is up and leads no partition although it has replicas."""
     broker = _broker(facts, name)
-    replicas = [one for one in facts.view.partitions.values() if broker.broker in one.replicas]
+    every = facts.view.partitions.values()
+    replicas = [one for one in every if broker.broker in one.replicas and broker.broker not in one.adding]
     if broker_state(broker) != "up" or not replicas or any(one.leader == broker.broker for one in replicas):
         return None
     verdict = f"{name} leads none of the {len(replicas)} partitions that it replicates"
@@ -88,18 +90,25 @@ def leads_nothing(facts: WhyFacts, name: str) -> WhyAnswer | None:
 
 
 def out_of_sync(facts: WhyFacts, name: str) -> WhyAnswer | None:
-    """Replicas of the broker that are not in sync."""
+    """Replicas of the broker that are not in sync; those that a reassignment adds need not be."""
     broker = _broker(facts, name)
-    behind = [
-        one.partition
-        for one in facts.view.partitions.values()
-        if broker.broker in one.replicas and broker.broker not in one.isr
-    ]
+    behind = [one.partition for one in _out(facts, broker) if broker.broker not in one.adding]
     if not behind:
         return None
     behind.sort(key=lambda one: one.startswith("__"))
     verdict = f"{name} is out of sync in {and_more(behind)}"
     return WhyAnswer(verdict, WARN, in_order(*broker_lines(facts, broker.broker)))
+
+
+def copies_replicas(facts: WhyFacts, name: str) -> WhyAnswer | None:
+    """Replicas that reassignments add to the broker, and that are not in sync yet."""
+    broker = _broker(facts, name)
+    copied = [one.partition for one in _out(facts, broker) if broker.broker in one.adding]
+    if not copied or broker_state(broker) != "up":
+        return None
+    copied.sort(key=lambda one: one.startswith("__"))
+    verdict = f"{name} copies {and_more(copied)} for a reassignment"
+    return WhyAnswer(verdict, MOVING, in_order(*broker_lines(facts, broker.broker)))
 
 
 def broker_serves(facts: WhyFacts, name: str) -> WhyAnswer:
@@ -108,6 +117,12 @@ def broker_serves(facts: WhyFacts, name: str) -> WhyAnswer:
     led = sum(one.leader == broker.broker for one in facts.view.partitions.values())
     noun = "partition" if led == 1 else "partitions"
     return WhyAnswer(f"{name} is up: it leads {led} {noun}, its replicas are in sync", OK)
+
+
+def _out(facts: WhyFacts, broker: BrokerView) -> list[PartitionView]:
+    """The partitions whose replica on the broker is not in sync."""
+    every = facts.view.partitions.values()
+    return [one for one in every if broker.broker in one.replicas and broker.broker not in one.isr]
 
 
 def _broker(facts: WhyFacts, name: str) -> BrokerView:

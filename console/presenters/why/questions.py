@@ -49,7 +49,13 @@ QUESTIONS: dict[str, Questions] = {
     "partition": Questions(partitions.PARTITION_QUESTIONS, partitions.partition_goes_on),
     "topic": Questions(partitions.TOPIC_QUESTIONS, partitions.topic_goes_on),
     "broker": Questions(
-        (brokers.broker_away, brokers.broker_passing, brokers.leads_nothing, brokers.out_of_sync),
+        (
+            brokers.broker_away,
+            brokers.broker_passing,
+            brokers.leads_nothing,
+            brokers.out_of_sync,
+            brokers.copies_replicas,
+        ),
         brokers.broker_serves,
     ),
     "producer": Questions(

@@ -92,10 +92,14 @@ class ClusterWhyJudge:
 
     def _behind(self, number: int) -> list[str]:
         places = self.cluster.partitions.items()
-        return [name for name, one in places if number in one.replicas and number not in one.isr]
+        return [name for name, one in places if one.lacks(number)]
+
+    def _copied(self, number: int) -> list[str]:
+        places = self.cluster.partitions.items()
+        return [name for name, one in places if number in set(one.adding) - set(one.isr)]
 
     def _replicas(self, number: int) -> int:
-        return sum(number in one.replicas for one in self.cluster.partitions.values())
+        return sum(number in set(one.replicas) - set(one.adding) for one in self.cluster.partitions.values())
 
     def _led(self, number: int) -> int:
         return sum(one.leader == number for one in self.cluster.partitions.values())
@@ -186,14 +190,19 @@ class ClusterWhyJudge:
         def late(m: Match) -> bool:
             return m[1] in behind and int(m[2] or 0) == len(behind) - 1
 
+        def copies(m: Match) -> bool:
+            copied = self._copied(number)
+            return state == "up" and m[1] in copied and int(m[2] or 0) == len(copied) - 1
+
         return (
             (rf"{name} ({'|'.join(AWAY)})", away),
             (rf"{name} ({'|'.join(PASSING)})", lambda m: state == PASSING[m[1]]),
             (rf"{name} leads none of the (\d+) partitions that it replicates",
              lambda m: self._leads_none(number) and int(m[1]) == self._replicas(number)),
             (rf"{name} is out of sync in (\S+?)(?: and (\d+) more)?", late),
+            (rf"{name} copies (\S+?)(?: and (\d+) more)? for a reassignment", copies),
             (rf"{name} is up: it leads (\d+) partitions?, its replicas are in sync",
-             lambda m: state == "up" and not behind and int(m[1]) == self._led(number)),
+             lambda m: state == "up" and not (behind or self._copied(number)) and int(m[1]) == self._led(number)),
         )  # fmt: skip
 
     # --- facts, ends ------------------------------------------------------------------------------------------------

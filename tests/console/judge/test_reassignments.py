@@ -14,6 +14,8 @@ from console.presenters.partitions import tables
 from console.presenters.styled_text import line
 from console.presenters.topology import broker, brokers, topics
 from console.presenters.topology.standing import ReplicaCounts, reassigned_partitions, replica_counts
+from console.presenters.why import brokers as why_brokers
+from console.presenters.why import questions
 from tests.console.judge.bench import SECOND_US, false_claims, flown
 from tests.support.reassignment_scenario import waiting
 
@@ -88,6 +90,12 @@ def one_more_is_reassigned(patch: Patch) -> None:
     )
 
 
+def a_broker_that_copies_has_all_in_sync(patch: Patch) -> None:
+    """`w` on a broker says nothing of the replicas that are being added to it."""
+    asked = tuple(one for one in questions.QUESTIONS["broker"].asked if one is not why_brokers.copies_replicas)
+    patch.setitem(questions.QUESTIONS, "broker", questions.QUESTIONS["broker"]._replace(asked=asked))
+
+
 def every_step_completes(patch: Patch) -> None:
     """The event log tells of a reassignment that begins as of one that is complete."""
     original: Callable[[ClusterView, Any], None] = HANDLERS[e.PartitionReassigned]
@@ -111,6 +119,7 @@ def every_step_completes(patch: Patch) -> None:
         the_place_shows_none,
         a_new_replica_is_in_sync,
         one_more_is_reassigned,
+        a_broker_that_copies_has_all_in_sync,
         every_step_completes,
     ],
 )
