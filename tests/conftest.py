@@ -3,8 +3,8 @@
 import os
 import signal
 
-import hypothesis  # noqa: F401 - before a console of a test freezes what the garbage collector sees: trio registers with it
 import pytest
+from hypothesis import settings
 
 from tests.support import garbage_collection
 from tests.support.signal_handlers import pytest_runtest_setup, pytest_runtest_teardown  # noqa: F401 - hooks
@@ -16,6 +16,11 @@ for name in ("PYTHONUNBUFFERED", "PYTHONDONTWRITEBYTECODE"):  # users' processes
     os.environ.pop(name, None)
 
 os.environ["FLIGHTDECK_CONFIG_DIR"] = ""  # no test reads or writes the settings of whoever runs it
+
+# Hypothesis is here before a console of a test freezes what the garbage collector sees: trio registers with it.
+# A deadline is a judgement of wall-clock time: a busy machine would fail it. Hypothesis has one unless CI is set.
+settings.register_profile("without a deadline", settings(), deadline=None)
+settings.load_profile("without a deadline")
 
 for number, default in ((signal.SIGINT, signal.default_int_handler), (signal.SIGHUP, signal.SIG_DFL)):
     if signal.getsignal(number) is signal.SIG_IGN:  # by `nohup` or `&`: what tests start would inherit it
