@@ -39,7 +39,8 @@ ENDS = (ConsumerMemberState.LEFT, ConsumerMemberState.DEAD)
 BROKER_ENDS = ("stop", "kill", "crash", "disk")
 FENCINGS = ("session expired", "controlled shutdown")
 ELECTIONS = (
-    "created", "broker fenced", "controlled shutdown", "unclean", "preferred", "moved", "broker returned"
+    "created", "broker fenced", "controlled shutdown", "unclean", "preferred", "moved", "broker returned",
+    "reassigned",
 )  # fmt: skip
 
 
