@@ -7,7 +7,8 @@ from another one and waits for a minute when it ends; this server does none of t
   this server as their host, and opens a websocket only for its own page.
 * Its address has a key: other users of the machine do not know it, and a console writes files.
 * The page takes the font from textual-serve's own files, and its policy lets a browser load nothing else.
-* At its end it asks the consoles to quit, which closes their recordings, and after a second ends them.
+* At its end it asks the consoles to quit, which closes their recordings, and after a second ends them. Where the server
+  is killed, they end by themselves.
 """
 
 import asyncio
@@ -27,6 +28,8 @@ from urllib.parse import urlsplit
 from aiohttp import web
 from textual_serve.app_service import AppService
 from textual_serve.server import Server, to_int
+
+from console.web.driver import ServedWebDriver
 
 HOST = "127.0.0.1"
 HOST_NAMES = (HOST, "localhost")
@@ -54,7 +57,9 @@ class ConsoleSession(AppService):
 
     def _build_environment(self, width: int = 80, height: int = 24) -> dict[str, str]:
         environment = super()._build_environment(width, height)
-        return environment | {"LINES": str(height), "TERM": "xterm-256color", "COLORTERM": "truecolor"}
+        driver = f"{ServedWebDriver.__module__}:{ServedWebDriver.__qualname__}"
+        terminal = {"LINES": str(height), "TERM": "xterm-256color", "COLORTERM": "truecolor"}
+        return environment | terminal | {"TEXTUAL_DRIVER": driver}
 
     async def stop(self) -> None:
         """Ask the console to quit, and end its process if it has not done so in `close_seconds`."""

@@ -3,6 +3,7 @@
 import asyncio
 import re
 import socket
+import time
 from collections.abc import Coroutine
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,7 @@ from console.web.server import ConsoleServer
 from recordings.flights.runner import fly, make_plan
 from recordings.scenarios.loader import load
 from tests.support.console.command_processes import Ended, in_a_process
-from tests.support.console.web_console import opened, served
+from tests.support.console.web_console import PATIENCE_SECONDS, opened, served
 
 pytestmark = pytest.mark.timeout(300)  # each starts a server, and a console for each tab
 
@@ -61,6 +62,36 @@ def test_a_recording_is_played_in_a_tab(tmp_path: Path) -> None:
             await tab.until("theme: light")
 
     run(script())
+
+
+@pytest.mark.skipif(not Path("/proc/self/cmdline").exists(), reason="Linux says which processes there are")
+def test_a_console_ends_with_a_server_that_is_killed(tmp_path: Path) -> None:
+    """A paused recording writes nothing, so that it does not hear that nothing reads."""
+    path = tmp_path / "a.flight"
+    fly(make_plan(load("first-flight"), until_us=5_000_000), record=path)
+
+    def consoles() -> list[str]:
+        every = Path("/proc").glob("[0-9]*/cmdline")
+        return [one.parent.name for one in every if str(path).encode() in _read(one)]
+
+    async def script() -> None:
+        async with served("play", str(path)) as server, opened(server.address) as tab:
+            await tab.until("● up")
+            assert len(consoles()) == 2  # the server, and the console of the tab
+            server.process.kill()
+
+    run(script())
+    patience = time.monotonic() + PATIENCE_SECONDS
+    while consoles() and time.monotonic() < patience:
+        time.sleep(0.1)
+    assert consoles() == []
+
+
+def _read(file: Path) -> bytes:
+    try:
+        return file.read_bytes()
+    except OSError:  # the process has ended meanwhile
+        return b""
 
 
 def test_the_page_needs_no_other_host_and_answers_no_other_page() -> None:
