@@ -10,7 +10,7 @@ from typing import Final, Literal
 import msgspec
 
 from cluster.commands import AddPartitions, Command, CreateTopic, Names, Rollout, Scale
-from cluster.config import DEFAULT_ASSIGNORS, ClusterConfig, Value, format_duration, resolve, resolve_topic
+from cluster.config import DEFAULT_ASSIGNORS, ClusterConfig, Value, defaults, format_duration, resolve, resolve_topic
 from cluster.protocol.names import OFFSETS_TOPIC, TRANSACTIONS_TOPIC, topic_of
 from cluster.spec.application_spec import ApplicationSpec
 from cluster.spec.member_spec import MemberSpec
@@ -370,12 +370,13 @@ class ScenarioSpec(msgspec.Struct, frozen=True):
         )
 
     def internal_topics(self) -> dict[str, int]:
-        """Kafka's own topics, and the number of partitions of each."""
-        config = ClusterConfig.of(resolve("broker", self.config))
-        return {
-            OFFSETS_TOPIC: config.offsets_topic_num_partitions,
-            TRANSACTIONS_TOPIC: config.transaction_state_log_num_partitions,
+        """Kafka's own topics, and the number of partitions of each; also where other keys do not fit together."""
+        keys = {
+            OFFSETS_TOPIC: "offsets.topic.num.partitions",
+            TRANSACTIONS_TOPIC: "transaction.state.log.num.partitions",
         }
+        values = defaults("broker") | self.config
+        return {topic: count for topic, key in keys.items() if isinstance(count := values[key], int)}
 
 
 def _instances(name: str, count: int) -> tuple[str, ...]:
