@@ -164,6 +164,7 @@ class Process:
             self.scope.cancel()
             self.scope = None
 
+    @property
     def awaits_response(self) -> bool:
         """Whether a request is in flight."""
         return any(connection.awaits_response for connection in self._connections.values())

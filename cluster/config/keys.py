@@ -303,9 +303,7 @@ TOPIC_KEYS = (
     _topic.ms("retention.ms", 604_800_000, -1, LONG_MAX),
     _topic.size("retention.bytes", -1, -1, LONG_MAX),
     _topic.size("segment.bytes", 1_073_741_824, 1_048_576),
-    _topic.size(
-        "internal.segment.bytes", None, 1
-    ),  # "for testing only": in place of segment.bytes, without its minimum
+    _topic.size("internal.segment.bytes", None, 1),  # "for testing only": takes the place of segment.bytes
     _topic.ms("segment.ms", 604_800_000, 1, LONG_MAX),
     _topic.number("flush.messages", LONG_MAX, 1, LONG_MAX),
     _topic.ms("flush.ms", LONG_MAX, 0, LONG_MAX),

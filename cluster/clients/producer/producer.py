@@ -168,7 +168,7 @@ class Producer(ProducerHost):
         initialising = self.transactions is not None and self.transactions.initialising
         if self.state is not _S.RUNNING or (self.sender.began and not initialising):
             return  # the sender sends what there is, and ends the process
-        if self.awaits_response():
+        if self.awaits_response:
             self.after(self.retry_backoff_us, self._close_before_sending)
         else:
             self.closed()

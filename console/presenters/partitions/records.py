@@ -34,7 +34,7 @@ COLUMNS = (
     TableColumn("epoch", 5, right=True),
     TableColumn("sequence", 9, right=True),
     TableColumn("leader epoch", 12, rank=3, right=True),
-    TableColumn("state", 15, grow=2, most=40),
+    TableColumn("state", 12, grow=2, most=40),
 )
 
 

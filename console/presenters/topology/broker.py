@@ -1,5 +1,7 @@
 """The panels of one broker's place: its process, its replicas, what it coordinates, what ends with it."""
 
+from typing import Final
+
 from cluster.commands import catalogue as c
 from cluster.view.brokers import BrokerView
 from cluster.view.document import partition_order
@@ -30,7 +32,7 @@ from console.presenters.styled_text import (
 from console.presenters.table import TableColumn, for_names, layout
 from console.presenters.topology.brokers import coordinated, hosted, state_since, transaction_partition
 from console.presenters.topology.standing import UntilTopologyChanges
-from console.presenters.topology.topics import isr_words, leader_words
+from console.presenters.topology.topics import isr_column, isr_words, leader_words
 from console.presenters.transactions import shown_state
 
 
@@ -214,6 +216,7 @@ REPLICA_COLUMNS = (
     TableColumn("ISR", 12),
     TableColumn("log end", 8, right=True, rank=1),
 )
+ISR: Final = 4
 
 
 @UntilTopologyChanges
@@ -223,7 +226,9 @@ def _replicas(view: ClusterView, number: int) -> tuple[list[str], int, tuple[Tab
     held.sort(key=lambda one: (view.topics[one.topic].internal, one.leader != number))
     out = [one.partition for one in held if number not in one.isr and number not in one.adding]
     names = [*out, *(one.partition for one in held if number in one.isr or number in one.adding)]
-    return names, len(out), for_names(REPLICA_COLUMNS, names)
+    columns = list(for_names(REPLICA_COLUMNS, names))
+    columns[ISR] = isr_column(view, held, columns[ISR])
+    return names, len(out), tuple(columns)
 
 
 class BrokerReplicasListing(Listing):

@@ -1,6 +1,7 @@
 """The panels of a topic's place: its sum, its partitions worst first, its readers."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from typing import Final
 
 from cluster.view.brokers import BrokerView
 from cluster.view.state import ClusterView, GroupView, PartitionView, TopicView
@@ -28,6 +29,7 @@ from console.presenters.styled_text import (
     wrapped,
 )
 from console.presenters.table import TableColumn, for_names, layout
+from console.presenters.topology.standing import UntilTopologyChanges
 
 
 def leader_words(brokers: dict[int, BrokerView], partition: PartitionView, room: int) -> Line:
@@ -44,13 +46,28 @@ def leader_words(brokers: dict[int, BrokerView], partition: PartitionView, room:
 
 def isr_words(partition: PartitionView, least: int) -> Line:
     """`1,2,3`; `▲ 1,2 of 3`; below min.insync.replicas `▽ 1 of 3`; with a reassignment `▲ 1,2 of 3 +3 −1`."""
+    words, tone = _in_sync(partition, least)
+    return line((f"{words}{reassigned_words(partition)}", tone))
+
+
+def _in_sync(partition: PartitionView, least: int) -> Span:
     numbers = ",".join(str(broker) for broker in sorted(partition.isr)) or "none"
-    in_sync, moves, factor = len(partition.isr), reassigned_words(partition), partition.replication_factor
+    in_sync, factor = len(partition.isr), partition.replication_factor
     short = in_sync < min(least, len(partition.replicas))
     if short or in_sync < factor:
         all_of = factor if in_sync < factor else len(partition.replicas)
-        return line((f"{'▽' if short else '▲'} {numbers} of {all_of}{moves}", ERROR if short else WARN))
-    return line(f"{numbers}{moves}")
+        return f"{'▽' if short else '▲'} {numbers} of {all_of}", ERROR if short else WARN
+    return numbers, PLAIN
+
+
+def isr_column(view: ClusterView, partitions: Iterable[PartitionView], column: TableColumn) -> TableColumn:
+    """The column with room for every ISR, and if it can be for what reassignments add and remove."""
+    width, longest = column.width, 0
+    for one in partitions:
+        words, _ = _in_sync(one, view.topics[one.topic].min_insync_replicas)
+        moves = len(reassigned_words(one))
+        width, longest = max(width, len(words) + bool(moves)), max(longest, len(words) + moves)
+    return column._replace(width=width, longest=longest)
 
 
 def reassigned_words(partition: PartitionView) -> str:
@@ -132,6 +149,15 @@ PARTITION_COLUMNS = (
     TableColumn("size", 8, right=True, rank=7),
     TableColumn("read by", 12, rank=2, grow=12),
 )
+ISR: Final = 3
+
+
+@UntilTopologyChanges
+def _columns(view: ClusterView, topic: str) -> tuple[TableColumn, ...]:
+    names = view.partitions_by_topic.get(topic, [])
+    columns = list(for_names(PARTITION_COLUMNS, names))
+    columns[ISR] = isr_column(view, (view.partitions[name] for name in names), columns[ISR])
+    return tuple(columns)
 
 
 class TopicPartitionsListing(WorstFirstListing):
@@ -147,7 +173,7 @@ class TopicPartitionsListing(WorstFirstListing):
         names = view.partitions_by_topic.get(topic.topic, [])
         self.appended = sum(view.partitions[name].appended for name in names)
         self.readers = [view.groups[name] for name in view.topic_readers.get(topic.topic, ())]
-        self.layout = layout(for_names(PARTITION_COLUMNS, names), width)
+        self.layout = layout(_columns(view, topic.topic), width)
         self.order(names)
 
     def note(self) -> Line:

@@ -185,7 +185,7 @@ class BrokerJudge:
             self.verdict.read(f"{self.place}, {key}", words, self._consequence(*key.split("/", 1)))
 
     def _falls_short(self, one: PartitionBook) -> bool:
-        least = self.cluster.topics[one.topic].min_insync_replicas
+        least = self.cluster.least(one)
         left = [number for number in one.isr if number != self.number and self.cluster.brokers[number].up]
         return self.number in one.isr and one.leader >= 0 and len(left) < least <= len(one.isr)
 

@@ -9,7 +9,7 @@ NAMED = re.compile(
     r"(?:broker|leader broker|generation|epoch|offset|from offset|position)[ -](-?\d+)|(1) record(?!s)|(\d+) records"
 )
 
-BEFORE_A_NUMBER = re.compile(r" (?:from(?: offset)?|offset|leader(?: broker)?|broker|generation|epoch|position|\d+) $")
+AT_A_NUMBER = re.compile(r" (?:from(?: offset)?|offset|leader(?: broker)?|broker|generation|epoch|position|(\d+)) $")
 """How a line may end that is cut before or after a number."""
 
 
@@ -47,7 +47,9 @@ def _foreign(words: str, event: Mapping[str, object], is_cut: bool) -> list[str]
     for match in NAMED.finditer(rest):
         if any(value == int(match[1] or match[2] or match[3]) for value in event.values()):
             rest = rest.replace(match[0], " ", 1)
-    rest = BEFORE_A_NUMBER.sub(" ", rest) if is_cut else rest
+    end = AT_A_NUMBER.search(rest) if is_cut else None
+    if end is not None and (end[1] is None or any(value == int(end[1]) for value in event.values())):
+        rest = rest[: end.start()]
     return [f"not in the event: {word}" for word in rest.split()]
 
 

@@ -45,18 +45,17 @@ def leads(text: str, one: PartitionBook, brokers: dict[int, BrokerBook]) -> bool
 def in_sync(text: str, one: PartitionBook, least: int) -> bool:
     """Whether a cell has the in-sync replicas, the sign of too few of them, and what a reassignment adds and removes.
 
-    A narrow column may cut off what follows the in-sync replicas while there is a reassignment; the partition's place
-    has it in full.
+    A narrow column may cut a reassignment off; the partition's place has it in full.
     """
     isr = len(one.isr)
     sign = "▽ " if isr < min(least, len(one.replicas)) else "▲ " if isr < one.wanted else ""
     of = f" of {one.wanted if isr < one.wanted else len(one.replicas)}" if sign else ""
     moves = [f" {mark}{','.join(map(str, ids))}" for mark, ids in (("+", one.adding), ("−", one.removing)) if ids]
-    shown = f"{sign}{','.join(map(str, sorted(one.isr))) or 'none'}"
+    shown = f"{sign}{','.join(map(str, sorted(one.isr))) or 'none'}{of}"
     words, cut, _ = text.partition("…")
     if cut:
-        return bool(moves) and words.startswith(shown) and "".join((shown, of, *moves)).startswith(words.rstrip())
-    return text == "".join((shown, of, *moves))
+        return bool(moves) and words.startswith(shown) and "".join((shown, *moves)).startswith(words.rstrip())
+    return text == "".join((shown, *moves))
 
 
 class TopicJudge:
