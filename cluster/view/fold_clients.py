@@ -5,7 +5,7 @@ from typing import Final
 from cluster import events as e
 from cluster.config import parse_rate
 from cluster.view import fold_producers, ledger
-from cluster.view.fold_cluster import note, note_of
+from cluster.view.fold_cluster import note, note_of, require_in_sync
 from cluster.view.fold_table import FoldTable
 from cluster.view.state import ACTIVITY_US, NEVER, ActivitySpan, ClusterView, GroupView, MemberView, ReaderView
 
@@ -385,7 +385,7 @@ def setting_changed(view: ClusterView, event: e.SettingChanged) -> None:
         for name in event.processes:
             view.producers[name].rate_per_second = parse_rate(event.value)
     elif topic is not None and event.key == "min.insync.replicas":
-        topic.min_insync_replicas = min(int(event.value), topic.replication_factor)
+        require_in_sync(view, topic, int(event.value))
 
 
 @FOLD.handles(e.HeartbeatsPaused)

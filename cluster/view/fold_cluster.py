@@ -216,6 +216,12 @@ def isr_changed(view: ClusterView, event: e.IsrChanged) -> None:
     _in_sync(view.partitions[event.partition], event.isr, event.at_us, event.reason)
 
 
+def require_in_sync(view: ClusterView, topic: TopicView, least: int) -> None:
+    """Set a topic's min.insync.replicas: at most as many as its largest partition has (`Partition.effectiveMinIsr`)."""
+    every = [view.partitions[name].replicas for name in view.partitions_by_topic[topic.topic]]
+    topic.min_insync_replicas = min(least, max(map(len, every)))
+
+
 @FOLD.handles(e.PartitionReassigned)
 def partition_reassigned(view: ClusterView, event: e.PartitionReassigned) -> None:
     partition = view.partitions[event.partition]
@@ -231,8 +237,7 @@ def partition_reassigned(view: ClusterView, event: e.PartitionReassigned) -> Non
     note_of(view, event, "member", event.partition, words)
     partition.replicas, partition.adding, partition.removing = event.replicas, event.adding, event.removing
     topic = view.topics[partition.topic]
-    every = [view.partitions[name].replicas for name in view.partitions_by_topic[partition.topic]]
-    topic.min_insync_replicas = min(event.min_insync_replicas, max(map(len, every)))
+    require_in_sync(view, topic, event.min_insync_replicas)
     if partition.number == 0:
         topic.replication_factor = len(event.replicas) - len(event.adding)
 

@@ -106,7 +106,7 @@ class IndependentBill:
         self.groups: dict[str, _Group] = {}
         self.logs: dict[str, _Log] = {}
         self.of_topic: defaultdict[str, list[str]] = defaultdict(list)
-        self.min_isr: dict[str, tuple[int, int]] = {}  # topic → minimum, replication factor
+        self.min_isr: dict[str, int] = {}
         self.serving: dict[int, bool] = {}
         self.frozen: set[int] = set()
         self.producers: defaultdict[str, Counter[str]] = defaultdict(Counter)
@@ -160,7 +160,7 @@ class IndependentBill:
     # --- topics, leaders, logs ------------------------------------------------------------------------------------
 
     def _topic_created(self, line: Line, _: int) -> None:
-        self.min_isr[line["topic"]] = line["min_insync_replicas"], line["replication_factor"]
+        self.min_isr[line["topic"]] = line["min_insync_replicas"]
         self._place(line["topic"], line["partitions"], internal=line["internal"])
 
     def _partitions_added(self, line: Line, _: int) -> None:
@@ -175,8 +175,7 @@ class IndependentBill:
         if line["effect"] == "now" and line["scope"] in self.groups and line["key"] == "auto.offset.reset":
             self.groups[line["scope"]].latest = line["value"] == "latest"
         if line["key"] == "min.insync.replicas" and line["scope"] in self.min_isr:
-            factor = self.min_isr[line["scope"]][1]
-            self.min_isr[line["scope"]] = min(int(line["value"]), factor), factor
+            self.min_isr[line["scope"]] = int(line["value"])
             self._look(at_us)
 
     def _leader_elected(self, line: Line, at_us: int) -> None:
@@ -187,8 +186,7 @@ class IndependentBill:
     def _partition_reassigned(self, line: Line, at_us: int) -> None:
         log = self.logs[line["partition"]]
         log.replicas = len(line["replicas"])
-        most = max(self.logs[name].replicas for name in self.of_topic[log.topic])
-        self.min_isr[log.topic] = min(line["min_insync_replicas"], most), self.min_isr[log.topic][1]
+        self.min_isr[log.topic] = line["min_insync_replicas"]
         self._look(at_us)
 
     def _isr_changed(self, line: Line, at_us: int) -> None:
@@ -224,7 +222,7 @@ class IndependentBill:
             if log.internal or not log.placed:
                 continue
             live = self.serving.get(log.leader, False) and log.leader not in self.frozen
-            below = log.leader >= 0 and log.isr < min(self.min_isr[log.topic][0], log.replicas)
+            below = log.leader >= 0 and log.isr < min(self.min_isr[log.topic], log.replicas)
             for outage, holds in (("leaderless", not live), ("below_min_isr", below)):
                 if holds:
                     self._outages.setdefault((name, outage), at_us)

@@ -154,7 +154,7 @@ class IndependentMetrics:
         yield series("server_kafkaserver_brokerstate"), STATE_NUMBERS[broker.state]
         replicas = {name: place for name, place in self.places.items() if number in place.replicas}
         led = {name for name, place in replicas.items() if place.leader == number}
-        least = {name: min(self.bill.min_isr[split(name)["topic"]][0], len(replicas[name].replicas)) for name in led}
+        least = {name: min(self.bill.min_isr[split(name)["topic"]], len(replicas[name].replicas)) for name in led}
         wanted = {name: len(place.replicas) - len(place.adding) for name, place in replicas.items()}
         lacking = {name for name in led if len(replicas[name].isr) < wanted[name]}
         moving = {name for name in led if replicas[name].reassigned}

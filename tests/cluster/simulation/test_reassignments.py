@@ -201,6 +201,25 @@ def test_new_partitions_get_as_many_replicas_as_the_first_has_now() -> None:
     assert partition(flight, "orders-1")["replicas"] == [2]
 
 
+def test_the_view_refuses_where_the_leader_of_a_grown_partition_does() -> None:
+    """Of two partitions the second has a third replica: min.insync.replicas counts up to three there, to two else."""
+    flight = flown(
+        cluster(
+            (5, "reassign orders-1 to 2,3,1"), (8, "set orders min.insync.replicas 3"), (10, "kill broker-1"),
+            until_s=30, partitions=2, replication=2, producer={"acks": "all"},
+        )
+    )  # fmt: skip
+    refused = {event.partition for event in flight.all(e.BatchRetried) if event.error == "NOT_ENOUGH_REPLICAS"}
+    assert refused == {name for name in ("orders-0", "orders-1") if is_short(flight, name)} == {"orders-0", "orders-1"}
+    assert flight.simulation.view.topics["orders"].min_insync_replicas == 3
+
+
+def is_short(flight: Flown, name: str) -> bool:
+    view = flight.simulation.view
+    one = view.partitions[name]
+    return len(one.isr) < min(view.topics["orders"].min_insync_replicas, len(one.replicas))
+
+
 def coordinators(flight: Flown) -> list[int]:
     return [found.broker for found in flight.all(e.CoordinatorFound, member="g-1")]
 

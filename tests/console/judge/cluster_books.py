@@ -194,13 +194,19 @@ class ClusterBooks:
         partition = self.partitions[event.partition]
         partition.replicas, partition.adding, partition.removing = event.replicas, event.adding, event.removing
         topic = self.topics[partition.topic]
-        least = min(event.min_insync_replicas, max(len(one.replicas) for one in self.of_topic(partition.topic)))
+        least = min(event.min_insync_replicas, self._most_replicas(partition.topic))
         factor = topic.replication_factor
         if event.partition == f"{partition.topic}-0":
             factor = partition.wanted
         self.topics[partition.topic] = msgspec.structs.replace(
             topic, min_insync_replicas=least, replication_factor=factor
         )
+
+    def _most_replicas(self, topic: str) -> int:
+        return max(len(one.replicas) for one in self.of_topic(topic))
+
+    def _replica_deleted(self, event: e.ReplicaDeleted) -> None:
+        self.partitions[event.partition].led_in.pop(event.broker, None)
 
     def _isr_changed(self, event: e.IsrChanged) -> None:
         self.partitions[event.partition].isr = event.isr
@@ -280,7 +286,7 @@ class ClusterBooks:
                 self.producers[name].set(event, member=name in self.inside)
         if event.effect == "now" and event.key == "min.insync.replicas" and event.scope in self.topics:
             topic = self.topics[event.scope]
-            least = min(int(event.value), topic.replication_factor)
+            least = min(int(event.value), self._most_replicas(topic.topic))
             self.topics[event.scope] = msgspec.structs.replace(topic, min_insync_replicas=least)
 
     _HANDLERS: ClassVar[dict[type[e.Event], Callable[..., None]]] = {
@@ -297,6 +303,7 @@ class ClusterBooks:
         e.LeaderElected: _leader_elected,
         e.IsrChanged: _isr_changed,
         e.PartitionReassigned: _partition_reassigned,
+        e.ReplicaDeleted: _replica_deleted,
         e.LeadershipTaken: _leadership_taken,
         e.RecordsAppended: _records_appended,
         e.HighWatermarkAdvanced: _high_watermark_advanced,
