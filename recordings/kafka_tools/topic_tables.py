@@ -44,7 +44,7 @@ def describe_topics(view: ClusterView, configs: Configs, line: ToolLine) -> Prin
         if not any(line.has(report) for report in REPORTS) and (own or not line.has("topics-with-overrides")):
             shown = ",".join(f"{key}={value}" for key, value in own.items())
             lines.append(f"Topic: {name}\tPartitionCount: {topic.partitions}"
-                         f"\tReplicationFactor: {_replication_factor(view, topic)}\tConfigs: {shown}")  # fmt: skip
+                         f"\tReplicationFactor: {topic.replication_factor}\tConfigs: {shown}")  # fmt: skip
         if not line.has("topics-with-overrides"):
             lines += _partition_lines(view, topic, line)
     return Printed("".join(f"{one}\n" for one in lines))
@@ -73,12 +73,6 @@ def topic_configs(topic: TopicView, configs: Configs) -> dict[str, str]:
     own = dict(configs.get(topic.topic, {}))
     first = {"min.insync.replicas": str(topic.min_insync_replicas)}
     return {**first, **{key: value for key, value in sorted(own.items()) if key not in first}}
-
-
-def _replication_factor(view: ClusterView, topic: TopicView) -> int:
-    """That of the first partition, as it is without the replicas that are being added."""
-    first = next((view.partitions[name] for name in view.partitions_by_topic.get(topic.topic, ())), None)
-    return len(first.replicas) - len(first.adding) if first is not None else topic.replication_factor
 
 
 def _partition_lines(view: ClusterView, topic: TopicView, line: ToolLine) -> Iterable[str]:
