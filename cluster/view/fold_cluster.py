@@ -218,8 +218,9 @@ def isr_changed(view: ClusterView, event: e.IsrChanged) -> None:
 
 def require_in_sync(view: ClusterView, topic: TopicView, least: int) -> None:
     """Set a topic's min.insync.replicas: at most as many as its largest partition has (`Partition.effectiveMinIsr`)."""
-    every = [view.partitions[name].replicas for name in view.partitions_by_topic[topic.topic]]
-    topic.min_insync_replicas = min(least, max(map(len, every)))
+    placed = [len(view.partitions[name].replicas) for name in view.partitions_by_topic[topic.topic]]
+    # A topic that is being created has a replication factor before its partitions have replicas.
+    topic.min_insync_replicas = min(least, max(topic.replication_factor, *placed))
 
 
 @FOLD.handles(e.PartitionReassigned)
@@ -237,9 +238,9 @@ def partition_reassigned(view: ClusterView, event: e.PartitionReassigned) -> Non
     note_of(view, event, "member", event.partition, words)
     partition.replicas, partition.adding, partition.removing = event.replicas, event.adding, event.removing
     topic = view.topics[partition.topic]
-    require_in_sync(view, topic, event.min_insync_replicas)
     if partition.number == 0:
         topic.replication_factor = len(event.replicas) - len(event.adding)
+    require_in_sync(view, topic, event.min_insync_replicas)
 
 
 @FOLD.handles(e.ReplicaDeleted)

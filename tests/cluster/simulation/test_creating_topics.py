@@ -118,6 +118,12 @@ def test_a_created_topic_is_written_read_and_seen_as_it_is() -> None:
     assert flight.document["delivery"]["by_group"]["g"]["delivered"] == 40
 
 
+def test_its_minimum_of_in_sync_replicas_counts_up_to_its_replication_factor() -> None:
+    for least, counted in ((2, 2), (3, 2)):
+        flight = flown(small(create=f"{CREATE} config min.insync.replicas={least}"))
+        assert flight.simulation.view.topics["returns"].min_insync_replicas == counted
+
+
 def test_its_size_is_the_brokers_default() -> None:
     text = SMALL.replace("config = {", 'config = { "num.partitions" = 5, "default.replication.factor" = 2,', 1)
     made = parse_scenario(f'{text}[[at]]\ntime = "2s"\ndo = "create topic returns"\n', "t.toml")

@@ -203,7 +203,9 @@ class ClusterBooks:
         )
 
     def _most_replicas(self, topic: str) -> int:
-        return max(len(one.replicas) for one in self.of_topic(topic))
+        """A topic that is being created has no replicas yet, only a replication factor."""
+        placed = [len(one.replicas) for one in self.of_topic(topic) if one.replicas]
+        return max(placed) if placed else self.topics[topic].replication_factor
 
     def _replica_deleted(self, event: e.ReplicaDeleted) -> None:
         self.partitions[event.partition].led_in.pop(event.broker, None)
