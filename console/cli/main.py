@@ -33,6 +33,7 @@ from console.cli.opening import FIRST_SCENARIO, check_terminal, fly_here
 from console.cli.options import (
     AllowCode,
     AllowCodeFrom,
+    Metrics,
     Seed,
     Sets,
     Theme,
@@ -50,7 +51,7 @@ from console.cli.planning.plan import plan
 from console.cli.proving.prove import prove
 from console.cli.read import read
 from console.cli.recorded import diff, export, fork, summary
-from console.cli.scraping.metrics import Metrics, check_port, flight_served, play_served
+from console.cli.scraping.metrics import check_port, flight_served, play_served
 from console.cli.spark.compare import compare
 from console.cli.spark.report import report
 from console.cli.spark.standalone import standalone

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 
 MOST_DIGITS = 20
+LARGEST_PORT = 65_535
 
 
 def whole_number(_type: object, tokens: "Sequence[Token]") -> int:
@@ -28,6 +29,14 @@ def whole_number(_type: object, tokens: "Sequence[Token]") -> int:
     if len(text) > MOST_DIGITS:
         raise ValueError(f"{text[:MOST_DIGITS]}… has more than {MOST_DIGITS} digits")
     return int(text)
+
+
+Metrics = Annotated[
+    int | None,
+    Parameter(
+        help="Serve Prometheus metrics of it on this port of 127.0.0.1, 0: on a free one.", converter=whole_number
+    ),
+]
 
 
 Seed = Annotated[int | None, Parameter(help="Seed of all randomness; default: the scenario's.", converter=whole_number)]

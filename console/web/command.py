@@ -6,13 +6,12 @@ from typing import TYPE_CHECKING, Annotated
 from cyclopts import Parameter
 
 from console.cli.errors import HELD, UsageError
-from console.cli.options import whole_number
+from console.cli.options import LARGEST_PORT, whole_number
 
 if TYPE_CHECKING:
     from console.flight import Source
 
 DEFAULT_PORT = 8070
-LARGEST_PORT = 65_535
 
 Web = Annotated[bool, Parameter(help="In a browser on this machine.", negative="")]
 Port = Annotated[

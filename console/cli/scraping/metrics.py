@@ -1,6 +1,6 @@
 """`--metrics PORT` of the console, `run` and `play`: a page for Prometheus on the loopback interface."""
 
-# ruff: noqa: PLC0415 - heavy imports are made by the command that needs them
+# ruff: noqa: PLC0415 - a console without --metrics needs neither a server nor the parser of options
 
 import sys
 import threading
@@ -8,14 +8,10 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
-
-from cyclopts import Parameter
+from typing import TYPE_CHECKING
 
 from console.cli.errors import UsageError
-from console.cli.options import whole_number
 from console.cli.streams import write_line
-from console.web.command import LARGEST_PORT
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -30,19 +26,16 @@ if TYPE_CHECKING:
 
 FRAME_SECONDS = 0.02
 
-Metrics = Annotated[
-    int | None,
-    Parameter(
-        help="Serve Prometheus metrics of it on this port of 127.0.0.1, 0: on a free one.", converter=whole_number
-    ),
-]
-
 
 def check_port(port: int | None, *, web: bool = False) -> None:
     """Raise UsageError if --metrics is not a port, or there are many consoles that it could serve."""
     if port is not None and web:
         raise UsageError("--metrics serves one console: leave out --web, whose pages fly one each")
-    if port is not None and not 0 <= port <= LARGEST_PORT:
+    if port is None:
+        return
+    from console.cli.options import LARGEST_PORT
+
+    if not 0 <= port <= LARGEST_PORT:
         raise UsageError(f"--metrics: {port} is not a port: 0 to {LARGEST_PORT}")
 
 

@@ -391,15 +391,20 @@ def test_help_and_version_import_nothing_heavy() -> None:
     assert in_a_process("--version").out.strip() == f"{VERSION}, {describe_build()}"
 
 
-def test_the_first_frame_waits_for_no_simulation_and_no_reader() -> None:
-    """What the console imports before it paints: half of its start was the simulation, for the type of one method."""
+def test_the_first_frame_waits_for_no_simulation_no_reader_and_no_parser(tmp_path: Path) -> None:
+    """What `flightdeck` has imported when its screens begin: the parser of options alone was a tenth of its start."""
     script = (
-        "import sys\nimport console.cli.execution, console.cli.play, console.bridge\n"
+        "import sys\nfrom console.cli import opening\nfrom console.app import FlightdeckApp\n"
+        "opening.has_screen, opening.is_dumb_terminal = lambda: True, lambda: False\n"
         "late = {'cyclopts', 'trio', 'structlog', 'multiprocessing', 'http', 'cluster.simulation', 'cluster.broker',"
         " 'console.player', 'recordings.journal', 'recordings.scenarios', 'recordings.flights.runner', 'pyspark'}\n"
-        "print('textual' in sys.modules, sorted(late & set(sys.modules)))"
+        "FlightdeckApp.run = lambda app: print('textual' in sys.modules, sorted(late & set(sys.modules)))\n"
+        "opening.open_first_flight()"
     )
-    done = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=True)
+    surroundings = {**os.environ, "XDG_CONFIG_HOME": str(tmp_path)}
+    done = subprocess.run(
+        [sys.executable, "-c", script], cwd=ROOT, env=surroundings, capture_output=True, text=True, check=True
+    )
     assert done.stdout.strip() == "True []"
 
 
