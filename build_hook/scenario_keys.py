@@ -64,6 +64,7 @@ READERS: dict[Read, str] = {
 VALUES = {
     ("cluster", "brokers"): "a whole number from 1 to 1,000, or a list",
     ("network.links", "between"): "two names",
+    ("topic", "replica_assignment"): "lists of brokers: `[[1, 2], [2, 3]]`",
     ("producer", "arrivals"): '`"steady"`, `"poisson"`, or `[["30s", "200/s"], …]`',
     ("group.application", "commit"): toml_tables.one_of(*get_args(CommitPolicy)).__doc__,
     ("group.application.processing", "p50"): "a duration above 0",

@@ -300,7 +300,7 @@ class Simulation:
         if topic.name in self.topics:  # an operator was first: TOPIC_ALREADY_EXISTS
             return
         live = self.controller.live()
-        placed = [self._replicas(place, number, topic.replication) for number in range(topic.partitions)]
+        placed = self._declared(place, topic)
         if self.control.active == NO_CONTROLLER or not all(any(one in live for one in each) for each in placed):
             self.timeline.call_at(self.timeline.now_us + CREATE_RETRY_US, self._create_in_flight, place, topic)
             return
@@ -308,7 +308,7 @@ class Simulation:
         self.control.publish(self._place(topic.name, 0, placed))
 
     def _create(self, place: int, topic: TopicSpec) -> list[str]:
-        placed = [self._replicas(place, number, topic.replication) for number in range(topic.partitions)]
+        placed = self._declared(place, topic)
         self._emit_created(place, topic)
         return self._place(topic.name, 0, placed)
 
@@ -348,6 +348,12 @@ class Simulation:
 
     def _make_replica(self, host: BrokerHost[Replica], partition: str) -> Replica:
         return _new_replica(host, partition, self._log_config(topic_of(partition)))
+
+    def _declared(self, place: int, topic: TopicSpec) -> Sequence[tuple[int, ...]]:
+        """The replicas of each partition: as the scenario assigns them, else by their places."""
+        if topic.replica_assignment:
+            return topic.replica_assignment
+        return [self._replicas(place, number, topic.replication) for number in range(topic.partitions)]
 
     def _replicas(self, place: int, number: int, count: int) -> tuple[int, ...]:
         """Replica k of partition p of the topic at `place` lives on the broker at place (topic + p + k) mod n."""

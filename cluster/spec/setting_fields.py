@@ -144,6 +144,7 @@ FIELDS: dict[str, Field] = {
 FILE_FIELDS = {
     "topics": "subscribe MEMBER to TOPIC,…",
     "subscriptions": "subscribe MEMBER to TOPIC,…",
+    "replica_assignment": "reassign TOPIC-P to BROKER,…",
     **dict.fromkeys(("brokers", "limit", "arrivals", "keys", "until", "seed", "start_jitter", "ready"), ""),
     **dict.fromkeys(("transactions", "jitter", "writes", "outputs", "sink", "poison", "restart_after"), ""),
     **dict.fromkeys(("processing", "slow_keys", "autoscaler", "fail", "retries", "dead_letter"), ""),

@@ -67,13 +67,17 @@ class NetworkSpec(msgspec.Struct, frozen=True):
 
 
 class TopicSpec(msgspec.Struct, frozen=True):
-    """A topic; a file that does not say gets `replication` = min(3, brokers). `created_us`: when it is created."""
+    """A topic; a file that does not say gets `replication` = min(3, brokers). `created_us`: when it is created.
+
+    `replica_assignment`: the brokers of each partition, its preferred leader first; empty: the cluster places them.
+    """
 
     name: str
     partitions: int = 1
     replication: int = 3
     config: dict[str, Value] = {}
     created_us: int = 0
+    replica_assignment: tuple[tuple[int, ...], ...] = ()
 
     def topic_config(self, cluster: dict[str, Value]) -> dict[str, Value]:
         """Every topic key with its value, given the cluster's overrides of broker keys."""

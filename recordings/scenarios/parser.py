@@ -37,6 +37,7 @@ from recordings.scenarios.toml_tables import (
     number,
     one_of,
     scalar,
+    shown,
     text,
     whole,
 )
@@ -143,15 +144,35 @@ def _ends(value: object) -> tuple[str, str]:
 
 
 def _topic(table: TomlTable, replication: int) -> TopicSpec:
+    """A topic; the number of its partitions and replicas is that of its assignment, unless the table says it, too."""
+    assigned: tuple[tuple[int, ...], ...] = table.take("replica_assignment", _assignment, ())
     topic = TopicSpec(
         name=table.take("name", filled_text, "", required=True),
-        partitions=table.take("partitions", whole(1), 1),
-        replication=table.take("replication", whole(1), replication),
+        partitions=table.take("partitions", whole(1), len(assigned) or 1),
+        replication=table.take("replication", whole(1), len(assigned[0]) if assigned else replication),
         config=table.config("topic"),
         created_us=table.take("created", duration, 0),
+        replica_assignment=assigned,
     )
     table.close()
     return topic
+
+
+def _assignment(value: object) -> tuple[tuple[int, ...], ...]:
+    """The brokers of each partition: lists of as many ids, each once."""
+    if not isinstance(value, list) or not value or not all(isinstance(each, list) for each in value):
+        raise ReadError(f"{shown(value)} is not a list with the brokers of each partition: write [[1, 2], [2, 3]]")
+    assigned = tuple(tuple(whole(0)(broker) for broker in each) for each in value)
+    for place, replicas in enumerate(assigned):
+        if not replicas:
+            raise ReadError(f"partition {place} has no broker")
+        if len(set(replicas)) < len(replicas):
+            twice = next(broker for at, broker in enumerate(replicas) if broker in replicas[:at])
+            raise ReadError(f"partition {place} has broker {twice} more than once")
+        if len(replicas) != len(assigned[0]):
+            counts = f"{len(replicas)} and partition 0 has {len(assigned[0])}"
+            raise ReadError(f"all partitions have as many replicas: partition {place} has {counts}")
+    return assigned
 
 
 def _steps(table: TomlTable) -> Iterator[StepSpec]:

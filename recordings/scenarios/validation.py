@@ -19,6 +19,7 @@ from cluster.spec import (
     MemberSpec,
     ProducerSpec,
     ScenarioSpec,
+    TopicSpec,
     created_topic,
     deployed,
     why_not,
@@ -113,7 +114,9 @@ def _cluster(spec: ScenarioSpec) -> Iterator[Problem]:
         for error in cross_errors("topic", topic.config):
             yield Problem(("topic", index, "config", error.key), error.reason)
         yield from refused_keys(topic.config, ("topic", index, "config"))
-        if topic.replication > len(spec.brokers):
+        if topic.replica_assignment:
+            yield from _assignment(spec, topic, ("topic", index))
+        elif topic.replication > len(spec.brokers):
             reason = f"replication: {topic.replication} replicas need as many brokers, there are {len(spec.brokers)}"
             yield Problem(("topic", index, "replication"), reason)
     processes = spec.names().processes()
@@ -122,6 +125,23 @@ def _cluster(spec: ScenarioSpec) -> Iterator[Problem]:
             if name and name not in processes:
                 place: Place = ("network", "links", index, "between", end)
                 yield Problem(place, f"no broker, member or producer is named {name}", nearest(name, processes))
+
+
+def _assignment(spec: ScenarioSpec, topic: TopicSpec, place: Place) -> Iterator[Problem]:
+    """What an assignment of replicas contradicts: the numbers of its topic, and the brokers of the cluster."""
+    said = {"partitions": topic.partitions, "replication": topic.replication}
+    assigned = {"partitions": len(topic.replica_assignment), "replication": len(topic.replica_assignment[0])}
+    for key, number in assigned.items():
+        if said[key] != number:
+            noun = "partitions" if key == "partitions" else "replicas of each partition"
+            reason = f"{key}: {said[key]} contradicts replica_assignment, which has {number} {noun}"
+            yield Problem((*place, key), reason, str(number))
+    brokers = [broker.id for broker in spec.brokers]
+    for number, replicas in enumerate(topic.replica_assignment):
+        for unknown in (broker for broker in replicas if broker not in brokers):
+            reason = f"replica_assignment: partition {number} has broker {unknown}, and the cluster has no such broker"
+            yield Problem((*place, "replica_assignment"), reason, str(min(brokers, key=lambda one: abs(one - unknown))))
+            return
 
 
 def _topics(spec: ScenarioSpec, topics: tuple[str, ...], start_us: int, place: Place) -> Iterator[Problem]:

@@ -28,6 +28,7 @@ from cluster.spec import (
     RetriesSpec,
     ScenarioSpec,
     SlowKeysSpec,
+    TopicSpec,
     TransactionsSpec,
 )
 
@@ -63,19 +64,15 @@ def write_scenario(spec: ScenarioSpec) -> str:
         ),
         _network(spec.network),
     ]
-    for topic in spec.topics:
-        rows: list[Row] = [
-            ("name", topic.name, None),
-            ("partitions", topic.partitions, 1),
-            ("replication", topic.replication, min(3, len(spec.brokers))),
-            ("config", topic.config, {}),
-            ("created", _duration(topic.created_us), "0s"),
-        ]
-        tables.append("[[topic]]\n" + _lines(rows))
+    tables += ["[[topic]]\n" + _lines(_topic(topic, min(3, len(spec.brokers)))) for topic in spec.topics]
     tables += ["[[producer]]\n" + _lines(_producer(producer)) for producer in spec.producers]
     tables += [_group(group) for group in spec.groups]
     for step in spec.steps:
-        rows = [("time", _duration(step.at_us), None), ("do", step.text, None), ("after_event", step.after_event, None)]
+        rows: list[Row] = [
+            ("time", _duration(step.at_us), None),
+            ("do", step.text, None),
+            ("after_event", step.after_event, None),
+        ]
         rows.append(("source", step.source, "scenario"))
         tables.append("[[at]]\n" + _lines(rows))
     tables += ["[[expect]]\n" + _lines(_expectation(each)) for each in spec.expectations]
@@ -96,6 +93,19 @@ def _network(network: NetworkSpec) -> str:
     ]
     lines = _lines(rows)
     return "[network]\n" + lines if lines else ""
+
+
+def _topic(topic: TopicSpec, replication: int) -> list[Row]:
+    """A topic's rows; what its assignment says, or `replication` as the default, is not said again."""
+    assigned = topic.replica_assignment
+    return [
+        ("name", topic.name, None),
+        ("partitions", topic.partitions, len(assigned) or 1),
+        ("replication", topic.replication, len(assigned[0]) if assigned else replication),
+        ("replica_assignment", [list(replicas) for replicas in assigned], []),
+        ("config", topic.config, {}),
+        ("created", _duration(topic.created_us), "0s"),
+    ]
 
 
 def _producer(producer: ProducerSpec) -> list[Row]:

@@ -12,8 +12,8 @@ OFFSETS, TRANSACTIONS = "__consumer_offsets", "__transaction_state"
 class Placement:
     """The replicas of each partition, and which of them are in the core.
 
-    Replica k of partition p of the topic at `place` is on the broker at place (place + p + k) mod n; internal topics
-    come after the declared ones.
+    Replica k of partition p of the topic at `place` is on the broker at place (place + p + k) mod n, unless the
+    scenario assigns it; internal topics come after the declared ones.
     """
 
     def __init__(self, spec: ScenarioSpec, core: Iterable[int]) -> None:
@@ -43,6 +43,7 @@ class Placement:
             for number in range(max(topic.partitions, *added, 0)):
                 name = f"{topic.name}-{number}"
                 hosts = [brokers[(place + number + k) % len(brokers)] for k in range(topic.replication)]
+                hosts = list(dict(enumerate(topic.replica_assignment)).get(number, hosts))
                 self.inside[name] = tuple(sorted(host for host in hosts if host in sound))
                 self.wanted[name] = min(least, topic.replication)
                 self.of_topic.setdefault(topic.name, []).append(name)

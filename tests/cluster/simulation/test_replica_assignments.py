@@ -1,0 +1,94 @@
+"""Which brokers have the replicas of a topic whose scenario or command assigns them, and what may not be assigned."""
+
+import msgspec
+
+from cluster import events as e
+from cluster.spec import ScenarioSpec
+from recordings.scenarios.loader import parse_scenario
+from recordings.scenarios.writer import write_scenario
+from recordings.swarm.placement import Placement
+from tests.support.completed_flight import Flown, flown
+from tests.support.random_flights import lies
+
+SECOND_US = 1_000_000
+ASSIGNED = ((3, 1), (3, 2), (3, 1))
+TEXT = """
+title = "t"
+until = "12s"
+[cluster]
+brokers = 3
+config = { "offsets.topic.num.partitions" = 2, "group.initial.rebalance.delay.ms" = 0 }
+[[topic]]
+name = "orders"
+replica_assignment = [[3, 1], [3, 2], [3, 1]]
+[[producer]]
+name = "w"
+topics = ["orders"]
+start = "5s"
+rate = "20/s"
+limit = 60
+[[group]]
+name = "g"
+topics = ["orders"]
+start = "5s"
+config = { "auto.offset.reset" = "earliest" }
+"""
+
+
+def assigned(*steps: tuple[str, str], more: str = "") -> ScenarioSpec:
+    text = TEXT.replace("[[producer]]", f"{more}[[producer]]", 1)
+    return parse_scenario(text + "".join(f'[[at]]\ntime = "{at}"\ndo = "{do}"\n' for at, do in steps), "t.toml").spec
+
+
+def places(flight: Flown, topic: str = "orders") -> list[tuple[int, tuple[int, ...]]]:
+    """The leader that the first election of each partition of a topic gave it, and its replicas."""
+    found = {fact.partition: fact for fact in reversed(flight.all(e.LeaderElected))}
+    return [(found[name].leader, tuple(found[name].replicas)) for name in sorted(found) if name.startswith(f"{topic}-")]
+
+
+def test_a_topic_begins_on_the_brokers_that_the_scenario_assigns() -> None:
+    flight = flown(assigned())
+    assert places(flight) == [(replicas[0], replicas) for replicas in ASSIGNED]
+    assert flight.document["delivery"]["by_group"]["g"]["delivered"] == 60
+    (created,) = flight.all(e.TopicCreated, topic="orders")
+    assert (created.partitions, created.replication_factor) == (3, 2)
+
+
+def test_without_an_assignment_the_places_are_others() -> None:
+    spec = assigned()
+    free = tuple(msgspec.structs.replace(topic, replica_assignment=()) for topic in spec.topics)
+    flight = flown(msgspec.structs.replace(spec, topics=free))
+    assert places(flight) == [(1, (1, 2)), (2, (2, 3)), (3, (3, 1))]
+
+
+def test_the_view_is_the_truth_of_assigned_replicas() -> None:
+    assert lies(assigned(("7s", "kill broker-3 for 2s"), ("11s", "elect preferred orders-0"))) == []
+
+
+def test_added_partitions_are_placed_as_in_any_topic() -> None:
+    flight = flown(assigned(("6s", "add partitions orders to 5")))
+    assert places(flight)[3:] == [(1, (1, 2)), (2, (2, 3))]
+
+
+def test_a_topic_that_is_created_later_waits_for_a_replica_of_each_partition() -> None:
+    late = '[[topic]]\nname = "late"\ncreated = "12s"\nreplica_assignment = [[2], [1]]\n'
+    spec = assigned(("1s", "kill broker-2 for 12s"), more=late)
+    flight = flown(msgspec.structs.replace(spec, until_us=30 * SECOND_US))
+    assert places(flight, "late") == [(2, (2,)), (1, (1,))]
+    (created,) = flight.all(e.TopicCreated, topic="late")
+    assert created.at_us > 13 * SECOND_US
+
+
+def test_what_is_written_is_read_back() -> None:
+    spec = assigned(more='[[topic]]\nname = "late"\nreplication = 2\n')
+    text = write_scenario(spec)
+    assert "replica_assignment = [[3, 1], [3, 2], [3, 1]]\n" in text
+    assert parse_scenario(text, "again.toml").spec == spec
+
+
+def test_a_healed_core_is_judged_by_the_brokers_that_are_assigned() -> None:
+    """`check` works out by itself where replicas are."""
+    spec = assigned(("6s", "add partitions orders to 5"))
+    there = {name: replicas for name, replicas in Placement(spec, (1, 2, 3)).inside.items() if name[:6] == "orders"}
+    brokers = flown(spec).simulation.brokers.values()
+    assert there == {name: tuple(sorted(broker.id for broker in brokers if name in broker.replicas)) for name in there}
