@@ -177,6 +177,16 @@ def _broker_ids(text: str) -> tuple[int, ...]:
     return tuple(map(int, words))
 
 
+def _assignment(text: str) -> tuple[tuple[int, ...], ...]:
+    """The brokers of each partition: `3:1,3:2`, as `kafka-topics.sh` has them."""
+    return tuple(_broker_ids(replicas.replace(":", ",")) for replicas in text.split(","))
+
+
+def _write_assignment(value: object) -> str:
+    assert isinstance(value, tuple)
+    return ",".join(":".join(map(str, replicas)) for replicas in value)
+
+
 def _comma_separated(value: object) -> str:
     assert isinstance(value, tuple)
     return ",".join(map(str, value))
@@ -220,6 +230,7 @@ KINDS: dict[str, WordKind] = {
     "count": WordKind("N", _at_least(1)),
     "rollout": WordKind("GROUP|brokers", _name, known=_rolled, what="group", target=True),
     "brokers": WordKind("BROKER,…", _broker_ids, _comma_separated),
+    "assignment": WordKind("BROKER:BROKER,…", _assignment, _write_assignment),
     "limit": WordKind("N|P%", _limit),
     "new_topic": WordKind("TOPIC", _new_topic, target=True),
     "pairs": WordKind("KEY=VALUE,…", read_pairs, _write_pairs),

@@ -23,6 +23,7 @@ def parse(text: str, names: Names | None = None) -> Command:
     command = match.form.command(**match.values)
     assert isinstance(command, Command)
     _check_plan(command, next((at for slot, _, at in match.columns if slot.field == "offsets"), 0))
+    _check_assignment(command, next((at for slot, _, at in match.columns if slot.field == "assignment"), 0))
     if names is not None:
         _refuse_unbuilt(command)
         _check_limits(command)
@@ -65,6 +66,7 @@ def check(command: Command, names: Names) -> None:
     _refuse_unbuilt(command)
     _check_limits(command)
     _check_plan(command)
+    _check_assignment(command)
     _check_new_topic(command, names)
     form, values = form_of(command), msgspec.structs.asdict(command)
     for slot in form.slots:
@@ -101,6 +103,13 @@ def _check_plan(command: Command, column: int = 0) -> None:
     if isinstance(command, ResetToPlan) and len(command.offsets) != len(command.partitions):
         counts = f"{len(command.offsets)} for {len(command.partitions)}"
         raise CommandError(f"a plan has one offset for each partition: there are {counts}", column)
+
+
+def _check_assignment(command: Command, column: int = 0) -> None:
+    """Raise CommandError for a new topic that has an assignment and its numbers, as Kafka's tool does."""
+    if isinstance(command, CreateTopic) and command.assignment and (command.partitions or command.replicas):
+        other = "partitions" if command.partitions else "replicas"
+        raise CommandError(f"an assignment says the {other}, too: leave `{other} N` out", column)
 
 
 def _check_limits(command: Command) -> None:

@@ -60,7 +60,8 @@ from cluster.commands.grammar import Form, MenuRow, RandomFault
 
 _FOR: Final = "[for <for_us:duration>]"
 _IN: Final = "[in <places:places>]"
-_SIZE: Final = "[partitions <partitions:count>] [replicas <replicas:count>] [config <config:pairs>]"
+_ASSIGNED: Final = "[assignment <assignment:assignment>]"
+_SIZE: Final = f"[partitions <partitions:count>] [replicas <replicas:count>] {_ASSIGNED} [config <config:pairs>]"
 _RESUME: Final = "resume partitions {others} of {last}"
 
 COMMANDS: tuple[Form, ...] = (
@@ -148,7 +149,7 @@ COMMANDS: tuple[Form, ...] = (
     Form(CreateTopic, f"create topic <topic:new_topic> {_SIZE}", "create a topic", {"if_not_exists": False}),
     Form(CreateTopic, f"create topic <topic:new_topic> if not exists {_SIZE}", "create a topic that may be there",
          {"if_not_exists": True}),
-    Form(AddPartitions, "add partitions <topic:topic> to <to:count>", "give a topic more partitions",
+    Form(AddPartitions, f"add partitions <topic:topic> to <to:count> {_ASSIGNED}", "give a topic more partitions",
          random=(RandomFault(25, "add partitions", "add partitions {topic} to {5..6}"),)),
     Form(Reassign, "reassign <partition:any_partition> to <replicas:brokers>",
          "move a partition's replicas; the first broker is its preferred leader",

@@ -88,7 +88,7 @@ class BrokerCommands:
             raise CommandRefusedError(f"INVALID_PARTITIONS: {command.topic} has {known} partitions already")
         if command.to > MOST_PARTITIONS:
             raise CommandRefusedError(f"a topic has at most {MOST_PARTITIONS:,} partitions here")
-        control.publish(self._cluster.add_partitions(command.topic, command.to))
+        control.publish(self._cluster.add_partitions(command.topic, command.to, command.assignment))
 
     def _reassign(self, command: c.Reassign) -> None:
         """AlterPartitionReassignments (API 45)."""

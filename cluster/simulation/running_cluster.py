@@ -3,7 +3,7 @@
 `Simulation` is the implementation. It builds the command handlers, so the handlers cannot import it.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Protocol
 
 import trio
@@ -70,8 +70,8 @@ class RunningCluster(Protocol):
     def create_topic(self, topic: TopicSpec) -> list[str]:
         """Create a topic that is declared from now on; returns its partitions. Raises CommandRefusedError."""
 
-    def add_partitions(self, topic: str, to: int) -> list[str]:
-        """Give a topic `to` partitions; returns the names of the new ones. Raises CommandRefusedError."""
+    def add_partitions(self, topic: str, to: int, assigned: Sequence[tuple[int, ...]] = ()) -> list[str]:
+        """Give a topic `to` partitions, on `assigned` brokers; returns the new ones. Raises CommandRefusedError."""
 
     def number_from(self, group: str, first: int) -> None:
         """Number a group's members from `first` on, instead of 1: a Deployment replaces all of them."""

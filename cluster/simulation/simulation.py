@@ -44,7 +44,13 @@ from cluster.controller.controller import Controller
 from cluster.event_pipeline import Pipeline, Sink
 from cluster.network import Endpoint, Network
 from cluster.protocol.names import OFFSETS_TOPIC, TRANSACTIONS_TOPIC, coordinator_partition, topic_of
-from cluster.protocol.placement.topic_creation import striped, why_not_placed, without_active_broker
+from cluster.protocol.placement.topic_creation import (
+    striped,
+    why_not_as_many,
+    why_not_on,
+    why_not_placed,
+    without_active_broker,
+)
 from cluster.protocol.record_batch import RecordBatch
 from cluster.random_streams import random_stream
 from cluster.simulation import garbage_collection
@@ -366,7 +372,9 @@ class Simulation:
         Fenced brokers get replicas when the others do not suffice. Source: `ReplicationControlManager.createTopic`.
         """
         place = len(self._created)
-        placed = self._striped(place, range(topic.partitions), topic.replication)
+        placed = self._assigned(topic.replica_assignment)
+        if not placed:
+            placed = self._striped(place, range(topic.partitions), topic.replication)
         others = [each for each in self.spec.topics if each.name != topic.name]
         self.spec = msgspec.structs.replace(self.spec, topics=(*others, topic))
         self._placed_by_controller.add(topic.name)
@@ -388,8 +396,18 @@ class Simulation:
             raise CommandRefusedError(str(without_active_broker(replication)))
         return placed
 
-    def add_partitions(self, topic: str, to: int) -> list[str]:
-        """Give a topic more partitions, placed as its first ones were; returns their names.
+    def _assigned(
+        self, assigned: Sequence[tuple[int, ...]], first: int = 0, replication: int | None = None
+    ) -> Sequence[tuple[int, ...]]:
+        """The replicas that an administrator assigns to partitions from `first` on. Raises CommandRefusedError."""
+        controller = self.controller
+        reason = why_not_on(assigned, controller.brokers, controller.live(), first=first, replication=replication)
+        if reason is not None:
+            raise CommandRefusedError(str(reason))
+        return assigned
+
+    def add_partitions(self, topic: str, to: int, assigned: Sequence[tuple[int, ...]] = ()) -> list[str]:
+        """Give a topic more partitions, `assigned` or placed as its first ones were; returns their names.
 
         Raises CommandRefusedError when one of them would have no live replica
         (`ReplicationControlManager.createPartitions`).
@@ -397,7 +415,13 @@ class Simulation:
         place, first = self._created[topic][0], self.topics[topic]
         numbers = range(first, to)
         replication = len(self.controller.partitions[f"{topic}-0"].replicas)
-        if topic in self._placed_by_controller:
+        placed: Sequence[tuple[int, ...]]
+        if assigned:
+            reason = why_not_as_many(len(assigned[first:]), to - first)
+            if reason is not None:
+                raise CommandRefusedError(str(reason))
+            placed = self._assigned(assigned[first:], first, replication)
+        elif topic in self._placed_by_controller:
             placed = self._striped(place, numbers, replication)
         else:
             placed = [self._replicas(place, number, replication) for number in numbers]

@@ -35,14 +35,16 @@ def created_topic(spec: ScenarioSpec, command: CreateTopic) -> TopicSpec:
     Source: `ReplicationControlManager.createTopic`, which has `num.partitions` and `default.replication.factor`.
     """
     cluster = resolve("broker", spec.config)
-    partitions, replicas = command.partitions, command.replicas
+    partitions, replicas, assigned = command.partitions, command.replicas, command.assignment
+    if assigned:
+        partitions, replicas = len(assigned), len(assigned[0])
     if partitions is None:
         partitions = _number(cluster["num.partitions"])
     if replicas is None:
         replicas = _number(cluster["default.replication.factor"])
     if partitions > MOST_PARTITIONS:
         raise ConfigError("partitions", f"a topic has at most {MOST_PARTITIONS:,} partitions here")
-    return TopicSpec(command.topic, partitions, replicas, _config(command.config))
+    return TopicSpec(command.topic, partitions, replicas, _config(command.config), replica_assignment=assigned)
 
 
 def _config(pairs: tuple[str, ...]) -> dict[str, Value]:

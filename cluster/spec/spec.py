@@ -353,7 +353,7 @@ class ScenarioSpec(msgspec.Struct, frozen=True):
         members = {group.name: max(group.members, most.get(group.name, 0)) for group in self.groups}
         deployed = dict.fromkeys(members, 1)
         created = [step.command for step in self.steps if isinstance(step.command, CreateTopic)]
-        topics = {command.topic: command.partitions or 1 for command in created}
+        topics = {command.topic: command.named_partitions for command in created}
         topics |= {topic.name: topic.partitions for topic in self.topics}
         for step in self.steps:
             match step.command:

@@ -23,18 +23,21 @@ from cluster.commands import (
     ResetToPlan,
     Set,
 )
+from cluster.commands.arguments import MOST_ID_DIGITS
 from cluster.commands.catalogue import AbortHangingTransaction, ResetTo
 from cluster.config import FIRST_DATE, nearest, parse_datetime, parse_iso_duration
 from cluster.protocol.names import TopicPartition
+from cluster.protocol.placement.reassignments import why_not_assigned
 from cluster.protocol.placement.topic_creation import name_error
 from cluster.spec import LONGEST_FLIGHT_US
 from recordings.kafka_tools.config_pairs import pairs_added, pairs_of_create
 from recordings.kafka_tools.config_tables import entity_of
 from recordings.kafka_tools.json_options import partitions_of_json
-from recordings.kafka_tools.reassignment_options import check_reassignment, check_targets, reassigned_to
+from recordings.kafka_tools.reassignment_options import check_reassignment, check_targets, reassigned_to, repeated
 from recordings.kafka_tools.tool_lines import ToolLine, reset_scenario
 
 _WHOLE: Final = re.compile("[0-9]{1,18}")
+_INTEGER: Final = re.compile("[+-]?[0-9]{1,10}")
 MOST_REPLICAS: Final = 32_767  # Short.MAX_VALUE
 _UNSUPPORTED: Final = {
     ("kafka-topics", "delete"): "no topic is deleted in a flight: kafka-delete-records.sh empties its partitions",
@@ -65,16 +68,48 @@ def _topic(line: ToolLine, names: Names | None) -> str:
 
 
 def _alter_topic(line: ToolLine, names: Names | None) -> list[Command]:
-    for option in ("replica-assignment", "config", "topic-id"):
+    for option, why in (("config", "kafka-configs.sh --alter changes it"), ("topic-id", "--topic names a topic")):
         if line.has(option):
-            why = (
-                "kafka-configs.sh --alter changes it" if option == "config" else "the controller places new partitions"
-            )
             raise line.wrong(f"--{option} is not understood here: {why}", option)
     partitions = line.number("partitions", least=1)
     if partitions is None:
         raise line.wrong('Missing required argument "[partitions]"')
-    return [AddPartitions(_topic(line, names), partitions)]
+    assigned = replicas_assigned(line)
+    return [AddPartitions(_topic(line, names), partitions, assigned)]
+
+
+def replicas_assigned(line: ToolLine) -> tuple[tuple[int, ...], ...]:
+    """The brokers of each partition in `--replica-assignment`; empty without one. Raises CommandError.
+
+    What only the controller refuses is refused here where no command can say it. Source:
+    `TopicCommand.parseReplicaAssignment`.
+    """
+    option, assigned = "replica-assignment", list[tuple[int, ...]]()
+    for text in _split(line.one(option), ",") if line.one(option) else ():
+        words = [word.strip() for word in _split(text, ":")]
+        wrong = next((word for word in words if not _INTEGER.fullmatch(word)), None)
+        if wrong is not None:
+            raise line.wrong(f'For input string: "{wrong[:80]}"', option)
+        replicas = tuple(map(int, words))
+        if twice := sorted(repeated(replicas)):
+            doubled = ",".join(map(str, twice))
+            raise line.wrong(f"Partition replica lists may not contain duplicate entries: {doubled}", option)
+        assigned.append(replicas)
+        if len(replicas) != len(assigned[0]):
+            java = f"[{', '.join(map(str, replicas))}]"
+            raise line.wrong(f"Partition {len(assigned) - 1} has different replication factor: {java}", option)
+    reason = next(filter(None, (why_not_assigned(each, range(10 ** (MOST_ID_DIGITS - 1))) for each in assigned)), "")
+    if reason:
+        raise line.wrong(reason, option)
+    return tuple(assigned)
+
+
+def _split(text: str, by: str) -> list[str]:
+    """As Java's `String.split`: empty words at the end do not count, unless nothing else is there."""
+    words = text.split(by)
+    while len(words) > 1 and not words[-1]:
+        words.pop()
+    return words if text.strip(by) or not text else []
 
 
 def _create_topic(line: ToolLine, names: Names | None) -> list[Command]:
@@ -82,11 +117,12 @@ def _create_topic(line: ToolLine, names: Names | None) -> list[Command]:
 
     Source: `TopicCommand.CommandTopicPartition`, `createTopic`.
     """
-    if line.has("replica-assignment"):
-        raise line.wrong("--replica-assignment is not understood here: --partitions and --replication-factor are",
-                         "replica-assignment")  # fmt: skip
     if not line.has("topic"):
         raise line.wrong('Missing required argument "[topic]"')
+    for option in ("partitions", "replication-factor"):
+        if line.has("replica-assignment") and line.has(option):
+            raise line.wrong(f'Option "[replica-assignment]" can\'t be used with option "[{option}]"', option)
+    assigned = replicas_assigned(line)
     topic, partitions, replicas = line.one("topic"), line.number("partitions"), line.number("replication-factor")
     pairs = pairs_of_create(line)
     if replicas is not None and not 1 <= replicas <= MOST_REPLICAS:
@@ -97,7 +133,7 @@ def _create_topic(line: ToolLine, names: Names | None) -> list[Command]:
     reason = name_error(topic) or (names.why_not_free(topic) if names is not None else "")
     if reason:
         raise line.wrong(reason, "topic")
-    return [CreateTopic(topic, partitions, replicas, pairs, line.has("if-not-exists"))]
+    return [CreateTopic(topic, partitions, replicas, pairs, line.has("if-not-exists"), assigned)]
 
 
 def _topics_tool(line: ToolLine, names: Names | None) -> list[Command]:

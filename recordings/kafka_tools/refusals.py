@@ -5,13 +5,13 @@ from typing import Final
 
 from cluster.protocol.names import TopicPartition
 from cluster.protocol.offset_resets import cannot_shift, only_inactive, reset_offset
-from cluster.protocol.placement.topic_creation import why_no_name, why_not_placed
+from cluster.protocol.placement.topic_creation import why_no_name, why_not_as_many, why_not_on, why_not_placed
 from cluster.view.state import NEVER, ClusterView, GroupView
 from recordings.kafka_log.java_maps import consumed_order
 from recordings.kafka_tools import reassignments
 from recordings.kafka_tools.group_descriptions import committed_partitions, exists
 from recordings.kafka_tools.group_tables import ResetRow, reset_table
-from recordings.kafka_tools.orders import RESETS, no_plan, orders_of, planned_offsets
+from recordings.kafka_tools.orders import RESETS, no_plan, orders_of, planned_offsets, replicas_assigned
 from recordings.kafka_tools.printed import MISSING, Printed, columns, failed, widest
 from recordings.kafka_tools.tool_lines import ToolLine, is_tool_line, read_tool_line, reset_scenario
 from recordings.kafka_tools.topic_tables import topic_failed
@@ -55,10 +55,7 @@ def refusal_of(view: ClusterView, line: ToolLine) -> Printed | None:
         case "kafka-consumer-groups", "delete-offsets":
             return _delete_offsets(view, line)
         case "kafka-topics", "alter":
-            topic, to = view.topics.get(line.one("topic")), line.number("partitions", 0) or 0
-            if topic is not None and to <= topic.partitions:
-                has = f"The topic {topic.topic} currently has {topic.partitions} partition(s)"
-                return topic_failed(f"{has}; {to} would not be an increase.")
+            return _add_partitions(view, line)
         case "kafka-topics", "create":
             return _create_topic(view, line)
         case "kafka-leader-election", _:
@@ -80,9 +77,38 @@ def _create_topic(view: ClusterView, line: ToolLine) -> Printed | None:
     warned = Printed(f"{_COLLISIONS}\n") if "_" in topic or "." in topic else Printed()
     if topic in view.topics and line.has("if-not-exists"):
         return warned if warned.out else Printed("\n")
-    unfenced = [one for one in view.brokers.values() if not one.fenced]
-    reason = why_no_name(topic, view.topics) or why_not_placed(replicas, len(view.brokers), len(unfenced))
+    unfenced = _unfenced(view)
+    assigned = replicas_assigned(line)
+    reason = why_no_name(topic, view.topics) or (
+        why_not_on(assigned, view.brokers, unfenced)
+        if assigned
+        else why_not_placed(replicas, len(view.brokers), len(unfenced))
+    )
     return None if reason is None else warned + topic_failed(reason.message)
+
+
+def _add_partitions(view: ClusterView, line: ToolLine) -> Printed | None:
+    """What the controller refuses. Source: `ReplicationControlManager.createPartitions`."""
+    topic, to, assigned = view.topics.get(line.one("topic")), line.number("partitions", 0) or 0, replicas_assigned(line)
+    if topic is None:
+        return None
+    known = topic.partitions
+    if to == known:
+        return topic_failed(f"Topic already has {known} partition(s).")
+    if to < known:
+        has = f"The topic {topic.topic} currently has {known} partition(s)"
+        return topic_failed(f"{has}; {to} would not be an increase.")
+    if not assigned:
+        return None
+    replication, new = len(view.partitions[f"{topic.topic}-0"].replicas), assigned[known:]
+    reason = why_not_as_many(len(new), to - known) or why_not_on(
+        new, view.brokers, _unfenced(view), first=known, replication=replication
+    )
+    return None if reason is None else topic_failed(reason.message)
+
+
+def _unfenced(view: ClusterView) -> list[int]:
+    return [one.broker for one in view.brokers.values() if not one.fenced]
 
 
 def is_of_groups(text: str) -> bool:

@@ -86,7 +86,7 @@ def _most(
     for index, command in enumerate(grows):
         if command is not None:
             name = command.group if isinstance(command, Scale) else command.topic
-            to = command.partitions or 1 if isinstance(command, CreateTopic) else command.to
+            to = command.named_partitions if isinstance(command, CreateTopic) else command.to
             if to > declared.get(name, 0):
                 if to > max(declared.values(), default=0):
                     place = ("at", index, "do")

@@ -133,8 +133,7 @@ def _assignment(spec: ScenarioSpec, topic: TopicSpec, place: Place) -> Iterator[
     assigned = {"partitions": len(topic.replica_assignment), "replication": len(topic.replica_assignment[0])}
     for key, number in assigned.items():
         if said[key] != number:
-            noun = "partitions" if key == "partitions" else "replicas of each partition"
-            reason = f"{key}: {said[key]} contradicts replica_assignment, which has {number} {noun}"
+            reason = f"{key}: replica_assignment has {number}, not {said[key]}"
             yield Problem((*place, key), reason, str(number))
     brokers = [broker.id for broker in spec.brokers]
     for number, replicas in enumerate(topic.replica_assignment):

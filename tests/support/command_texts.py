@@ -54,6 +54,12 @@ EVERY_FORM: dict[str, Command] = {
     "create topic returns if not exists partitions 6 config cleanup.policy=[compact,delete],retention.ms=1": (
         commands.CreateTopic("returns", 6, None, ("cleanup.policy=compact,delete", "retention.ms=1"), True)
     ),
+    "create topic returns assignment 3:1,1:2 config retention.ms=1": commands.CreateTopic(
+        "returns", config=("retention.ms=1",), assignment=((3, 1), (1, 2))
+    ),
+    "add partitions orders to 5 assignment 1:2,2:3,3:1,1:2,2:1": commands.AddPartitions(
+        "orders", 5, ((1, 2), (2, 3), (3, 1), (1, 2), (2, 1))
+    ),
     "reassign orders-0 to 3,1": commands.Reassign("orders", 0, (3, 1)),
     "cancel reassignment of orders-0": commands.CancelReassignment("orders", 0),
     "add partitions orders to 24": commands.AddPartitions("orders", 24),

@@ -4,8 +4,10 @@ Source: `ReplicationControlManager.createTopics`, `Topic`, `StripedReplicaPlacer
 """
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import Final, NamedTuple
+
+from cluster.protocol.placement.reassignments import why_not_assigned
 
 MOST_NAME_LENGTH: Final = 249  # Topic.MAX_NAME_LENGTH
 _LEGAL: Final = re.compile(r"[a-zA-Z0-9._-]+")
@@ -67,6 +69,46 @@ def reason_not_placed(replicas: int, brokers: int, unfenced: int) -> str:
 def without_active_broker(replicas: int) -> NotCreated:
     """Why a partition cannot begin on unfenced brokers that all are shutting down."""
     return _not_replicated(replicas, "All brokers are currently fenced or in controlled shutdown.")
+
+
+def why_not_on(
+    assigned: Sequence[tuple[int, ...]],
+    registered: Collection[int],
+    active: Collection[int],
+    *,
+    first: int = 0,
+    replication: int | None = None,
+) -> NotCreated | None:
+    """Why new partitions, numbered from `first`, cannot have the replicas that an administrator assigns.
+
+    `active`: unfenced brokers that are not shutting down. `replication`: of the partitions that are there; None for a
+    new topic, whose first partition decides. Source: `ReplicationControlManager.validateManualPartitionAssignment`.
+    """
+    for number, replicas in enumerate(assigned, first):
+        error, before = why_not_assigned(replicas, registered), len(assigned[0]) if replication is None else replication
+        if not error and len(replicas) != before:
+            error = (
+                f"The manual partition assignment includes a partition with {len(replicas)} replica(s), but this is not"
+                f" consistent with previous partitions, which have {before} replica(s)."
+            )
+        if not error and not any(broker in active for broker in replicas):
+            error = (
+                f"All brokers specified in the manual partition assignment for partition {number} are fenced or in"
+                " controlled shutdown."
+            )
+        if error:
+            return _not_assigned(error)
+    return None
+
+
+def why_not_as_many(assigned: int, additional: int) -> NotCreated | None:
+    """Why `assigned` lists of replicas do not suit `additional` partitions; None when there are as many."""
+    words = f"Attempted to add {additional} additional partition(s), but only {assigned} assignment(s) were specified."
+    return _not_assigned(words) if assigned != additional else None
+
+
+def _not_assigned(words: str) -> NotCreated:
+    return NotCreated("INVALID_REPLICA_ASSIGNMENT", "InvalidReplicaAssignmentException", words)
 
 
 def _not_replicated(replicas: int, reason: str) -> NotCreated:

@@ -11,7 +11,7 @@ from cluster.protocol.placement.reassignments import (
     toward,
     why_not_assigned,
 )
-from cluster.protocol.placement.topic_creation import why_no_name, why_not_placed
+from cluster.protocol.placement.topic_creation import why_no_name, why_not_as_many, why_not_on, why_not_placed
 from cluster.protocol.topic_pattern import topic_pattern
 from cluster.spec import TopicRefusedError, admitted_topic
 from cluster.view.state import NEVER, PartitionView
@@ -36,21 +36,31 @@ def create_topic(model: ImpactModel, command: c.CreateTopic) -> None:
 def _not_created(model: ImpactModel, command: c.CreateTopic) -> str | None:
     """Why the controller refuses a topic; None when it creates it, and then the size of it is noted."""
     partitions, replicas, topics = command.partitions, command.replicas, model.view.topics
+    assigned = command.assignment
+    if assigned:
+        partitions, replicas = len(assigned), len(assigned[0])
     if model.spec is not None:
         try:
             topic = admitted_topic(model.spec, command, {name: one.partitions for name, one in topics.items()})
         except TopicRefusedError as refusal:
             return str(refusal)
         partitions, replicas = topic.partitions, topic.replication
-    brokers = model.view.brokers.values()
-    unfenced = sum(not broker.fenced for broker in brokers)
-    reason = why_no_name(command.topic, topics) or why_not_placed(replicas or 1, len(brokers), unfenced)
+    brokers, unfenced = model.view.brokers, _unfenced(model)
+    reason = why_no_name(command.topic, topics) or (
+        why_not_on(assigned, brokers, unfenced)
+        if assigned
+        else why_not_placed(replicas or 1, len(brokers), len(unfenced))
+    )
     if reason is not None:
         return str(reason)
     sizes = [many(partitions, "partition")] if partitions else []
     sizes += [many(replicas, "replica")] if replicas else []
     model.note(": ".join([f"{command.topic} begins empty", *([", ".join(sizes)] if sizes else [])]))
     return None
+
+
+def _unfenced(model: ImpactModel) -> list[int]:
+    return [broker.broker for broker in model.view.brokers.values() if not broker.fenced]
 
 
 def _found(model: ImpactModel, topic: str) -> None:
@@ -76,10 +86,23 @@ def add_partitions(model: ImpactModel, command: c.AddPartitions) -> None:
     if command.to <= known:
         model.refuse(f"INVALID_PARTITIONS: {command.topic} has {known} partitions already")
         return
+    if command.assignment and (reason := _not_assigned(model, command, known)) is not None:
+        model.refuse(reason)
+        return
     model.note(f"{command.to - known} more partitions: existing keys map to other partitions")
     for group in model.view.groups.values():
         if command.topic in group.topics:
             model.group_rebalances(group.group)
+
+
+def _not_assigned(model: ImpactModel, command: c.AddPartitions, known: int) -> str | None:
+    """Why new partitions cannot have the replicas that the command assigns to them."""
+    assigned = command.assignment[known:]
+    replication = len(model.view.partitions[f"{command.topic}-0"].replicas)
+    reason = why_not_as_many(len(assigned), command.to - known) or why_not_on(
+        assigned, model.view.brokers, _unfenced(model), first=known, replication=replication
+    )
+    return str(reason) if reason is not None else None
 
 
 def reassign(model: ImpactModel, command: c.Reassign) -> None:

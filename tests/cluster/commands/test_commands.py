@@ -229,6 +229,7 @@ def test_every_form_says_how_it_is_written() -> None:
 name = st.from_regex(r"[A-Za-z0-9._-]{1,12}", fullmatch=True)
 duration = st.integers(min_value=0, max_value=10**13)
 texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=30)
+replicas = st.lists(st.integers(0, 999_999_999), min_size=1, max_size=4).map(tuple)
 by_field: dict[str, st.SearchStrategy[object]] = {
     "for_us": st.none() | duration,
     "to_us": duration,
@@ -255,6 +256,7 @@ by_field: dict[str, st.SearchStrategy[object]] = {
     "amount": duration,
     "replicas": st.none() | st.integers(min_value=1),
     "if_not_exists": st.booleans(),
+    "assignment": st.lists(replicas, max_size=4).map(tuple),
     "config": st.lists(
         st.from_regex(r"[a-z.]{1,9}=[A-Za-z0-9.,:_-]{0,9}", fullmatch=True),
         max_size=3,
@@ -272,8 +274,10 @@ def any_command(draw: st.DrawFn) -> Command:
     if kind is commands.CreateTopic:
         values["partitions"] = draw(st.none() | st.integers(min_value=1))
         values["topic"] = draw(name.filter(lambda word: word not in (".", "..")))
+        if values["assignment"]:
+            values["partitions"] = values["replicas"] = None
     if kind is commands.Reassign:
-        values["replicas"] = tuple(draw(st.lists(st.integers(0, 999_999_999), min_size=1, max_size=4)))
+        values["replicas"] = draw(replicas)
     if kind is commands.ResetToPlan:
         plan = draw(st.dictionaries(st.builds("{}-{}".format, name, st.integers(0, 99)), st.integers(0), min_size=1))
         values["partitions"], values["offsets"] = tuple(plan), tuple(plan.values())

@@ -1,8 +1,10 @@
 """Which brokers have the replicas of a topic whose scenario or command assigns them, and what may not be assigned."""
 
 import msgspec
+import pytest
 
 from cluster import events as e
+from cluster.commands import CommandError, parse
 from cluster.spec import ScenarioSpec
 from recordings.scenarios.loader import parse_scenario
 from recordings.scenarios.writer import write_scenario
@@ -68,6 +70,65 @@ def test_the_view_is_the_truth_of_assigned_replicas() -> None:
 def test_added_partitions_are_placed_as_in_any_topic() -> None:
     flight = flown(assigned(("6s", "add partitions orders to 5")))
     assert places(flight)[3:] == [(1, (1, 2)), (2, (2, 3))]
+
+
+def refusals(*steps: tuple[str, str]) -> list[str]:
+    return [refused.reason for refused in flown(assigned(*steps)).all(e.CommandRefused)]
+
+
+def test_a_command_assigns_replicas_as_kafka_topics_does() -> None:
+    """Of partitions that are there already nothing is looked at."""
+    line = "kafka-topics.sh --create --topic returns --replica-assignment 2:1,3:1"
+    more = "kafka-topics.sh --alter --topic returns --partitions 4 --replica-assignment 9:8,9:8,1:3,2:3"
+    spec = assigned(("5s", line), ("7s", more), ("8s", "add partitions returns to 5"))
+    assert lies(spec) == []
+    found = places(flown(spec), "returns")
+    assert found[:4] == [(2, (2, 1)), (3, (3, 1)), (1, (1, 3)), (2, (2, 3))]
+    assert len(found) == 5
+
+
+def test_what_a_step_assigns_counts_among_the_names_of_the_scenario() -> None:
+    names = assigned(("5s", "create topic returns assignment 2:1,3:1")).names()
+    assert names.topics == {"orders": 3, "returns": 2}
+
+
+def test_the_controller_refuses_what_kafka_refuses() -> None:
+    refused = "INVALID_REPLICA_ASSIGNMENT: "
+    uneven = f"{refused}The manual partition assignment includes a partition with 1 replica(s), but this is not"
+    uneven += " consistent with previous partitions, which have 2 replica(s)."
+    assert refusals(
+        ("5s", "create topic a assignment 1:9"),
+        ("5s", "create topic a assignment 1:1"),
+        ("5s", "create topic a assignment 1:2,3"),
+        ("5s", "add partitions orders to 5 assignment 1:2,1:2,1:2,1:2"),
+        ("5s", "add partitions orders to 4 assignment 1:2,1:2,1:2,1"),
+        ("5s", "add partitions orders to 3 assignment 1:2"),
+    ) == [
+        f"{refused}The manual partition assignment includes broker 9, but no such broker is registered.",
+        f"{refused}The manual partition assignment includes the broker 1 more than once.",
+        uneven,
+        f"{refused}Attempted to add 2 additional partition(s), but only 1 assignment(s) were specified.",
+        uneven,
+        "INVALID_PARTITIONS: orders has 3 partitions already",
+    ]
+
+
+def test_a_partition_needs_an_active_broker_of_its_own() -> None:
+    down = ("1s", "kill broker-2")
+    fenced = "INVALID_REPLICA_ASSIGNMENT: All brokers specified in the manual partition assignment for partition"
+    (first, more) = refusals(
+        down, ("11s", "create topic a assignment 3,2"), ("11s", "add partitions orders to 4 assignment 1,1,1,2")
+    )
+    assert first == f"{fenced} 1 are fenced or in controlled shutdown."
+    assert "1 replica(s)" in more  # the numbers of replicas are looked at first
+
+
+@pytest.mark.parametrize("number", ["partitions", "replicas"])
+def test_an_assignment_is_given_without_its_numbers(number: str) -> None:
+    text = f"create topic a {number} 2 assignment 1:2,2:3"
+    with pytest.raises(CommandError, match=f"leave `{number} N` out") as refused:
+        parse(text)
+    assert refused.value.column == text.index("1:2")
 
 
 def test_a_topic_that_is_created_later_waits_for_a_replica_of_each_partition() -> None:

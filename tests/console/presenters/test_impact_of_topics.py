@@ -154,6 +154,12 @@ def test_no_command_has_an_impact_on_a_topic_that_is_not_there_yet() -> None:
         "create topic bad replicas 1 config retention.ms=soon",
         "create topic bad replicas 1 partitions 60000",
         "create topic bad replicas 1 partitions 50000",
+        "create topic bad assignment 1:2,1:3",
+        "create topic bad assignment 1:1",
+        "create topic bad assignment 1:2,1",
+        "add partitions orders to 3 assignment 1,2",
+        "add partitions orders to 2 assignment 1,1:2",
+        "add partitions orders to 2 assignment 1,9",
     ],
 )
 def test_what_the_controller_refuses_is_refused_before_in_the_same_words(do: str) -> None:
@@ -170,5 +176,7 @@ def test_the_size_of_a_topic_is_said_in_numbers() -> None:
     view = before_it(spec)
     said = [words for _, words in sentences(impact_of(view, parse("create topic bad"), SECOND_US, spec=spec))]
     assert said == ["bad begins empty: 1,000 partitions, 2 replicas"]
+    assigned = sentences(impact_of(view, parse("create topic bad assignment 1:2,2:1"), SECOND_US, spec=spec))
+    assert assigned[0][1] == "bad begins empty: 2 partitions, 2 replicas"
     one = sentences(impact_of(view, parse("create topic bad partitions 1 replicas 1"), SECOND_US, spec=spec))
     assert one[0][1] == "bad begins empty: 1 partition, 1 replica"

@@ -79,12 +79,12 @@ by = "5s"
         (
             '[[topic]]\nname = "x"\nreplica_assignment = [[1], [2]]\npartitions = 3',
             15,
-            "partitions: 3 contradicts replica_assignment, which has 2 partitions (did you mean 2?)",
+            "partitions: replica_assignment has 2, not 3 (did you mean 2?)",
         ),
         (
             '[[topic]]\nname = "x"\nreplica_assignment = [[1], [2]]\nreplication = 3',
             15,
-            "replication: 3 contradicts replica_assignment, which has 1 replicas of each partition (did you mean 1?)",
+            "replication: replica_assignment has 1, not 3 (did you mean 1?)",
         ),
         ('[[topic]]\nname = "x"\nreplica_asignment = [[1]]', 14, "(did you mean replica_assignment?)"),
         ('[[topic]]\nname = "x"\nconfig = { "retention.s" = 1 }', 14, "(did you mean retention.ms?)"),
