@@ -21,13 +21,15 @@ class ImportFileError(RecordingError):
 class TopicDraft(msgspec.Struct):
     """A topic. `partitions` and `replication` are None until a file says them; `config`: topic keys as text.
 
-    `seen`: the highest number of a partition that a row has, -1 without one.
+    `seen`: the highest number of a partition that a row has, -1 without one. `replicas`: the brokers of each partition,
+    its preferred leader first, as far as rows have them.
     """
 
     partitions: int | None = None
     replication: int | None = None
     seen: int = -1
     config: dict[str, str] = {}
+    replicas: dict[int, tuple[int, ...]] = {}
 
 
 class LagSample(msgspec.Struct, frozen=True):

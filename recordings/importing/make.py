@@ -1,6 +1,7 @@
 """A scenario of what files say of a cluster. What no file says is guessed, and each guess is a line of the scenario."""
 
 from collections.abc import Callable, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import Final
 
@@ -108,6 +109,12 @@ def keep_scenario(imported: Imported, path: Path) -> None:
         raise RecordingError(f"cannot write {path}: {getattr(error, 'strerror', None) or error}") from error
 
 
+def _ids(count: int, named: set[int]) -> tuple[int, ...]:
+    """The ids of so many brokers: those that files name, and the lowest of the others."""
+    others = (number for number in range(1, count + len(named) + 1) if number not in named)
+    return tuple(sorted([*named, *islice(others, count - len(named))]))
+
+
 def _printable(text: str) -> str:
     """A sentence that may stand in a comment: TOML has no control characters there."""
     return "".join(letter if letter.isprintable() else "?" for letter in text)
@@ -123,7 +130,7 @@ class _Maker:
         self._group_names = {name: self._names.of("group", name) for name in draft.groups}
         self._producer_names = {name: self._names.of("producer", name) for name in draft.producers}
         self._topic_names: dict[str, str] = {}
-        self._brokers = GUESSED_BROKERS
+        self._brokers: tuple[int, ...] = ()
         self._stops = fitted(draft, self.guessed)
 
     def spec(self, title: str, lesson: str) -> ScenarioSpec:
@@ -135,7 +142,7 @@ class _Maker:
         if not known:
             known = self._guessed_topic()
         self._topic_names = {name: self._names.of("topic", name) for name in known}
-        self._brokers = self._count_of_brokers(known)
+        self._brokers = _ids(self._count_of_brokers(known), self._draft.brokers)
         topics = [self._topic(name, topic) for name, topic in known.items()]
         groups = [self._group(name, group, topics) for name, group in self._draft.groups.items()]
         producers = self._producers(topics, groups)
@@ -151,7 +158,7 @@ class _Maker:
             until_us=self._stops.until_us(UNTIL_US),
             start_jitter_us=START_JITTER_US,
             startup_us=STARTUP_US,
-            brokers=tuple(BrokerSpec(number) for number in range(1, self._brokers + 1)),
+            brokers=tuple(map(BrokerSpec, self._brokers)),
             config=scenario_config("broker", "the brokers", self._draft.config, self.left_out),
             topics=tuple(topics),
             producers=tuple(producers),
@@ -165,21 +172,18 @@ class _Maker:
 
     def _count_of_brokers(self, topics: dict[str, TopicDraft]) -> int:
         most = max((topic.replication or 1 for topic in topics.values()), default=1)
-        needed = max(most, self._draft.count or 0)
+        ids = self._draft.brokers
+        needed = max(most, self._draft.count or 0, len(ids))
         if needed > MOST_BROKERS:
             raise RecordingError(f"the files need {needed:,} brokers; a cluster has at most {MOST_BROKERS:,} here")
-        ids = self._draft.brokers
         if self._draft.count is not None:
-            return max(self._draft.count, most)
+            return needed
         if not ids:
             count = max(GUESSED_BROKERS, most)
             self.guessed.append(f"{count} brokers: no file has their number")
             return count
-        count = max(len(ids), most)
-        self.guessed.append(f"{count} brokers: so many are named; a broker without a replica is not")
-        if sorted(ids) != list(range(1, count + 1)):
-            self.left_out.append(f"the brokers' ids: they are 1 to {count} here")
-        return count
+        self.guessed.append(f"{needed} brokers: so many are named; a broker without a replica is not")
+        return needed
 
     def _topic(self, name: str, topic: TopicDraft) -> TopicSpec:
         partitions, replication = topic.partitions, topic.replication
@@ -188,10 +192,21 @@ class _Maker:
             why = "the highest number that a row names" if topic.seen >= 0 else "no file has their number"
             self.guessed.append(f"{name}: {partitions} partitions, {why}")
         if replication is None:
-            replication = min(3, self._brokers)
+            replication = min(3, len(self._brokers))
             self.guessed.append(f"{name}: {replication} replicas of each partition")
         config = scenario_config("topic", name, topic.config, self.left_out)
-        return TopicSpec(self._topic_names[name], partitions, replication, config)
+        assigned = self._assigned(name, topic, partitions, replication)
+        return TopicSpec(self._topic_names[name], partitions, replication, config, replica_assignment=assigned)
+
+    def _assigned(self, name: str, topic: TopicDraft, partitions: int, replication: int) -> tuple[tuple[int, ...], ...]:
+        """The brokers of each partition, where rows have those of all; empty: the flight places them."""
+        lists = tuple(topic.replicas.get(number, ()) for number in range(partitions))
+        if all(len(set(replicas)) == len(replicas) == replication for replicas in lists):
+            return lists
+        if topic.replicas:
+            why = "not all partitions have as many" if all(lists) else f"no row has those of {name}-{lists.index(())}"
+            self.left_out.append(f"the brokers of the replicas of {name}: {why}")
+        return ()
 
     def _group(self, name: str, group: GroupDraft, topics: Sequence[TopicSpec]) -> GroupSpec:
         read = tuple(self._topic_names[topic] for topic in sorted(group.topics) if topic in self._topic_names)

@@ -5,6 +5,7 @@ Releases since 2.x differ in blanks and columns, which are read by their titles.
 """
 
 import re
+from collections import defaultdict
 from typing import Final
 
 from cluster.spec import MOST_BROKERS, MOST_PARTITIONS
@@ -20,7 +21,8 @@ _TOPIC: Final = re.compile(
 )
 _PARTITION: Final = re.compile(
     r"\s+Topic:\s*(?P<topic>\S+)\s+Partition:\s*(?P<partition>\S+)\s+Leader:\s*(?P<leader>\S+)"
-    r"\s+Replicas:\s*(?P<replicas>\S+)(?:\s+Isr:[ \t]*(?P<isr>[\d,]*))?.*"
+    r"\s+Replicas:\s*(?P<replicas>\S+)(?:\s+Isr:[ \t]*(?P<isr>[\d,]*))?"
+    r"(?:.*\sRemoving Replicas:[ \t]*(?P<removing>[\d,]*))?.*"
 )
 _CONFIGS: Final = re.compile(
     r"(?:(?:Dynamic|All) configs for (?P<kind>[a-z-]+) (?P<name>.+)|Default configs for brokers in the cluster)"
@@ -55,7 +57,7 @@ class ToolOutputReader:
         self._entity: tuple[str, str] | None = None
         self._said = 0  # lines that were understood
         self._others: list[int] = []
-        self._under_replicated: list[str] = []
+        self._partitions_that: dict[str, list[str]] = defaultdict(list)
         self._lags: dict[tuple[str, str, str], int] = {}
         self._members: dict[str, set[str]] = {}
 
@@ -103,9 +105,8 @@ class ToolOutputReader:
             self._draft.group(group).lag = sum(lag for (of, _, _), lag in self._lags.items() if of == group)
         for group, ids in self._members.items():
             self._draft.group(group).members = len(ids)
-        if self._under_replicated:
-            count, first = len(self._under_replicated), self._under_replicated[0]
-            self._draft.left_out.append(f"partitions without all in-sync replicas: {count}, such as {first}")
+        for kind, names in self._partitions_that.items():
+            self._draft.left_out.append(f"partitions {kind}: {len(names)}, such as {names[0]}")
         if self._others:
             self._draft.left_out.append(
                 f"lines of {self._file} that are not understood: {len(self._others)}, first line {self._others[0]}"
@@ -128,11 +129,19 @@ class ToolOutputReader:
         topic = self._draft.topic(found["topic"])
         topic.seen = max(topic.seen, number)
         replicas = [self._number(one, "Replicas", 2**31 - 1) for one in found["replicas"].split(",")]
-        topic.replication = topic.replication or len(replicas)
         for broker in replicas:
             self._broker(broker)
+        name = f"{found['topic']}-{number}"
         if len([one for one in (found["isr"] or "").split(",") if one]) < len(replicas):
-            self._under_replicated.append(f"{found['topic']}-{number}")
+            self._partitions_that["without all in-sync replicas"].append(name)
+        removing = (found["removing"] or "").split(",")
+        target = tuple(broker for broker in replicas if str(broker) not in removing)
+        if found["removing"] is not None:
+            self._partitions_that["with a reassignment in progress, which the scenario has behind it"].append(name)
+        topic.replicas[number] = target
+        topic.replication = topic.replication or len(target)
+        if target and found["leader"] not in (str(target[0]), "none", "-1"):
+            self._partitions_that["that another replica than the preferred one leads"].append(name)
 
     def _broker(self, broker: int) -> None:
         self._draft.brokers.add(broker)

@@ -56,14 +56,23 @@ def in_view(view: ClusterView) -> Iterator[tuple[object, ...]]:
     for topic in view.topics.values():
         if topic.topic not in ("__consumer_offsets", "__transaction_state"):
             yield "topic", topic.topic, topic.partitions, topic.replication_factor
+            yield "replicas", topic.topic, tuple(_alike(view, topic.topic, topic.partitions))
     for group in view.groups.values():
         if exists(group) and coordinator_of(view, group) >= 0:
             yield "group", group.group, len(group.members), group.consumer is not None
+
+
+def _alike(view: ClusterView, topic: str, partitions: int) -> list[tuple[int, ...]]:
+    """The brokers of each partition, where a reassignment leads; empty if not all partitions have as many."""
+    known = [view.partitions[f"{topic}-{number}"] for number in range(partitions)]
+    lists = [tuple(broker for broker in one.replicas if broker not in one.removing) for one in known]
+    return lists if len({len(replicas) for replicas in lists}) == 1 else []
 
 
 def in_scenario(spec: ScenarioSpec) -> Iterator[tuple[object, ...]]:
     """Topics and groups of a scenario."""
     for topic in spec.topics:
         yield "topic", topic.name, topic.partitions, topic.replication
+        yield "replicas", topic.name, topic.replica_assignment
     for group in spec.groups:
         yield "group", group.name, group.members, group.config.get("group.protocol") == "consumer"

@@ -32,6 +32,9 @@ def test_the_comparison_sees_a_partition_and_a_member_that_are_missing() -> None
     fewer = [text.replace("PartitionCount: ", "PartitionCount: 1") for text in texts]
     assert set(in_scenario(imported(without_member).spec)) != set(in_view(view))
     assert set(in_scenario(imported(fewer).spec)) != set(in_view(view))
+    other_leader = [text.replace("Replicas: 1,2,3", "Replicas: 2,1,3", 1) for text in texts]
+    assert other_leader != texts
+    assert set(in_scenario(imported(other_leader).spec)) != set(in_view(view))
 
 
 @pytest.mark.parametrize("name", QUICK)

@@ -84,7 +84,65 @@ def test_earlier_releases_have_other_blanks_and_columns() -> None:
     assert (topic.partitions, topic.replication, topic.config["cleanup.policy"]) == (2, 2, ("compact", "delete"))
     assert (group.members, group.topics, len(found.spec.brokers)) == (1, ("orders",), 3)
     assert "partitions without all in-sync replicas: 1, such as orders-1" in found.left_out
-    assert "the brokers' ids: they are 1 to 3 here" in found.left_out
+    assert [broker.id for broker in found.spec.brokers] == [101, 102, 103]
+    assert topic.replica_assignment == ((101, 102), (102, 103))
+
+
+def row(number: int, leader: str, replicas: str, more: str = "") -> str:
+    return f"\tTopic: t\tPartition: {number}\tLeader: {leader}\tReplicas: {replicas}\tIsr: {replicas}{more}\tElr: \n"
+
+
+THREE = "Topic: t\tTopicId: x\tPartitionCount: 3\tReplicationFactor: 2\tConfigs: \n"
+MOVING = "\tAdding Replicas: 7\tRemoving Replicas: 1"
+
+
+@pytest.mark.parametrize(
+    ("rows", "assigned", "left_out"),
+    [
+        (
+            row(0, "1", "1,2") + row(1, "2", "2,5") + row(2, "2", "5,2"),
+            ((1, 2), (2, 5), (5, 2)),
+            ["partitions that another replica than the preferred one leads: 1, such as t-2"],
+        ),
+        (
+            row(0, "1", "7,2,1", MOVING) + row(1, "none", "2,5") + row(2, "5", "5,2", "\tAdding Replicas: \t"),
+            ((7, 2), (2, 5), (5, 2)),
+            [
+                "partitions with a reassignment in progress, which the scenario has behind it: 1, such as t-0",
+                "partitions that another replica than the preferred one leads: 1, such as t-0",
+            ],
+        ),
+        (
+            row(0, "1", "1,2") + row(2, "5", "5,2"),
+            (),
+            ["the brokers of the replicas of t: no row has those of t-1"],
+        ),
+        (
+            row(0, "1", "1,2") + row(1, "2", "2") + row(2, "5", "5,2"),
+            (),
+            ["the brokers of the replicas of t: not all partitions have as many"],
+        ),
+        (
+            row(0, "1", "1,1") + row(1, "2", "2,1") + row(2, "2", "2,1"),
+            (),
+            ["the brokers of the replicas of t: not all partitions have as many"],
+        ),
+        ("", (), []),
+    ],
+)
+def test_the_twin_has_the_leaders_of_the_real_cluster(
+    rows: str, assigned: tuple[tuple[int, ...], ...], left_out: list[str]
+) -> None:
+    found = made(THREE + rows)
+    (topic,) = found.spec.topics
+    assert (topic.partitions, topic.replication, topic.replica_assignment) == (3, 2, assigned)
+    assert found.left_out == left_out
+    assert parse_scenario(found.text, "t.toml").spec == found.spec
+
+
+def test_brokers_without_a_named_id_have_the_lowest_free_ones() -> None:
+    draft = ClusterDraft(count=4, brokers={2, 7})
+    assert [broker.id for broker in scenario_of(draft, "t", "l").spec.brokers] == [1, 2, 3, 7]
 
 
 def test_names_that_a_scenario_cannot_have_are_changed_and_said() -> None:
