@@ -50,7 +50,9 @@ def fetched_records_dropped(view: ClusterView, event: e.FetchedRecordsDropped) -
 
 @FOLD.handles(e.PartitionsPaused)
 def partitions_paused(view: ClusterView, event: e.PartitionsPaused) -> None:
-    view.members[event.member].paused_partitions.update(dict.fromkeys(event.partitions))
+    paused = view.members[event.member].paused_partitions
+    for name in event.partitions:
+        paused.setdefault(name, event.at_us)
 
 
 @FOLD.handles(e.PartitionsResumed)

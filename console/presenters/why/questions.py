@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from cluster.view.state import ClusterView
 from console.presenters.styled_text import OK
-from console.presenters.why import brokers, groups, lags, members, partitions, producers, transactions
+from console.presenters.why import brokers, groups, lags, members, partitions, paused, producers, transactions
 from console.presenters.why.answers import Question, Subject, WhyAnswer, WhyFacts
 
 MOST_ANSWERS = 7
@@ -39,6 +39,7 @@ QUESTIONS: dict[str, Questions] = {
             members.process_stands_still,
             members.coordinator_away,
             members.poll_late,
+            paused.partitions_paused,
             members.group_waits,
             members.heartbeat_late,
             members.owned_leaders_away,

@@ -86,9 +86,15 @@ class ClusterWhyJudge:
         ]
 
     def _stands(self, name: str) -> bool:
-        """Whether the only member with the partition is frozen or stalled."""
-        members = [one for one in self.books.members.values() if name in one.owned]
-        return len(members) == 1 and members[0].alive and (members[0].frozen or members[0].stalled)
+        """Whether a group's only member with the partition is frozen or stalled, or has paused it."""
+        topic = self.cluster.partitions[name].topic
+        for group in self.books.groups.values():
+            if topic in group.topics:
+                holders = self.books.member_books.holders(group.name, name)
+                members = [self.books.members[one] for one in holders]
+                if len(members) == 1 and members[0].alive and members[0].leaves(name):
+                    return True
+        return False
 
     def _behind(self, number: int) -> list[str]:
         places = self.cluster.partitions.items()
@@ -171,9 +177,14 @@ class ClusterWhyJudge:
         def still(m: Match) -> bool:
             member = self.books.members[m["who"]]
             mine = member.group == m["group"] and m["part"] in member.owned and member.alive
-            return mine and (member.frozen if m["why"] == "process is frozen" else not member.frozen and member.stalled)
+            if member.frozen or member.stalled:
+                why = "process is frozen" if member.frozen else "application is stalled"
+            else:
+                why = "application called pause()" if m["part"] in member.paused else ""
+            return mine and m["why"] == why
 
-        owner, why = r"(?P<who>\S+) of (?P<group>\S+)", "(?P<why>process is frozen|application is stalled)"
+        owner = r"(?P<who>\S+) of (?P<group>\S+)"
+        why = r"(?P<why>process is frozen|application is stalled|application called pause\(\))"
         return (
             (rf"read_committed reads {part} up to (?P<stable>\d+) of (?P<high>\d+): (?P<by>.+)", held),
             (rf"no member of (?P<group>\S+) reads {part}", lambda m: m["group"] in self._unread(m["part"])),
@@ -216,6 +227,7 @@ class ClusterWhyJudge:
                 r"(\S+) lost its owner",
                 lambda m: any(one.unowned_since_us.get(m[1], -1) // 1_000 == at_ms for one in groups),
             ),
+            self.books.member_books.paused_fact(at_ms),
             *self.began(at_ms),
         )
 

@@ -2,10 +2,21 @@
 
 import pytest
 
+from cluster.view.state import MemberView
 from console.presenters import formatting
 from console.presenters.exceptions import facts
-from console.presenters.why import brokers, groups, lags, members, partitions, producers, questions, transactions
-from console.presenters.why.answers import Question, WhyFact, WhyFacts
+from console.presenters.why import (
+    brokers,
+    groups,
+    lags,
+    members,
+    partitions,
+    paused,
+    producers,
+    questions,
+    transactions,
+)
+from console.presenters.why.answers import Question, WhyAnswer, WhyFact, WhyFacts
 
 Patch = pytest.MonkeyPatch
 
@@ -166,7 +177,42 @@ def most_of_a_lag_is_on_the_partition_with_least(patch: Patch) -> None:
     patch.setattr(lags, "max", lambda lag, key, default=None: min(lag, key=key, default=default), raising=False)
 
 
+def a_member_with_paused_partitions_is_calm(patch: Patch) -> None:
+    """A member reads on although it called pause() for all its partitions."""
+    _without(patch, "member", paused.partitions_paused)
+
+
+def a_lag_on_paused_partitions_has_no_cause(patch: Patch) -> None:
+    """A group's lag is on a partition, and no member is said to have paused it."""
+    patch.setattr(lags, "does_not_read", lambda member, _: paused.stands_still(member))
+
+
+def a_paused_partition_is_read(patch: Patch) -> None:
+    """A partition goes on although its owner called pause() for it."""
+
+    def stands(facts: WhyFacts, owner: str, group: str, name: str) -> WhyAnswer | None:
+        return owner_stands(facts, owner, group, name) if paused.stands_still(facts.view.members[owner]) else None
+
+    owner_stands = partitions._owner_stands
+    patch.setattr(partitions, "_owner_stands", stands)
+
+
+def pause_was_called_later(patch: Patch) -> None:
+    """The fact that a member called pause() leads to another instant."""
+    since = paused.paused_since
+
+    def later(member: MemberView) -> tuple[WhyFact, ...]:
+        return tuple(fact._replace(at_us=fact.at_us + 7_000) for fact in since(member))
+
+    for module in (paused, partitions, lags):
+        patch.setattr(module, "paused_since", later)
+
+
 FALSE_ANSWERS = {
+    a_member_with_paused_partitions_is_calm: ("paused-by-hand", 30),
+    a_lag_on_paused_partitions_has_no_cause: ("paused-by-hand", 30),
+    a_paused_partition_is_read: ("paused-by-hand", 30),
+    pause_was_called_later: ("paused-by-hand", 30),
     a_stall_has_no_end: ("first-flight", 40),
     a_lag_behind_a_stall_has_no_end: ("first-flight", 40),
     a_member_without_coordinator_is_calm: ("coordinator-failover", 125),

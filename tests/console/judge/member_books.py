@@ -1,11 +1,13 @@
 """A consumer by the rules of KafkaConsumer alone: poll loop, heartbeat thread, owned partitions."""
 
+import re
 from collections.abc import Callable
 from typing import ClassVar
 
 import msgspec
 
 from cluster import events as e
+from tests.console.judge.grammar import Holds
 
 BEATS_IN = ("Syncing", "Stable", "Revoking", "RECONCILING", "STABLE")
 
@@ -41,7 +43,7 @@ class MemberBook(msgspec.Struct):
     phases: list[tuple[int, str]] = []
     busy: list[tuple[int, int]] = []
     owned: dict[str, None] = {}
-    paused: dict[str, None] = {}
+    paused: dict[str, int] = {}  # partition → when pause() was called for it
     positions: dict[str, int] = {}
     fetched: list[tuple[str, e.RecordsFetched, int]] = []
     offers: tuple[str, ...] = ()
@@ -56,6 +58,10 @@ class MemberBook(msgspec.Struct):
     def in_poll(self) -> bool:
         """Whether poll() is under way."""
         return self.busy_since_us < 0
+
+    def leaves(self, partition: str) -> bool:
+        """Whether it reads nothing of a partition that it has: frozen, stalled, or pause() was called."""
+        return self.frozen or self.stalled or partition in self.paused
 
     def silent(self, member_id: str) -> bool:
         """Whether no process sends heartbeats for this id: heartbeats carry the current id of the process."""
@@ -91,6 +97,16 @@ class MemberBooks:
         """Members of a group that hold a partition, in their own view; without fenced members, which read no more."""
         able = (one for one in self.members.values() if one.group == group and one.state != "Fenced")
         return [one.name for one in able if partition in one.owned]
+
+    def paused_fact(self, at_ms: int) -> tuple[str, Holds]:
+        """The fact that a member called pause(), with the first of the partitions and the number of the others."""
+
+        def called(m: "re.Match[str]") -> bool:
+            paused = self.members[m[1]].paused
+            then = [name for name, at_us in paused.items() if at_us == min(paused.values())]
+            return m[2] in then and int(m[3] or 0) == len(then) - 1 and paused[m[2]] // 1_000 == at_ms
+
+        return r"(\S+) called pause\(\) for (\S+?)(?: and (\d+) more)?", called
 
     def _declared(self, event: e.MemberDeclared) -> None:
         known = self.members.get(event.member)
@@ -180,7 +196,8 @@ class MemberBooks:
         member.fetched = [one for one in member.fetched if one[0] not in event.partitions]
 
     def _pause_called(self, event: e.PartitionsPaused) -> None:
-        self.members[event.member].paused.update(dict.fromkeys(event.partitions))
+        known = self.members[event.member].paused
+        self.members[event.member].paused = dict.fromkeys(event.partitions, event.at_us) | known
 
     def _resume_called(self, event: e.PartitionsResumed) -> None:
         for name in event.partitions:

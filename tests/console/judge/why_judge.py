@@ -135,7 +135,7 @@ class WhyJudge:
             found += [AWAY] * bool(group.members and self._unserved(self.books.partitions_of(group)))
             found += ["read_committed reads"] * bool(self._stuck(group))
             found += ["has a lag of"] * bool(self.books.lag(group))
-            found += ["its process is frozen|its application is stalled"] * bool(self._standing(group))
+            found += ["its process is frozen|its application is stalled|has paused"] * bool(self._standing(group))
             return found + ["no owner"] * bool(self._unowned(group))
         member = self.books.members[name]
         group = self.books.groups[member.group]
@@ -146,6 +146,7 @@ class WhyJudge:
         found += ["heartbeat is late"] * (self._late_us(member) > 0)
         found += [AWAY] * (member.alive and bool(self._unserved(member.owned)))
         found += ["has not polled"] * (member.alive and self.headline._late(member))
+        found += ["has paused"] * (member.alive and self._unread_of_paused(member) > 0)
         awaited = self._absent(group).values()
         found += ["not complete|not reconciled"] * (bool(awaited) and not member.owned and name not in awaited)
         return found + [f"waits for {name}"] * (name in awaited)
@@ -201,7 +202,7 @@ class WhyJudge:
         return LagJudge(self.books, group, self.now_us, self.verdict).stuck() or ""
 
     def _standing(self, group: GroupBook, *, alone: bool = True) -> dict[str, int]:
-        """The lag of members that run, own partitions with lag, and are frozen or stalled.
+        """The lag of members that run, own partitions with lag, and are frozen or stalled, or have paused them.
 
         `alone`: without partitions that another member believes to hold, too.
         """
@@ -209,7 +210,7 @@ class WhyJudge:
         for name in self.books.partitions_of(group):
             holders = self.books.member_books.holders(group.name, name)
             for member in (self.books.members[holder] for holder in holders if len(holders) == 1 or not alone):
-                if member.alive and (member.frozen or member.stalled):
+                if member.alive and member.leaves(name):
                     lags[member.name] = lags.get(member.name, 0) + self.books.lag_in(group, name)
         return {name: lag for name, lag in lags.items() if lag}
 
@@ -221,8 +222,8 @@ class WhyJudge:
         head = rf"{re.escape(group.name)} has a lag of (\S+) \(from committed offsets\): "
 
         def stands(m: Match) -> bool:
-            frozen, who = m[4] == "its process is frozen", m[3]
-            if who not in standing or self.books.members[who].frozen != frozen or not counts(m[1], total):
+            who = next((one for one in standing if m["where"] == self._not_read(one)), "")
+            if not who or not counts(m[1], total):
                 return False
             lags = range(max(1, least.get(who, 0)), standing[who] + 1)
             return any(counts(m[2], lag) and lag >= max(least.values(), default=0) for lag in lags)
@@ -234,10 +235,21 @@ class WhyJudge:
             return right and (m[3] in holders if m[3] else m[2] not in group.owners)
 
         return (
-            (head + r"(\S+) on partitions of (\S+), (its process is frozen|its application is stalled)", stands),
+            (head + r"(\S+) on partitions (?P<where>of (?:\S+), .+|that .+)", stands),
             (head + r"most on (\S+?)(?: of (\S+))?, (?P<part>\S+)", lies),
             (head + r"all on (\S+?)(?: of (\S+))?(?P<part>(?!))?", lies),
         )
+
+    def _not_read(self, who: str) -> str:
+        """What is said of the partitions of a member that leaves them."""
+        member = self.books.members[who]
+        if member.frozen or member.stalled:
+            return f"of {who}, its {'process is frozen' if member.frozen else 'application is stalled'}"
+        return f"that {who} has paused"
+
+    def _unread_of_paused(self, member: MemberBook) -> int:
+        high = {name: self.books.cluster.partitions[name].high_watermark for name in member.paused}
+        return sum(max(0, high[name] - member.positions[name]) for name in high if name in member.positions)
 
     def _unowned(self, group: GroupBook) -> int:
         return max(0, len(self.books.partitions_of(group)) - len(group.owners))
@@ -346,6 +358,9 @@ class WhyJudge:
              lambda m: works and not member.in_poll and says(m[1], busy_us) and (m[2] == "stalled") == member.stalled),
             (rf"{name}'s heartbeat is late: it was due {D} ago",
              lambda m: belongs and self._late_us(member) > 0 and says(m[1], self._late_us(member))),
+            (rf"{name} has paused (\d+) of its (\d+) partitions?: (\S+) records? unread",
+             lambda m: member.alive and (int(m[1]), int(m[2])) == (len(member.paused), len(member.owned))
+             and counts(m[3], self._unread_of_paused(member))),
             *self._coordinators(group),
             *(self._rebalances(group) if belongs and not member.owned else ()),
             *self._unserved_words(member.name, member.owned),
@@ -384,6 +399,7 @@ class WhyJudge:
             (r"(\d+) of (\d+) members have joined", joined),
             (r"(\S+) lost its owner", lambda m: group.unowned_since_us.get(m[1], -1) // 1_000 == at_ms),
             (r"(\S+)'s last poll\(\) returned", lambda m: members[m[1]].busy_since_us // 1_000 == at_ms),
+            self.books.member_books.paused_fact(at_ms),
             (r"(\S+)'s last heartbeat was answered: (\S+)",
              lambda m: (members[m[1]].heard_us // 1_000, members[m[1]].heard) == (at_ms, m[2])),
             (rf"({names})(?: (to revoke .+?))?: ((?!commit refused).+)", lambda m: self._awaited(group, at_ms, m)),
@@ -468,6 +484,7 @@ class WhyJudge:
             (r"start broker-(\d+)", lambda m: not brokers[int(m[1])].up),
             (r"resume broker-(\d+)", lambda m: brokers[int(m[1])].frozen),
             (r"start (\S+)", lambda m: not self._lives(m[1])),
+            (r"resume partitions of (\S+)", lambda m: bool(members[m[1]].paused) and self._lives(m[1])),
             (r"restart (\S+)", lambda m: self._lives(m[1]) and not (m[1] not in members and self._frozen(m[1]))),
             (r"resume (\S+)", lambda m: self._frozen(m[1])),
             (r"abort hanging transaction (\S+)", lambda m: m[1] in self.headline._hanging()),
