@@ -22,9 +22,13 @@ class NewestLogs:
         """Take one event."""
         if event.__class__ not in READ:
             return  # most events
-        if isinstance(event, e.RecordsAppended | e.LeadershipTaken) and event.partition not in self._read.logs:
-            self._read.logs[event.partition] = LeaderLog()
+        partition: str = event.partition  # type: ignore[attr-defined]  # each kind that is read has one
+        log = self._read.logs.get(partition)
+        if log is None:  # a broker may refuse before it has ever led
+            log = self._read.logs[partition] = LeaderLog()
         self._read(event)
+        if len(log.not_appended) >= 2 * REFUSALS:
+            del log.not_appended[:-REFUSALS]
         if isinstance(event, e.RecordsAppended):
             self._order.append(event.partition)
             if len(self._order) >= KEPT + FORGOTTEN:
@@ -37,6 +41,4 @@ class NewestLogs:
     def _forget(self) -> None:
         oldest = Counter(self._order.popleft() for _ in range(FORGOTTEN))
         for partition, number in oldest.items():
-            log = self._read.logs[partition]
-            del log.batches[:number]
-            del log.not_appended[:-REFUSALS]
+            del self._read.logs[partition].batches[:number]

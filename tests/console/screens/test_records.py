@@ -5,7 +5,7 @@ from pathlib import Path
 from cluster import events as e
 from console.app import FlightdeckApp
 from console.player import Player
-from console.presenters.partitions.newest_logs import FORGOTTEN, KEPT, NewestLogs
+from console.presenters.partitions.newest_logs import FORGOTTEN, KEPT, REFUSALS, NewestLogs
 from console.screens.records import RecordsScreen
 from recordings.flights.runner import fly, make_plan
 from recordings.scenarios.loader import load
@@ -79,3 +79,18 @@ def test_the_oldest_batches_are_forgotten() -> None:
     kept = [len(logs.of(f"orders-{number}").batches) for number in (0, 1)]
     assert KEPT <= sum(kept) < KEPT + FORGOTTEN
     assert logs.of("orders-1").batches[-1].base_offset == (KEPT + 3 * FORGOTTEN) // 2 - 1
+
+
+def test_a_partition_that_was_never_led_tells_its_newest_refusals() -> None:
+    """Its leader is elected, and the broker answers that it does not lead: it has no log yet."""
+    logs = NewestLogs()
+    for number in range(3 * REFUSALS):
+        logs.observe(
+            e.BatchRetried(
+                at_us=number, producer="p", partition="orders-0", records=1, attempt=1 + number,
+                error="NOT_LEADER_OR_FOLLOWER", disconnected_from=-1,
+            )
+        )  # fmt: skip
+    known = logs.of("orders-0").not_appended
+    assert REFUSALS <= len(known) < 2 * REFUSALS
+    assert known[-1].at_us == 3 * REFUSALS - 1
