@@ -27,8 +27,8 @@ STAYS = {"gen": 5, "epoch": 5, "joined": 8, "took": 7, "got": 4, "revoked": 7, "
 def _bytes_say(number: str, unit: str, truth: int) -> bool:
     """Whether bytes are written as they are, cut to the unit or to a tenth of it."""
     size = 1 << {"B": 0, "KiB": 10, "MiB": 20, "GiB": 30}[unit]
-    step = size // 10 if "." in number else size
-    return 0 <= truth - float(number.replace(",", "")) * size < max(1, step if "." in number else size)
+    step = size / 10 if "." in number else size
+    return 0 <= truth - float(number.replace(",", "")) * size < max(1, step)
 
 
 class MemberPlaceJudge:
