@@ -5,7 +5,6 @@
 import re
 
 from cluster import events as e
-from cluster.protocol.names import coordinator_partition
 from cluster.protocol.placement.partition_metadata import CONTROLLER_SHRINKS, isr_in_order
 from recordings.kafka_log.followers import follows_again, log_line
 from recordings.kafka_log.handlers import LogWriter
@@ -21,7 +20,6 @@ STATE_CHANGE = "state.change.logger"
 BROKER_SERVER = "kafka.server.BrokerServer"
 CONTROLLED_SHUTDOWN, IMMEDIATE_SHUTDOWN = "controlled shutdown", "an immediate shutdown"
 SHUTDOWN_TIMEOUT_US = 300_000_000
-TRANSACTIONS = "kafka.coordinator.transaction.TransactionCoordinator"
 
 BY_CONTROLLER = re.compile(rf"{CONTROLLER_SHRINKS}(\d+) ")
 
@@ -351,42 +349,6 @@ def fault_ended(_state: KafkaLogState, event: e.FaultEnded) -> list[Line]:
 @WRITER.handles(e.CommandRefused)
 def command_refused(_state: KafkaLogState, event: e.CommandRefused) -> list[Line]:
     return [Line("WARN", "[Flightdeck] ", f"{event.text}: refused, {event.reason}", "flightdeck")]
-
-
-# --- transactions --------------------------------------------------------------------------------------------------
-
-
-@WRITER.handles(e.TransactionFenced)
-def transaction_fenced(log: KafkaLogState, event: e.TransactionFenced) -> list[Line]:
-    """Logged when the abort is written, and only if the transaction timed out."""
-    if event.reason == "timeout":
-        log.timed_out[event.transactional_id] = None
-    return []
-
-
-@WRITER.handles(e.TransactionStateChanged)
-def transaction_state_changed(log: KafkaLogState, event: e.TransactionStateChanged) -> list[Line]:
-    """A producer's initialisation, and an abort of a timed-out transaction: Kafka logs no other at level INFO."""
-    epoch = log.ongoing_epochs.get(event.transactional_id, event.epoch)
-    if event.state == "Ongoing":
-        log.ongoing_epochs[event.transactional_id] = event.epoch
-    elif event.epoch > epoch and event.state.startswith("Prepare"):
-        log.with_epochs[event.transactional_id] = None
-    if event.loaded:
-        return []
-    if event.state == "PrepareAbort" and log.timed_out.pop(event.transactional_id, event) is None:
-        message = (
-            f"Completed rollback of ongoing transaction for transactionalId {event.transactional_id} due to timeout"
-        )
-    elif event.state == "Empty":
-        message = (
-            f"Initialized transactionalId {event.transactional_id} with producerId {event.producer_id} and producer"
-            f" epoch {event.epoch} on partition __transaction_state-"
-            f"{coordinator_partition(event.transactional_id, log.transaction_partitions)}"
-        )
-    else:
-        return []
-    return [Line("INFO", f"[TransactionCoordinator id={event.broker}] ", message, TRANSACTIONS)]
 
 
 @WRITER.handles(e.HangingTransactionAborted)

@@ -13,6 +13,7 @@ from cluster import events as e
 from recordings.kafka_log.handlers import LogWriter
 from recordings.kafka_log.java_maps import hash_set_order
 from recordings.kafka_log.state import KafkaLogState, Line
+from recordings.kafka_log.transaction_coordinators import follows
 
 WRITER = LogWriter()
 
@@ -44,7 +45,7 @@ def leadership_taken(log: KafkaLogState, event: e.LeadershipTaken) -> list[Line]
     if event.at_us == 0:
         return []
     followers = dict.fromkeys(one for name in led for one in log.partition(name).replicas if one not in log.away)
-    return [line for one in followers for line in _begins(log, one, led)]
+    return [line for one in followers for line in (*_begins(log, one, led), *follows(log, one, led))]
 
 
 def follows_again(log: KafkaLogState, broker: int) -> list[Line]:
@@ -55,7 +56,8 @@ def follows_again(log: KafkaLogState, broker: int) -> list[Line]:
     by_leader: dict[int, list[str]] = {}
     for name, known in log.partitions.items():
         by_leader.setdefault(known.leader, []).append(name)
-    return [line for names in by_leader.values() for line in _begins(log, broker, names)]
+    begun = [line for names in by_leader.values() for line in _begins(log, broker, names)]
+    return [*begun, *follows(log, broker, log.partitions)]
 
 
 def _begins(log: KafkaLogState, follower: int, names: Iterable[str]) -> list[Line]:

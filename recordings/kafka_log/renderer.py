@@ -24,6 +24,7 @@ from recordings.kafka_log import (
     offsets,
     producers,
     reassignments,
+    transaction_coordinators,
 )
 from recordings.kafka_log.handlers import Renderer
 from recordings.kafka_log.state import KafkaLogState
@@ -41,6 +42,7 @@ WRITERS = (
     brokers.WRITER,
     reassignments.WRITER,
     followers.WRITER,
+    transaction_coordinators.WRITER,
 )
 """Clients first: where several write lines of one event, a client caused it."""
 

@@ -187,7 +187,10 @@ class KafkaLogState:
         self.grown: dict[str, None] = {}  # topics that have got partitions
         self.to_lead: dict[int, dict[str, None]] = {}  # broker → partitions that it was elected for, but does not lead
         self.just_led: dict[int, dict[str, None]] = {}  # broker → partitions of the same change that it leads by now
-        self.coordinating: dict[str, None] = {}  # internal partitions that some group of the scenario depends on
+        self.unseen: dict[int, dict[str, None]] = {}  # frozen brokers → partitions whose change they do not know yet
+        self.transactions_cached: dict[tuple[int, str], int] = {}  # a coordinator and its partition → its leader epoch
+        self.transactional_in: dict[str, dict[str, None]] = {}  # partition → the transactional ids that it has
+        self.coordinating: dict[str, None] = {}  # internal partitions that groups and transactional ids need
 
     def group(self, name: str) -> GroupLogState:
         """The state of a group."""

@@ -14,6 +14,7 @@ from msgspec.structs import replace
 
 from cluster import events as e
 from cluster.events import Event
+from cluster.protocol.names import TRANSACTIONS_TOPIC
 from cluster.protocol.rebalance_causes import BarrierExtension, RebalanceCause
 from cluster.view.logged.state import UNKNOWN
 from recordings.log_reading.groups import ReadGroup, cause_of_leaving, client_of
@@ -46,6 +47,7 @@ class GroupLogReader:
         self._replacements = 0
         self._groups_of_clients: dict[str, str] = {}
         self._producers: set[tuple[str, str]] = set()
+        self._led: set[tuple[str, int]] = set()
         self._truncations = FetchersTruncations()
 
     def read(self, lines: Iterable[LogLine]) -> Iterator[tuple[int, Event]]:
@@ -102,7 +104,17 @@ class GroupLogReader:
             self._truncations.announce(line, said)
         elif line.writer == LOG:
             line = self._truncations.of_broker(line, said)
-        yield from OTHER_FACTS[said.fact](line, said)
+        for event in OTHER_FACTS[said.fact](line, said):
+            if not isinstance(event, e.LeadershipTaken) or self._is_new(event):
+                yield event
+
+    def _is_new(self, event: e.LeadershipTaken) -> bool:
+        """Whether a line tells first who leads: a transaction coordinator says it after the leader of its partition."""
+        named = event.partition, event.leader_epoch
+        known = event.log_end < 0 and named in self._led
+        if event.partition.startswith(TRANSACTIONS_TOPIC):
+            self._led.add(named)
+        return not known
 
     def _declared(self, group: str, broker: int, partition: str) -> Made:
         if group not in self.groups:

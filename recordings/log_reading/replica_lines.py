@@ -8,6 +8,7 @@ from typing import Final
 
 from cluster import events as e
 from cluster.events import Event
+from cluster.protocol.names import TRANSACTIONS_TOPIC
 from cluster.view.logged.state import UNKNOWN
 from recordings.log_reading.sentences import Said
 from recordings.log_reading.writers import LogLine
@@ -45,6 +46,14 @@ def _leader_starts(line: LogLine, said: Said) -> Made:
     )  # fmt: skip
 
 
+def _transaction_coordinator_elected(line: LogLine, said: Said) -> Made:
+    """Its broker leads the partition; without the line of the leader nothing is known of the log."""
+    yield e.LeadershipTaken(
+        partition=f"{TRANSACTIONS_TOPIC}-{said.words['number']}", broker=int(line.names[0]),
+        leader_epoch=int(said.words["epoch"]), log_start=-1, high_watermark=-1, log_end=-1, bytes=-1, appended=-1,
+    )  # fmt: skip
+
+
 def _log_truncated(line: LogLine, said: Said) -> Made:
     yield e.LogTruncated(
         partition=line.names[0], broker=int(line.names[1]), offset=int(said.words["offset"]), log_end=-1,
@@ -65,6 +74,8 @@ def _says_no_event(_line: LogLine, _said: Said) -> Made:
 
 REPLICA_FACTS: Final[dict[str, Callable[[LogLine, Said], Made]]] = {
     "leader_starts": _leader_starts,
+    "transaction_coordinator_elected": _transaction_coordinator_elected,
+    "transactions_loaded": _says_no_event,
     "log_truncated": _log_truncated,
     "nothing_truncated": _says_no_event,
     "truncation_begins": _says_no_event,

@@ -177,3 +177,35 @@ def test_the_round_trip_notices_another_epoch_offset_and_instant() -> None:
     assert facts(epoch=4)[0] != facts()[0]
     assert facts(offset=8)[1] != facts()[1]
     assert all(one != other for one, other in zip(facts(at_us=9_000), facts(), strict=True))
+
+
+ELECTED = re.compile(
+    r"\[TransactionCoordinator id=(\d+)\] Elected as the txn coordinator for partition (\d+) at epoch (\d+)"
+)
+LEADER = re.compile(r"\[Broker id=(\d+)\] Leader __transaction_state-(\d+) .*starts at leader epoch (\d+) from")
+Led = list[tuple[str, ...]]
+
+
+def led_of(events: list[Event]) -> Led:
+    """Each leadership of a partition of `__transaction_state`: broker, partition, epoch, whether its log is known."""
+    return sorted(
+        (str(event.broker), event.partition.rpartition("-")[2], str(event.leader_epoch), str(event.log_end >= 0))
+        for event in events
+        if isinstance(event, e.LeadershipTaken) and event.partition.startswith("__transaction_state-")
+    )
+
+
+@pytest.mark.parametrize("run", ["s60-transaction-coordinator", "s30-broker-dies"])
+def test_who_coordinates_transactions_is_read_once_from_either_log(run: str, tmp_path: Path) -> None:
+    """By default Kafka logs leaders to state-change.log, and coordinators to server.log."""
+    both = [line for line in dict.fromkeys(lines_of(run)) if LEADER.search(line) or ELECTED.search(line)]
+    elected = [line for line in both if ELECTED.search(line)]
+    assert 10 < len(elected) < len(both)
+    for lines, told, known in ((both, LEADER, True), (elected, ELECTED, False)):
+        place = tmp_path / str(known)
+        place.mkdir()
+        events, _ = read(lines, place)
+        said = [found.groups() for found in map(told.search, lines) if found]
+        assert led_of(events) == sorted((*words, str(known)) for words in said)
+        reading = reading_of(place / "read")
+        assert (reading.unmatched, reading.passed_over) == (0, {})
