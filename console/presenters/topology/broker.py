@@ -168,7 +168,7 @@ def falls_short(view: ClusterView, broker: int, impact: Impact) -> dict[str, lis
     for name, one in view.partitions.items():
         if len(one.isr) >= enough[one.topic] or broker not in one.isr or one.leader < 0 or name in offline:
             continue
-        gone = [other for other in one.isr if other in down]
+        gone = sorted(other for other in one.isr if other in down)
         least = min(view.topics[one.topic].min_insync_replicas, len(one.replicas))
         if len(one.isr) - 1 - len(gone) < least <= len(one.isr):
             found[name] = gone

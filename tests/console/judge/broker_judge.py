@@ -190,7 +190,8 @@ class BrokerJudge:
         return self.number in one.isr and one.leader >= 0 and len(left) < least <= len(one.isr)
 
     def _down(self, one: PartitionBook) -> list[int]:
-        return [number for number in one.isr if number != self.number and not self.cluster.brokers[number].up]
+        out = (number for number in one.isr if number != self.number and not self.cluster.brokers[number].up)
+        return sorted(out)
 
     def _consequence(self, kind: str, name: str) -> Sentences:
         def after(text: str) -> bool:
