@@ -91,6 +91,7 @@ class Player:
         self._steps = 0
         self._has_stepped = False  # the cursor came to its event by a step or a search
         self._search_condition: Callable[[], bool] | None = None
+        self._searched_from = 0, 0  # the last event and the instant
         self._last: Event | None = None
         self._refused_commands = RefusedCommands()
         self._newest, self._noted = NewestEvents(), 0  # with the number of jumps that it knows of
@@ -362,6 +363,7 @@ class Player:
         if self.playback.at_end:
             return AT_THE_END
         self.playback.playing, self._last, self._search_condition = False, None, holds
+        self._searched_from = self.playback.seq, self.playback.at_us
         return ""
 
     def _search(self, holds: Callable[[], bool]) -> None:
@@ -370,11 +372,18 @@ class Player:
             for _ in range(SEARCH_EVENTS):
                 if playback.at_end:
                     self._search_condition, self.notice = None, "no match in the rest of the recording"
+                    self._return_to(*self._searched_from)
                     return
                 playback.step()
                 if holds():
                     self._search_condition, self._has_stepped = None, True
                     return
+
+    def _return_to(self, seq: int, at_us: int) -> None:
+        """Show again what was there before a search that found nothing."""
+        self.playback.seek_seq(seq)
+        if self.playback.at_us < at_us:  # no event between them
+            self.playback.seek_us(at_us)
 
     def _measure(self) -> None:
         since, from_us = self._measured

@@ -89,7 +89,7 @@ BROKER: dict[str, State] = {
     "fenced": State("✖", ERROR, "runs, and the controller has fenced it: leads nothing until its heartbeats arrive"),
     "frozen": State("‖", WARN, "its process is frozen; the controller fences it when its session ends"),
     "silent": State("✖", ERROR, "down, not fenced yet"),
-    "down": State("✖", ERROR, "down and fenced: leads nothing"),
+    "down": State("✖", ERROR, "fenced: leads nothing"),
 }
 
 

@@ -284,9 +284,18 @@ def test_it_searches_onwards_for_an_event_and_for_an_expression() -> None:
     assert one.step("fault_started") == ""
     assert found() == first.at_us
     assert "groups" in one.run_until("grops.billing.members == 1")
+    one.move(1)  # into the middle of an instant
+    flight.advance(0.02)
+    before = one.playback.seq
     assert one.run_until("groups.billing.members == 99") == ""
-    assert found() == END_US
+    assert (found(), one.playback.seq) == (first.at_us, before)
     assert one.notice == "no match in the rest of the recording"
+    one.seek(first.at_us + 1)
+    flight.advance(0.02)
+    assert one.run_until("groups.billing.members == 99") == ""
+    assert found() == first.at_us + 1
+    one.seek(END_US)
+    flight.advance(0.02)
     assert one.run_until("groups.billing.members == 99") == AT_THE_END
 
 
