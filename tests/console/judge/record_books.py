@@ -1,5 +1,6 @@
 """Every broker's log of every partition, batch by batch, as an administrator would note it from raw events."""
 
+from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -61,9 +62,16 @@ class RecordBooks:
 
     def __init__(self) -> None:
         self.partitions: dict[str, PartitionLogs] = {}
+        self.appended: list[int] = []  # the number of each event that appended a batch, to any log
+
+    def is_old(self, batch: e.RecordsAppended, newer: int) -> bool:
+        """Whether at least so many batches of all partitions are newer."""
+        return len(self.appended) - bisect_right(self.appended, batch.seq) >= newer
 
     def note(self, event: e.Event) -> None:
         """Record one event."""
+        if isinstance(event, e.RecordsAppended):
+            self.appended.append(event.seq)
         handler = HANDLERS.get(type(event))
         if handler is not None:
             handler(self.of(getattr(event, "partition", "")), event)
