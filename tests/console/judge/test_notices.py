@@ -31,7 +31,8 @@ RECORDED = (
 )  # fmt: skip
 LIVE = (
     "right_curly_bracket", ":until groups.billing.generation >= 0", ":go 500ms", ":kill billing-1",
-    ":step group_deleted", ":step group_deleted", "L", ":kill billing-1", ":undo",
+    ":step group_deleted", "L", "left_square_bracket", "right_square_bracket", ":step group_deleted", "L",
+    ":kill billing-1", ":undo",
 )  # fmt: skip
 REFUSED = "start billing-1"
 Noted = tuple[str, str, int, int, int | None, bool]
