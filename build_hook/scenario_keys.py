@@ -25,6 +25,7 @@ and `[defaults.group]` hold keys for all tables of their kind. An unknown key is
 EVERY_TABLE = """
 [cluster]
 brokers = [{ id = 1 }]
+replica_assignment = {}
 [network]
 links = [{}]
 [[topic]]
@@ -64,6 +65,8 @@ READERS: dict[Read, str] = {
 VALUES = {
     ("cluster", "brokers"): "a whole number from 1 to 1,000, or a list",
     ("network.links", "between"): "two names",
+    ("cluster.replica_assignment", "__consumer_offsets"): "lists of brokers",
+    ("cluster.replica_assignment", "__transaction_state"): "lists of brokers",
     ("topic", "replica_assignment"): "lists of brokers: `[[1, 2], [2, 3]]`",
     ("producer", "arrivals"): '`"steady"`, `"poisson"`, or `[["30s", "200/s"], …]`',
     ("group.application", "commit"): toml_tables.one_of(*get_args(CommitPolicy)).__doc__,

@@ -285,9 +285,8 @@ class Simulation:
             )
 
     def _internal_topics(self) -> list[TopicSpec]:
-        config = self._config
-        brokers = len(self.brokers)
-        return [
+        config, brokers = self._config, len(self.brokers)
+        topics = (
             TopicSpec(
                 OFFSETS_TOPIC,
                 config.offsets_topic_num_partitions,
@@ -299,7 +298,8 @@ class Simulation:
                 min(config.transaction_state_log_replication_factor, brokers),
                 {"min.insync.replicas": config.transaction_state_log_min_isr},
             ),
-        ]
+        )
+        return [self.spec.internally_assigned(topic) for topic in topics]
 
     def _create_in_flight(self, place: int, topic: TopicSpec) -> None:
         """CreateTopics (API 19); without a controller, or live replicas, the administrator tries again."""

@@ -14,6 +14,7 @@ from cluster.spec.application_spec import (
 from cluster.spec.buggify import Buggify
 from cluster.spec.created_topics import TopicRefusedError, admitted_topic, created_topic
 from cluster.spec.deployed import deployed
+from cluster.spec.internal_topics import INTERNAL_REPLICATION, INTERNAL_TOPICS
 from cluster.spec.member_spec import MemberSpec
 from cluster.spec.overrides import (
     Declared,
@@ -59,6 +60,8 @@ __all__ = [
     "FIELDS",
     "HPA_STABILIZATION_US",
     "HPA_SYNC_US",
+    "INTERNAL_REPLICATION",
+    "INTERNAL_TOPICS",
     "LONGEST_FLIGHT_US",
     "MOST_BATCHES",
     "MOST_BROKERS",

@@ -11,8 +11,9 @@ import msgspec
 
 from cluster.commands import AddPartitions, Command, CreateTopic, Names, Rollout, Scale
 from cluster.config import DEFAULT_ASSIGNORS, ClusterConfig, Value, defaults, format_duration, resolve, resolve_topic
-from cluster.protocol.names import OFFSETS_TOPIC, TRANSACTIONS_TOPIC, topic_of
+from cluster.protocol.names import topic_of
 from cluster.spec.application_spec import ApplicationSpec
+from cluster.spec.internal_topics import INTERNAL_TOPICS
 from cluster.spec.member_spec import MemberSpec
 from cluster.spec.scaling_spec import AutoscalerSpec, Readiness
 
@@ -290,7 +291,7 @@ class ScenarioSpec(msgspec.Struct, frozen=True):
 
     `buggify`: brokers often do what they may do and seldom do (`cluster/spec/buggify.py`). `start_jitter_us`: each life
     of a consumer is late by less than this. `startup_us`: from a broker's start until it registers. A file that says
-    neither gets START_JITTER_US and STARTUP_US.
+    neither gets START_JITTER_US and STARTUP_US. `internal_assignment`: the `replica_assignment` of Kafka's own topics.
     """
 
     title: str
@@ -309,6 +310,7 @@ class ScenarioSpec(msgspec.Struct, frozen=True):
     groups: tuple[GroupSpec, ...] = ()
     steps: tuple[StepSpec, ...] = ()
     expectations: tuple[ExpectationSpec, ...] = ()
+    internal_assignment: dict[str, tuple[tuple[int, ...], ...]] = {}
 
     def broker_config(self, broker: BrokerSpec) -> dict[str, Value]:
         """Every broker key with its value for one broker: its own, else the cluster's, else the default."""
@@ -373,14 +375,17 @@ class ScenarioSpec(msgspec.Struct, frozen=True):
             internal=self.internal_topics(),
         )
 
+    def internally_assigned(self, topic: TopicSpec) -> TopicSpec:
+        """One of Kafka's own topics with the replicas that the scenario assigns to it."""
+        assigned = self.internal_assignment.get(topic.name)
+        if not assigned:
+            return topic
+        return msgspec.structs.replace(topic, replication=len(assigned[0]), replica_assignment=assigned)
+
     def internal_topics(self) -> dict[str, int]:
         """Kafka's own topics, and the number of partitions of each; also where other keys do not fit together."""
-        keys = {
-            OFFSETS_TOPIC: "offsets.topic.num.partitions",
-            TRANSACTIONS_TOPIC: "transaction.state.log.num.partitions",
-        }
         values = defaults("broker") | self.config
-        return {topic: count for topic, key in keys.items() if isinstance(count := values[key], int)}
+        return {topic: count for topic, key in INTERNAL_TOPICS.items() if isinstance(count := values[key], int)}
 
 
 def _instances(name: str, count: int) -> tuple[str, ...]:

@@ -7,8 +7,10 @@ from typing import Final
 
 import msgspec
 
-from cluster.config import DEFAULT_ASSIGNORS, format_duration
+from cluster.config import DEFAULT_ASSIGNORS, defaults, format_duration
 from cluster.spec import (
+    INTERNAL_REPLICATION,
+    INTERNAL_TOPICS,
     MOST_BROKERS,
     START_JITTER_US,
     STARTUP_US,
@@ -38,7 +40,6 @@ GUESSED_PARTITIONS: Final = 12
 GUESSED_MEMBERS: Final = 3
 GUESSED_RATE: Final = 10.0
 GUESSED_PER_RECORD_US: Final = 1_000
-_CLUSTERS_OWN: Final = {"__consumer_offsets", "__transaction_state"}  # a flight makes them, too
 Reader = Callable[[str, str, ClusterDraft], None]
 MOST_FILES: Final = 200
 UNTIL_US: Final = 300_000_000
@@ -136,12 +137,13 @@ class _Maker:
     def spec(self, title: str, lesson: str) -> ScenarioSpec:
         """The scenario."""
         known = {name: topic for name, topic in self._draft.topics.items() if not name.startswith("__")}
-        own = sorted(self._draft.topics.keys() - known.keys() - _CLUSTERS_OWN)
+        own = sorted(self._draft.topics.keys() - known.keys() - INTERNAL_TOPICS.keys())
         if own:
             self.left_out.append(f"topics that begin with __: {', '.join(own)}")
         if not known:
             known = self._guessed_topic()
         self._topic_names = {name: self._names.of("topic", name) for name in known}
+        internal = self._internal()
         self._brokers = _ids(self._count_of_brokers(known), self._draft.brokers)
         topics = [self._topic(name, topic) for name, topic in known.items()]
         groups = [self._group(name, group, topics) for name, group in self._draft.groups.items()]
@@ -164,7 +166,23 @@ class _Maker:
             producers=tuple(producers),
             groups=tuple(groups),
             steps=tuple(steps),
+            internal_assignment=internal,
         )
+
+    def _internal(self) -> dict[str, tuple[tuple[int, ...], ...]]:
+        """The brokers of Kafka's own topics; their partitions are as many as there are, whatever the brokers' keys."""
+        found = {}
+        for name, key in INTERNAL_TOPICS.items():
+            topic = self._draft.topics.get(name, TopicDraft())
+            if topic.partitions is not None:
+                if str(topic.partitions) != self._draft.config.get(key, str(defaults("broker")[key])):
+                    self._draft.config[key] = str(topic.partitions)
+                found[name] = self._assigned(name, topic, topic.partitions, topic.replication or 0)
+        found = {name: assigned for name, assigned in found.items() if assigned}
+        for name, assigned in found.items():
+            if INTERNAL_REPLICATION[name] in self._draft.config:  # which a topic keeps from when it was created
+                self._draft.config[INTERNAL_REPLICATION[name]] = str(len(assigned[0]))
+        return found
 
     def _guessed_topic(self) -> dict[str, TopicDraft]:
         self.guessed.append(f"topic orders with {GUESSED_PARTITIONS} partitions: no file names a topic")

@@ -11,6 +11,7 @@ from typing import Any, Literal
 
 from cluster.commands import Command, CommandError, Mark, text_of
 from cluster.spec import (
+    INTERNAL_TOPICS,
     START_JITTER_US,
     STARTUP_US,
     BrokerSpec,
@@ -61,6 +62,7 @@ def read_scenario(
     cluster = top.table("cluster")
     brokers = _brokers(cluster)
     config = cluster.config("broker")
+    internal = _internal_assignment(cluster.table("replica_assignment"))
     startup_us = cluster.take("startup", duration, STARTUP_US)
     spec = ScenarioSpec(
         title=top.take("title", filled_text, "", required=True),
@@ -78,6 +80,7 @@ def read_scenario(
         producers=tuple(read_producer(table) for table in top.tables("producer")),
         groups=tuple(read_group(table) for table in top.tables("group")),
         steps=tuple(chain.from_iterable(by_table)),
+        internal_assignment=internal,
         expectations=tuple(_expectation(table, lines.get(table.place, 0)) for table in top.tables("expect")),
     )
     cluster.close(top, "at the top of the file")
@@ -156,6 +159,14 @@ def _topic(table: TomlTable, replication: int) -> TopicSpec:
     )
     table.close()
     return topic
+
+
+def _internal_assignment(table: TomlTable) -> dict[str, tuple[tuple[int, ...], ...]]:
+    """The brokers of each partition of Kafka's own topics."""
+    none: tuple[tuple[int, ...], ...] = ()
+    found = {topic: table.take(topic, _assignment, none) for topic in INTERNAL_TOPICS}
+    table.close()
+    return {topic: assigned for topic, assigned in found.items() if assigned}
 
 
 def _assignment(value: object) -> tuple[tuple[int, ...], ...]:

@@ -9,11 +9,13 @@ from collections.abc import Iterator, Mapping
 import msgspec
 
 from cluster.commands import CommandError, CreateTopic, Set, check, is_reserved
-from cluster.config import DEFAULT_ASSIGNORS, ConfigError, cross_errors, format_duration, nearest
+from cluster.config import DEFAULT_ASSIGNORS, ConfigError, cross_errors, defaults, format_duration, nearest
 from cluster.events import EVENT_KINDS
 from cluster.protocol.re2_syntax import TopicPatternError
 from cluster.protocol.topic_pattern import TopicPatternLimitError, topic_pattern, valid_instead
 from cluster.spec import (
+    INTERNAL_REPLICATION,
+    INTERNAL_TOPICS,
     ExpectationSpec,
     GroupSpec,
     MemberSpec,
@@ -119,6 +121,7 @@ def _cluster(spec: ScenarioSpec) -> Iterator[Problem]:
         elif topic.replication > len(spec.brokers):
             reason = f"replication: {topic.replication} replicas need as many brokers, there are {len(spec.brokers)}"
             yield Problem(("topic", index, "replication"), reason)
+    yield from _internal_assignment(spec)
     processes = spec.names().processes()
     for index, link in enumerate(spec.network.links):
         for end, name in enumerate(link.between):
@@ -135,11 +138,28 @@ def _assignment(spec: ScenarioSpec, topic: TopicSpec, place: Place) -> Iterator[
         if said[key] != number:
             reason = f"{key}: replica_assignment has {number}, not {said[key]}"
             yield Problem((*place, key), reason, str(number))
+    yield from _assigned_brokers(spec, topic.replica_assignment, (*place, "replica_assignment"))
+
+
+def _internal_assignment(spec: ScenarioSpec) -> Iterator[Problem]:
+    """The same of Kafka's own topics, whose numbers are keys of the brokers."""
+    for topic, assigned in spec.internal_assignment.items():
+        place: Place = ("cluster", "replica_assignment", topic)
+        numbers = {INTERNAL_TOPICS[topic]: len(assigned), INTERNAL_REPLICATION[topic]: len(assigned[0])}
+        for key, number in numbers.items():
+            said = spec.config.get(key, number if key in INTERNAL_REPLICATION.values() else defaults("broker")[key])
+            if said != number:
+                yield Problem(place, f"{topic}: {key} is {said}, and its replica_assignment has {number}")
+        yield from _assigned_brokers(spec, assigned, place)
+
+
+def _assigned_brokers(spec: ScenarioSpec, assigned: tuple[tuple[int, ...], ...], place: Place) -> Iterator[Problem]:
+    """The first broker of an assignment that the cluster does not have."""
     brokers = [broker.id for broker in spec.brokers]
-    for number, replicas in enumerate(topic.replica_assignment):
+    for number, replicas in enumerate(assigned):
         for unknown in (broker for broker in replicas if broker not in brokers):
             reason = f"replica_assignment: partition {number} has broker {unknown}, and the cluster has no such broker"
-            yield Problem((*place, "replica_assignment"), reason, str(min(brokers, key=lambda one: abs(one - unknown))))
+            yield Problem(place, reason, str(min(brokers, key=lambda one: abs(one - unknown))))
             return
 
 

@@ -60,6 +60,7 @@ def write_scenario(spec: ScenarioSpec) -> str:
                 ("brokers", len(spec.brokers) if plain else racks, None),
                 ("startup", _duration(spec.startup_us), format_duration(STARTUP_US)),
                 ("config", spec.config, {}),
+                ("replica_assignment", spec.internal_assignment, {}),
             ]
         ),
         _network(spec.network),

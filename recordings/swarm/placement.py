@@ -37,7 +37,7 @@ class Placement:
         self.wanted: dict[str, int] = {}  # in-sync replicas without which nothing is committed
         self.of_topic: dict[str, list[str]] = {}
         grown = [step.command for step in spec.steps if isinstance(step.command, AddPartitions)]
-        for place, topic in enumerate((*spec.topics, *internal)):
+        for place, topic in enumerate((*spec.topics, *map(spec.internally_assigned, internal))):
             added = [each.to for each in grown if each.topic == topic.name]
             least = int(str(topic.topic_config(spec.config)["min.insync.replicas"]))
             for number in range(max(topic.partitions, *added, 0)):

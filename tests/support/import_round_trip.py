@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from cluster.events import Event
-from cluster.spec import ScenarioSpec
+from cluster.spec import INTERNAL_TOPICS, ScenarioSpec
 from cluster.view import ClusterView
 from cluster.view.fold import fold
 from recordings.flights.runner import fly, make_plan
@@ -54,6 +54,8 @@ def imported(texts: list[str]) -> Imported:
 def in_view(view: ClusterView) -> Iterator[tuple[object, ...]]:
     """Topics and groups of a view, without the topics that every cluster makes for itself."""
     for topic in view.topics.values():
+        if topic.internal:
+            yield "replicas", topic.topic, tuple(_alike(view, topic.topic, topic.partitions))
         if topic.topic not in ("__consumer_offsets", "__transaction_state"):
             yield "topic", topic.topic, topic.partitions, topic.replication_factor
             yield "replicas", topic.topic, tuple(_alike(view, topic.topic, topic.partitions))
@@ -74,5 +76,7 @@ def in_scenario(spec: ScenarioSpec) -> Iterator[tuple[object, ...]]:
     for topic in spec.topics:
         yield "topic", topic.name, topic.partitions, topic.replication
         yield "replicas", topic.name, topic.replica_assignment
+    for name in INTERNAL_TOPICS:
+        yield "replicas", name, spec.internal_assignment.get(name, ())
     for group in spec.groups:
         yield "group", group.name, group.members, group.config.get("group.protocol") == "consumer"

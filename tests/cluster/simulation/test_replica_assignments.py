@@ -6,7 +6,7 @@ import pytest
 from cluster import events as e
 from cluster.commands import CommandError, parse
 from cluster.spec import ScenarioSpec
-from recordings.scenarios.loader import parse_scenario
+from recordings.scenarios.loader import ScenarioErrors, parse_scenario
 from recordings.scenarios.writer import write_scenario
 from recordings.swarm.placement import Placement
 from tests.support.completed_flight import Flown, flown
@@ -153,3 +153,55 @@ def test_a_healed_core_is_judged_by_the_brokers_that_are_assigned() -> None:
     there = {name: replicas for name, replicas in Placement(spec, (1, 2, 3)).inside.items() if name[:6] == "orders"}
     brokers = flown(spec).simulation.brokers.values()
     assert there == {name: tuple(sorted(broker.id for broker in brokers if name in broker.replicas)) for name in there}
+
+
+# --- Kafka's own topics -----------------------------------------------------------------------------------------------
+
+INTERNAL = """replica_assignment = { __consumer_offsets = [[1, 3], [1, 2]], __transaction_state = [[2], [3]] }
+"""
+
+
+def internal(more: str = "", lists: str = INTERNAL) -> ScenarioSpec:
+    counts = '"transaction.state.log.num.partitions" = 2, "offsets.topic.num.partitions"'
+    text = TEXT.replace('"offsets.topic.num.partitions"', counts, 1).replace("[[topic]]", f"{lists}[[topic]]", 1)
+    return parse_scenario(text + more, "t.toml").spec
+
+
+def test_coordinators_are_on_the_brokers_that_the_scenario_assigns() -> None:
+    flight = flown(internal())
+    assert places(flight, "__consumer_offsets") == [(1, (1, 3)), (1, (1, 2))]
+    assert places(flight, "__transaction_state") == [(2, (2,)), (3, (3,))]
+    assert {found.broker for found in flight.all(e.CoordinatorFound)} == {1}
+    assert {found.broker for found in flown(assigned()).all(e.CoordinatorFound)} == {3}
+    assert lies(internal('[[at]]\ntime = "7s"\ndo = "kill broker-3 for 2s"\n')) == []
+
+
+def test_internal_topics_are_written_as_they_were_read() -> None:
+    assert parse_scenario(write_scenario(internal()), "again.toml").spec == internal()
+    inside = Placement(internal(), (3,)).inside
+    assert [inside[f"__consumer_offsets-{number}"] for number in range(2)] == [(3,), ()]
+    assert [inside[f"__transaction_state-{number}"] for number in range(2)] == [(), (3,)]
+
+
+@pytest.mark.parametrize(
+    ("lists", "reason"),
+    [
+        ("__consumer_offsets = [[3, 1]]", "__consumer_offsets: offsets.topic.num.partitions is 2, and its replica_as"),
+        ("__consumer_offsets = [[3], [9]]", "partition 1 has broker 9, and the cluster has no such broker"),
+        ("__consumer_offsets = [[3], []]", "__consumer_offsets: partition 1 has no broker"),
+        ("__consumer_offset = [[3], [1]]", "unknown key __consumer_offset (did you mean __consumer_offsets?)"),
+    ],
+)
+def test_an_assignment_of_internal_topics_that_cannot_be_is_refused(lists: str, reason: str) -> None:
+    with pytest.raises(ScenarioErrors) as refused:
+        internal(lists=f"replica_assignment = {{ {lists} }}\n")
+    assert reason in str(refused.value)
+
+
+def test_the_brokers_key_of_the_number_of_replicas_is_not_contradicted() -> None:
+    """It counts where no list says it; both together have to agree."""
+    text = write_scenario(internal()).replace("config = {", 'config = { "offsets.topic.replication.factor" = 3,', 1)
+    with pytest.raises(
+        ScenarioErrors, match=r"offsets.topic.replication.factor is 3, and its replica_assignment has 2"
+    ):
+        parse_scenario(text, "t.toml")

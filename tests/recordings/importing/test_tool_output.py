@@ -140,6 +140,19 @@ def test_the_twin_has_the_leaders_of_the_real_cluster(
     assert parse_scenario(found.text, "t.toml").spec == found.spec
 
 
+def test_the_twin_has_the_coordinators_of_the_real_cluster() -> None:
+    """A topic keeps the number of replicas with which it was created, whatever the brokers' key says later."""
+    offsets = THREE.replace("t\t", "__consumer_offsets\t", 1)
+    rows = "".join(row(number, "1", "1,2").replace(" t\t", " __consumer_offsets\t") for number in range(3))
+    factor = "All configs for broker 1 are:\n  offsets.topic.replication.factor=3 sensitive=false synonyms={}\n"
+    found = made(offsets + rows + factor)
+    assert found.spec.internal_assignment == {"__consumer_offsets": ((1, 2),) * 3}
+    assert found.spec.config == {"offsets.topic.num.partitions": 3, "offsets.topic.replication.factor": 2}
+    assert parse_scenario(found.text, "t.toml").spec == found.spec
+    without_rows = made(offsets.replace("t\tPartitionCount: 3", "t\tPartitionCount: 50")).spec
+    assert (without_rows.internal_assignment, without_rows.config) == ({}, {"offsets.topic.num.partitions": 3})
+
+
 def test_brokers_without_a_named_id_have_the_lowest_free_ones() -> None:
     draft = ClusterDraft(count=4, brokers={2, 7})
     assert [broker.id for broker in scenario_of(draft, "t", "l").spec.brokers] == [1, 2, 3, 7]
