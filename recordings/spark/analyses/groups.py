@@ -11,7 +11,7 @@ from cluster.protocol.client_states import ConsumerMemberState
 from recordings.spark.analyses.analysis import Analysis, Fact, Gravity, make, natural
 from recordings.spark.analyses.rebalances import COMPLETED, build_rebalances
 from recordings.spark.facts.group_generations import protocols
-from recordings.spark.facts.lag import lag_by_partition
+from recordings.spark.facts.lag import READER, lag_by_partition
 from recordings.spark.facts.lag_measures import group_lag, lag_measures
 from recordings.spark.facts.offsets import group_topics, read_partitions
 from recordings.spark.facts.ownership import unowned
@@ -57,9 +57,14 @@ def _readers(tables: Tables) -> DataFrame:
 
 
 def _heat_rows(tables: Tables) -> DataFrame:
-    worst = _worst(tables).select("run_id", "group", "partition")
-    rows = lag_by_partition(tables).join(sf.broadcast(worst), ["run_id", "group", "partition"])
-    return _points(rows, tables, ["group", "partition"], CELLS)
+    return _cells(tables).join(sf.broadcast(_worst(tables)), list(READER))
+
+
+def _partitions(tables: Tables) -> DataFrame:
+    """The measures of the partitions in which a group was furthest behind, ranked."""
+    worst = _worst(tables).where(sf.col("rank") <= WORST)
+    lag = lag_by_partition(tables).join(sf.broadcast(worst), list(READER))
+    return lag_measures(lag, ["group", "partition", "rank"])
 
 
 def _unowned(tables: Tables) -> DataFrame:
@@ -71,25 +76,45 @@ def _unowned(tables: Tables) -> DataFrame:
 
 
 def _points(series: DataFrame, tables: Tables, keys: list[str], points: int) -> DataFrame:
-    """The highest values of a series in each of at most this many stretches: `point`, `seconds` (of a stretch)."""
+    """The highest values of a series in each of at most this many stretches: `point`, `seconds` (of a stretch).
+
+    `area`: the sum of the lag over its seconds.
+    """
     widths = tables.flights.select("run_id", sf.expr(f"({_SECONDS}) div {points} + 1").alias("seconds"))
     return (
         series.join(sf.broadcast(widths), "run_id")
         .groupBy("run_id", *keys, "seconds", sf.expr("second div seconds").alias("point"))
-        .agg(sf.max("lag").alias("lag"), sf.max("time_lag_us").alias("time_lag_us"))
+        .agg(sf.max("lag").alias("lag"), sf.max("time_lag_us").alias("time_lag_us"), sf.sum("lag").alias("area"))
     )
 
 
 _SECONDS = "(virtual_us + 999999) div 1000000"
 
 
-def _worst(tables: Tables) -> DataFrame:
-    """The partitions in which a group was furthest behind, ranked."""
+def _cells(tables: Tables) -> DataFrame:
+    """The `_points` of each partition that a group reads."""
 
     def make() -> DataFrame:
-        measures = lag_measures(lag_by_partition(tables), ["group", "partition"])
-        order = Window.partitionBy("run_id", "group").orderBy(sf.desc("lag_peak"), sf.desc("lag_area"), "partition")
-        return measures.withColumn("rank", sf.row_number().over(order)).where(sf.col("rank") <= HEAT_ROWS)
+        return _points(lag_by_partition(tables), tables, ["group", "partition"], CELLS)
+
+    return tables.once("cells", make)
+
+
+def _worst(tables: Tables) -> DataFrame:
+    """The partitions in which a group was furthest behind: `READER`, `rank`.
+
+    Peaks and areas decide: percentiles, for which a task keeps a count of each value, are asked of the worst ones only.
+    """
+
+    def make() -> DataFrame:
+        order = Window.partitionBy("run_id", "group").orderBy(sf.desc("peak"), sf.desc("area"), "partition")
+        return (
+            _cells(tables)
+            .groupBy(*READER)
+            .agg(sf.max("lag").alias("peak"), sf.sum("area").alias("area"))
+            .select(*READER, sf.row_number().over(order).alias("rank"))
+            .where(sf.col("rank") <= HEAT_ROWS)
+        )
 
     return tables.once("worst", make)
 
@@ -156,7 +181,7 @@ def _group(declared: "Row", rows: "FlightRows", rebalances: list[Rebalance]) -> 
     readers = next(iter(_of(rows["readers"], name)), NOTHING_READ)
     unowned = next(iter(_of(rows["unowned"], name)), NEVER_UNOWNED)
     orphaned_us = sum(each.orphaned_partition_us for each in mine)
-    worst = sorted(_of(rows["partitions"], name), key=lambda row: int(row["rank"]))[:WORST]
+    worst = sorted(_of(rows["partitions"], name), key=lambda row: int(row["rank"]))
     refused = [make(RefusedMember, row) for row in _of(rows["refused"], name)]
     return Group(
         group=name,
@@ -250,7 +275,7 @@ GROUPS = Analysis(
     queries={
         "groups": lambda tables: lag_measures(group_lag(tables), ["group"]),
         "series": lambda tables: _points(group_lag(tables), tables, ["group"], POINTS),
-        "partitions": _worst,
+        "partitions": _partitions,
         "heat": _heat_rows,
         "readers": _readers,
         "unowned": _unowned,

@@ -10,7 +10,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as sf
 
 from recordings.spark.analyses.analysis import Analysis, make
-from recordings.spark.facts.log_entries import PARTITION, batches
+from recordings.spark.facts.log_entries import PARTITION, batches, named
 from recordings.spark.facts.odd_records import RECORD, gone, serials, vanished
 from recordings.spark.facts.offsets import topic_of
 from recordings.spark.formatting import count, many
@@ -35,8 +35,7 @@ def log_losses(tables: Tables) -> DataFrame:
     )
     users = tables["topic_created"].where("not internal").select("run_id", "topic").distinct()
     return (
-        batches(tables)
-        .where("acked and not aborted")
+        named(tables, batches(tables).where("acked and not aborted"))
         .join(sf.broadcast(ranges), [*PARTITION, "producer"])
         .where("first_serial < high and first_serial + records > low")
         .select(*PARTITION, "producer", serials(), "appended_seq")

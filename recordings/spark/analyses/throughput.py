@@ -8,6 +8,7 @@ from pyspark.sql import functions as sf
 
 from recordings.spark.analyses.analysis import Analysis, make, natural
 from recordings.spark.facts.offsets import partitions, topic_of
+from recordings.spark.facts.totals import partition_totals
 from recordings.spark.tables import Tables
 
 if TYPE_CHECKING:
@@ -39,8 +40,9 @@ class TopicThroughput(msgspec.Struct, frozen=True, kw_only=True):
 def topic_throughput(tables: Tables) -> DataFrame:
     """One row for each user's topic: `run_id`, and the fields of `TopicThroughput` but for rates and skew."""
     key = ("run_id", "partition")
-    appended = tables["records_appended"].where("marker = ''").groupBy(*key)
-    counted = appended.agg(sf.sum("count").alias("records"), sf.sum("bytes").alias("bytes"))
+    counted = partition_totals(tables).select(
+        *key, sf.col("written").alias("records"), sf.col("written_bytes").alias("bytes")
+    )
     users = tables["topic_created"].where("not internal").select("run_id", "topic").distinct()
     return (
         partitions(tables)

@@ -10,7 +10,7 @@ from functools import reduce
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as sf
 
-from recordings.spark.facts.log_entries import PARTITION, batches
+from recordings.spark.facts.log_entries import BATCH, PARTITION, batches, named
 from recordings.spark.facts.offsets import only_data
 from recordings.spark.tables import Tables
 
@@ -46,7 +46,7 @@ def _standing(tables: Tables) -> DataFrame:
 
 def duplicates(tables: Tables) -> DataFrame:
     """`duplicate`: records that the log has at two offsets or more; each place but the first counts."""
-    twice = _standing(tables).where(sf.size("places") > 1)
+    twice = named(tables, _standing(tables).where(sf.size("places") > 1))
     again = sf.array_max(sf.transform("places", lambda place: place["seq"]))
     return _of(
         twice.withColumn("seq", again), "duplicate", "producer", sf.col("records") * (sf.size("places") - sf.lit(1))
@@ -58,24 +58,23 @@ def nonmonotonic_sends(tables: Tables) -> DataFrame:
     time = Window.partitionBy("log", "producer").orderBy("base_offset")
     place = sf.get("places", sf.lit(0))
     ordered = (
-        only_data(tables, _standing(tables))
+        _standing(tables)
         .where(sf.size("places") == 1)
         .select(
-            *(*PARTITION, "log"),
-            *("producer", "first_serial", "records"),
+            *(*BATCH, "records"),
             place["base_offset"].alias("base_offset"),
             place["seq"].alias("seq"),
         )
         .withColumn("before", sf.max("first_serial").over(time.rowsBetween(Window.unboundedPreceding, -1)))
     )
-    return _of(ordered.where("first_serial < before"), "nonmonotonic-send", "producer", sf.col("records"))
+    late = named(tables, ordered.where("first_serial < before"))
+    return _of(late, "nonmonotonic-send", "producer", sf.col("records"))
 
 
 def aborted_reads(tables: Tables) -> DataFrame:
     """`G1a`: records of aborted transactions that a group processed."""
     aborted = (
-        batches(tables)
-        .where("aborted")
+        named(tables, batches(tables).where("aborted"))
         .select(*PARTITION, "records", sf.explode("places").alias("place"))
         .select(
             *PARTITION,
@@ -159,7 +158,8 @@ def _passed(tables: Tables, gaps: DataFrame) -> DataFrame:
     """The records of committed batches in the gaps: `passed` in each."""
     starts = sf.filter("starts", lambda one: one["seq"] < sf.col("seq"))
     first = sf.greatest("last", sf.coalesce(sf.try_element_at(starts, sf.lit(-1))["log_start"], sf.col("last")))
-    stood = batches(tables).where("not aborted").select(*PARTITION, "records", sf.explode("places").alias("place"))
+    committed = named(tables, batches(tables).where("not aborted"))
+    stood = committed.select(*PARTITION, "records", sf.explode("places").alias("place"))
     stood = stood.select(
         *PARTITION,
         sf.col("place.base_offset").alias("low"),

@@ -11,9 +11,9 @@ from functools import reduce
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as sf
 
-from recordings.spark.facts.log_entries import BATCH, PARTITION, batches, removals
+from recordings.spark.facts.log_entries import BATCH, PARTITION, batches, named, removals
 from recordings.spark.facts.odd_records import odd_fates
-from recordings.spark.facts.offsets import data_partitions, read_partitions
+from recordings.spark.facts.offsets import only_data, read_partitions
 from recordings.spark.facts.passages import READER, committed_at, gaps_met, met_before, passages
 from recordings.spark.report_model import FATES
 from recordings.spark.tables import Tables
@@ -32,7 +32,7 @@ def fates(tables: Tables, end: DataFrame) -> DataFrame:
     odd_ones = known.where("odd").drop("odd")
     if odd_ones.isEmpty():  # most flights have none, and planning alone would take a second
         return counted
-    odd = odd_fates(tables, odd_ones, readers)
+    odd = odd_fates(tables, named(tables, odd_ones), readers)
     return counted.unionByName(odd).groupBy(*READER).agg(*(sf.sum(name).alias(name) for name in FATES))
 
 
@@ -67,9 +67,9 @@ def finished(tables: Tables) -> DataFrame:
 
 def _known(tables: Tables) -> DataFrame:
     """The batches, and whether one is `odd`: its records are judged one by one."""
-    places = batches(tables).select(*PARTITION, "records", sf.explode("places").alias("place"))
+    places = batches(tables).select("log", "records", sf.explode("places").alias("place"))
     reused = (
-        places.where("place.cut_seq is not null")
+        named(tables, places.where("place.cut_seq is not null"))
         .groupBy(*PARTITION)
         .agg(
             sf.min("place.base_offset").alias("low"),
@@ -102,12 +102,11 @@ def _known(tables: Tables) -> DataFrame:
         sf.col("first_serial") + sf.col("records") > sf.col("lost_from")
     )
     odd = (sf.size("places") != 1) | place["cut_seq"].isNotNull() | within | gone
+    uncertain = only_data(tables, ranges.agg(sf.collect_list(sf.struct("low", "high")).alias("ranges")))
     return (
         batches(tables)
-        .join(
-            sf.broadcast(ranges.agg(sf.collect_list(sf.struct("low", "high")).alias("ranges"))), list(PARTITION), "left"
-        )
-        .join(sf.broadcast(lost), [*PARTITION, "producer"], "left")
+        .join(sf.broadcast(uncertain.drop(*PARTITION)), "log", "left")
+        .join(sf.broadcast(only_data(tables, lost).drop(*PARTITION)), ["log", "producer"], "left")
         .withColumn("odd", sf.coalesce(odd, sf.lit(False)) | (sf.size("places") != 1))
         .select(*BATCH, "records", "acked", "aborted", "appended_seq", "places", "odd")
     )
@@ -172,9 +171,8 @@ def _compacted(tables: Tables, readers: DataFrame) -> dict[str, DataFrame]:
 
 def _by_ranges(tables: Tables, known: DataFrame, states: DataFrame, readers: DataFrame) -> DataFrame:
     """Count the batches that keep one place: `READER`, `FATES`."""
-    logs = sf.broadcast(data_partitions(tables))
-    bounds = states.join(logs, list(PARTITION))
-    rows = bounds.unionByName(_between(known.join(logs, list(PARTITION)), bounds), allowMissingColumns=True)
+    bounds = only_data(tables, states)
+    rows = bounds.unionByName(_between(known, bounds), allowMissingColumns=True)
     # at a tie the boundary comes first: a batch that begins there is not below it
     time = Window.partitionBy("log").orderBy("offset", sf.col("end").isNotNull())
     last = sf.when(sf.col("end").isNotNull(), sf.struct("kind", "end"))

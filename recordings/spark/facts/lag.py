@@ -13,7 +13,7 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as sf
 
 from recordings.spark.facts.log_entries import last_reign, reigns
-from recordings.spark.facts.offsets import FACT, NEVER, commits, only_read, read_partitions
+from recordings.spark.facts.offsets import FACT, NEVER, commits, only_read, partitions_read, read_partitions
 from recordings.spark.facts.time_windows import SECOND_US, checkpoint, every_second
 from recordings.spark.tables import Tables
 
@@ -36,8 +36,10 @@ def _lag_by_partition(tables: Tables) -> DataFrame:
     lag = sf.greatest(sf.lit(0), sf.col("high_watermark") - sf.col("read_up_to"))
     age = sf.col("at_us") - sf.col("unread_us")
     known = _with_read_up_to(_ticks(tables))
+    names = read_partitions(tables).select(*READER, "reader")
     return (
         _with_first_unread(known, _batches(tables), _lost(tables))
+        .join(sf.broadcast(names), "reader")
         .withColumn("lag", lag)
         .withColumn("time_lag_us", sf.when(sf.col("lag") > 0, sf.coalesce(age, sf.lit(0))).otherwise(0))
         .select("run_id", "group", "partition", "second", *OFFSETS, *MEASURES)
@@ -47,28 +49,28 @@ def _lag_by_partition(tables: Tables) -> DataFrame:
 def _ticks(tables: Tables) -> DataFrame:
     """The ticks: one row for each group, partition and second from when the group begins to read the partition.
 
-    `READER`, `log`, `second`, `at_us`, and at that moment `offset_reset`, `high_watermark`, `log_start`, `committed`
-    (null: none).
+    `reader` (`read_partitions`), `log`, `second`, `at_us`, and at that moment `offset_reset`, `high_watermark`,
+    `log_start`, `committed` (null: none). No names: they are longer than all these numbers together.
     """
     readers = read_partitions(tables)
-    numbers = ("log", "reader")
-    begin = readers.select(*READER, *numbers, "seq", "at_us")
-    since = begin.select(*READER, *numbers, sf.col("at_us").alias("since_us"))
+    reader = ("run_id", "log", "reader")
+    begin = readers.select(*reader, "seq", "at_us")
+    since = readers.select(*READER, "log", "reader", sf.col("at_us").alias("since_us"))
     changes = begin
     for facts in (_log_changes(tables), _commit_changes(tables)):
-        keys = [name for name in READER if name in facts.columns]  # a log's changes are of each of its readers
+        keys = [name for name in since.columns if name in facts.columns]  # a log's changes are of each of its readers
         read = facts.join(sf.broadcast(since), keys).withColumn("at_us", sf.greatest("at_us", "since_us"))
-        changes = changes.unionByName(read.drop("since_us"), allowMissingColumns=True)
+        changes = changes.unionByName(read.drop("group", "partition", "since_us"), allowMissingColumns=True)
     lasting = ("high_watermark", "log_start", "mark_seq", "committed")
     virtual = tables.flights.select("run_id", "virtual_us")
     resets = readers.join(sf.broadcast(virtual), "run_id").select("reader", "offset_reset", "resets", "virtual_us")
     known = (
-        every_second(changes, tables.flights, ["group", "partition", *numbers], lasting, by="reader")
+        every_second(changes, tables.flights, ["log", "reader"], lasting, by="reader")
         .join(sf.broadcast(resets), "reader")
         .withColumn("at_us", sf.least(sf.col("second") * SECOND_US, sf.col("virtual_us")))
         .withColumn("offset_reset", sf.coalesce(_reset_by("at_us"), sf.col("offset_reset")))
         .withColumn("log_start", sf.coalesce("log_start", sf.lit(0)))
-        .drop("reader", "resets", "virtual_us")
+        .drop("run_id", "resets", "virtual_us")
     )
     if tables.has_rows("log_truncated"):
         known = _cut(tables, known)
@@ -86,16 +88,14 @@ def _by_valid_leaders(tables: Tables, rows: DataFrame) -> DataFrame:
     epoch = sf.col("leader_epoch")
     newest = sf.try_element_at("reigns", sf.lit(-1))["leader_epoch"]
     deposed = (epoch < newest) & (epoch < last_reign(sf.col("seq"))["leader_epoch"])  # nearly all are of the newest
-    history = reigns(tables).select(*PARTITION, "reigns")
-    return (
-        only_read(tables, rows)
-        .join(sf.broadcast(history), list(PARTITION), "left")
-        .where(~sf.coalesce(deposed, sf.lit(False)))
+    history = partitions_read(tables).join(
+        sf.broadcast(reigns(tables).select(*PARTITION, "reigns")), list(PARTITION), "left"
     )
+    return rows.join(sf.broadcast(history), list(PARTITION)).where(~sf.coalesce(deposed, sf.lit(False)))
 
 
 def _log_changes(tables: Tables) -> DataFrame:
-    """What changed last in each partition's log in each second: `FACT`, `high_watermark`, `log_start` (null: neither).
+    """What changed last in each `log` in each second: `seq`, `at_us`, `high_watermark`, `log_start` (null: neither).
 
     As in the fold: a deposed leader's events do not count; a leader with a truncated log has no higher high watermark.
     `mark_seq`: the event that has the high watermark.
@@ -108,7 +108,7 @@ def _log_changes(tables: Tables) -> DataFrame:
     begun = sf.when(sf.col("log_start").isNotNull(), sf.col("seq"))
     return _last_of_seconds(
         _by_valid_leaders(tables, changes),
-        PARTITION,
+        ("log",),
         sf.max_by("high_watermark", marked).alias("high_watermark"),
         sf.max_by("log_start", begun).alias("log_start"),
         sf.max(marked).alias("mark_seq"),
@@ -132,19 +132,20 @@ def _cut(tables: Tables, ticks: DataFrame) -> DataFrame:
         "cuts", lambda one: one["crashed"] & (one["seq"] > sf.col("mark_seq")) & (one["at_us"] <= sf.col("at_us"))
     )
     lowest = sf.array_min(sf.transform(since, lambda one: one["offset"]))
+    cuts = only_read(tables, reigns(tables).select(*PARTITION, "cuts")).drop(*PARTITION)
     return (
-        ticks.join(sf.broadcast(reigns(tables).select(*PARTITION, "cuts")), list(PARTITION), "left")
+        ticks.join(sf.broadcast(cuts), "log", "left")
         .withColumn("high_watermark", sf.least("high_watermark", lowest))
         .drop("cuts")
     )
 
 
 def _lost(tables: Tables) -> DataFrame:
-    """The batches that a leader's log lost: `PARTITION`, `_lost` (array of `end`, `at_us`, `cut_us`)."""
+    """The batches that a leader's log lost: `log`, `_lost` (array of `end`, `at_us`, `cut_us`)."""
     led_again = reigns(tables).where(sf.size("reigns") > 1).select(*PARTITION)
     batch = sf.struct("end", "at_us", "cut_us")
     lost = _batches(tables).join(sf.broadcast(led_again), list(PARTITION), "left_semi").where("cut_us is not null")
-    return lost.groupBy(*PARTITION).agg(sf.collect_list(batch).alias("_lost"))
+    return lost.groupBy("log").agg(sf.collect_list(batch).alias("_lost"))
 
 
 def _batches(tables: Tables) -> DataFrame:
@@ -165,8 +166,10 @@ def _batches(tables: Tables) -> DataFrame:
 def _with_read_up_to(ticks: DataFrame) -> DataFrame:
     """Ticks with the offset up to which their group has certainly read (`read_up_to`)."""
     begins = sf.when(sf.col("offset_reset") == "latest", sf.col("high_watermark")).otherwise(sf.col("log_start"))
-    return ticks.withColumn("committed", sf.coalesce("committed", sf.lit(NEVER))).withColumn(
-        "read_up_to", sf.when(sf.col("committed") == NEVER, begins).otherwise(sf.col("committed"))
+    return (
+        ticks.withColumn("committed", sf.coalesce("committed", sf.lit(NEVER)))
+        .withColumn("read_up_to", sf.when(sf.col("committed") == NEVER, begins).otherwise(sf.col("committed")))
+        .drop("offset_reset")
     )
 
 
@@ -177,7 +180,7 @@ def _with_first_unread(ticks: DataFrame, batches: DataFrame, lost: DataFrame) ->
     place = Window.partitionBy("log").orderBy("_backwards", sf.col("end").isNotNull())
     place = place.rowsBetween(Window.unboundedPreceding, Window.currentRow)
     kept = batches.where("cut_us is null").select(
-        *PARTITION, "log", "end", sf.col("at_us").alias("appended_us"), (-sf.col("end")).alias("_backwards")
+        "log", "end", sf.col("at_us").alias("appended_us"), (-sf.col("end")).alias("_backwards")
     )
     tick_us = sf.col("at_us")
 
@@ -199,7 +202,7 @@ def _with_first_unread(ticks: DataFrame, batches: DataFrame, lost: DataFrame) ->
             }
         )
         .where("second is not null")
-        .join(lost, list(PARTITION), "left")
+        .join(lost, "log", "left")
         .withColumn("unread_us", first["at_us"])
         .drop("_backwards", "_end", "_us", "_lost", "end", "appended_us")
     )

@@ -1,7 +1,8 @@
 """Batches by identity, and their places: producer, partition and serial number identify a record, not its offset.
 
 After a truncation offsets are given again, and a producer without idempotence may append a batch twice. A batch keeps
-its first serial number throughout, so that the number identifies it.
+its first serial number throughout, so that the number identifies it. Its partition is the number of its log
+(`offsets.data_partitions`), for two names in each key make long rows; `named` has the names.
 """
 
 from collections.abc import Callable
@@ -9,11 +10,11 @@ from collections.abc import Callable
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as sf
 
-from recordings.spark.facts.offsets import only_data
+from recordings.spark.facts.offsets import data_partitions, only_data
 from recordings.spark.tables import Tables
 
 PARTITION = ("run_id", "partition")
-BATCH = (*PARTITION, "producer", "first_serial")
+BATCH = ("log", "producer", "first_serial")
 PLACE = ("base_offset", "seq", "cut_seq", "since_seq")
 PLACES = f"array<struct<{', '.join(f'{name}: bigint' for name in PLACE)}>>"
 
@@ -83,6 +84,11 @@ def batches(tables: Tables) -> DataFrame:
     return tables.once("batches", lambda: _batches(tables), computed=False)
 
 
+def named(tables: Tables, rows: DataFrame) -> DataFrame:
+    """The rows with the `PARTITION` of their `log`."""
+    return rows.join(sf.broadcast(data_partitions(tables)), "log")
+
+
 def _batches(tables: Tables) -> DataFrame:
     found = _whole_batches(tables)
     if tables.has_rows("log_compacted"):  # else planning would take longer than the result is worth
@@ -94,11 +100,12 @@ def _batches(tables: Tables) -> DataFrame:
 def _split_by_compaction(tables: Tables, whole: DataFrame) -> DataFrame:
     """A marker aborts what the leader's log has then: records that compaction removed before stay committed."""
     record = [*BATCH, "aborted_seq"]
+    gone = only_data(tables, removals(tables))
     ended = whole.where("aborted_seq is not null").select(*record, "records", sf.explode("places").alias("place"))
     removed = ended.select(*record, "place", sf.explode(sf.expr("sequence(0, records - 1)")).alias("number"))
     spared = (
         removed.withColumn("at_offset", sf.col("place.base_offset") + sf.col("number"))
-        .join(removals(tables), [*PARTITION, "at_offset"])
+        .join(gone, ["log", "at_offset"])
         .where(removed_from(sf.col("place")) & (sf.col("counts_seq") < sf.col("aborted_seq")))
         .groupBy(*BATCH)
         .agg(sf.collect_set("number").alias("spared"))
@@ -122,8 +129,8 @@ def _split_by_compaction(tables: Tables, whole: DataFrame) -> DataFrame:
 def _whole_batches(tables: Tables) -> DataFrame:
     """The batches, `aborted_seq` of each among its columns; nearly every one has a single place."""
     entries = _with_aborted(_entries(tables))
-    acked = tables["batch_acknowledged"].select(*BATCH, "records").withColumn("acked", sf.lit(True))
-    rows = entries.unionByName(only_data(tables, acked).drop("log"), allowMissingColumns=True)
+    acked = only_data(tables, tables["batch_acknowledged"]).select(*BATCH, "records", sf.lit(True).alias("acked"))
+    rows = entries.unionByName(acked, allowMissingColumns=True)
     counted = tables.once("counted_batches", lambda: _counted(rows))
     several = counted.where("copies > 1")
     if several.isEmpty():  # so it is in most flights: lists would cost more than all the rest
@@ -157,9 +164,10 @@ def _counted(rows: DataFrame) -> DataFrame:
 
 
 def transactional_entries(tables: Tables) -> DataFrame:
-    """Batches of transactions and their markers: `BATCH`, `seq`, `at_us`, `producer_id`, `marker`, `place` and more.
+    """Batches of transactions and their markers: `PARTITION`, `BATCH`, `seq`, `at_us` and more.
 
-    `gone`: when a truncation took it for good, and a leader without it led (`seq`, `at_us`); null for never.
+    `producer_id`, `marker`, `place`; `gone`: when a truncation took it for good, and a leader without it led (`seq`,
+    `at_us`); null for never.
     """
     return _entries(tables, tables["records_appended"].where("transactional"))
 
@@ -170,13 +178,11 @@ def _entries(tables: Tables, rows: DataFrame | None = None) -> DataFrame:
     `again`: the place that it had once more after a truncation; `cut_seq`: when it was truncated last;
     `gone`: the same, or when another leader took over, if the leader had crashed.
     """
-    appended = only_data(
-        tables,
-        (tables["records_appended"] if rows is None else rows).select(
-            *(*BATCH, "seq", "at_us", "base_offset", "count"),
-            *("producer_id", "leader_epoch", "transactional", "marker"),
-        ),
+    appended = (tables["records_appended"] if rows is None else rows).select(
+        *(*PARTITION, "producer", "first_serial", "seq", "at_us", "base_offset", "count"),
+        *("producer_id", "leader_epoch", "transactional", "marker"),
     )
+    logs = data_partitions(tables).join(sf.broadcast(reigns(tables)), list(PARTITION), "left")
     epoch = sf.col("leader_epoch")
     newest = sf.try_element_at("reigns", sf.lit(-1))["leader_epoch"]
     # nearly all are of the newest leader, and were appended after the last cut: that is seen without a search
@@ -193,14 +199,15 @@ def _entries(tables: Tables, rows: DataFrame | None = None) -> DataFrame:
 
     again_cut = cut_after(sf.col("_again"))
     return (
-        appended.join(sf.broadcast(reigns(tables)), list(PARTITION), "left")
+        appended.join(sf.broadcast(logs), list(PARTITION))
         .withColumn("_cut", sf.when(last_cut > sf.col("seq"), cut_after(sf.col("seq"))))
         .withColumn("_again", sf.when(sf.col("_cut").isNotNull(), _stands_again(end)))
         .withColumn("place", sf.when(~deposed, place("seq", sf.col("_cut.seq"))))
         .withColumn("again", sf.when(~deposed & sf.col("_again").isNotNull(), place("_again", again_cut["seq"])))
         .withColumn("_last_cut", sf.when(sf.col("_again").isNull(), sf.col("_cut")).otherwise(again_cut))
         .select(
-            *(*BATCH, "seq", "at_us", sf.col("count").alias("records"), sf.col("seq").alias("appended_seq")),
+            *(*PARTITION, *BATCH, "seq", "at_us"),
+            *(sf.col("count").alias("records"), sf.col("seq").alias("appended_seq")),
             *("producer_id", "transactional", "marker", "place", "again"),
             *(sf.col("_last_cut.seq").alias("cut_seq"), _gone().alias("gone")),
         )
@@ -246,7 +253,7 @@ def _with_aborted(entries: DataFrame) -> DataFrame:
     A COMMIT that was truncated, while its batch was not, decides nothing: its transaction is open again.
     """
     kept = (*BATCH, "records", "appended_seq", "place", "again")
-    later = Window.partitionBy(*PARTITION, "producer_id").orderBy(sf.desc("seq"))
+    later = Window.partitionBy("log", "producer_id").orderBy(sf.desc("seq"))
     counts = sf.col("place").isNotNull()
     marks = (sf.col("marker") != "") & counts
     stays = marks & ~((sf.col("marker") == "COMMIT") & sf.col("cut_seq").isNotNull())

@@ -84,10 +84,14 @@ def read_partitions(tables: Tables) -> DataFrame:
     return tables.once("read_partitions", make)
 
 
+def partitions_read(tables: Tables) -> DataFrame:
+    """Each partition that a group reads: `LOG`, `log` as in `data_partitions`."""
+    return tables.once("partitions_read", lambda: read_partitions(tables).select(*LOG, "log").distinct())
+
+
 def only_read(tables: Tables, rows: DataFrame) -> DataFrame:
     """The rows whose `partition` a group reads, with `log` as in `data_partitions`."""
-    read = tables.once("partitions_read", lambda: read_partitions(tables).select(*LOG, "log").distinct())
-    return _only_of(read, rows)
+    return _only_of(partitions_read(tables), rows)
 
 
 def only_data(tables: Tables, rows: DataFrame) -> DataFrame:

@@ -10,45 +10,54 @@ from recordings.spark.report_model import FATES
 from recordings.spark.tables import Tables
 
 PARTITION = ("run_id", "partition")
+COUNTED = ("produced", "acked", "appended", "bytes", "written", "written_bytes")
 
 
 def partition_totals(tables: Tables) -> DataFrame:
-    """Records of each partition: `run_id`, `partition`, `topic`, `internal`, `produced`, `acked`, `appended`, `bytes`.
+    """Records of each partition: `run_id`, `partition`, `topic`, `internal`, and `COUNTED`.
 
     `produced`: sent for the first time, or failed before; `appended`: the records that the last leader's log got and
-    did not truncate; `bytes`: appended by any leader.
+    did not truncate; `bytes`: appended by any leader; `written`, `written_bytes`: the same without control records.
     """
-    key = ("run_id", "partition")
-    sent = tables["produce_sent"].select("run_id", sf.explode("records").alias("partition", "produced"))
-    unsent = tables["batch_failed"].where("not sent").select(*key, sf.col("records").alias("produced"))
-    acked = tables["batch_acknowledged"].select(*key, sf.col("records").alias("acked"))
-    rows = sent
-    for other in (unsent, acked, _appended(tables)):
-        rows = rows.unionByName(other, allowMissingColumns=True)
-    counted = ("produced", "acked", "appended", "bytes")
-    topics = tables["topic_created"].select("run_id", "topic", "internal").distinct()
-    return (
-        rows.groupBy(*key)
-        .agg(*(sf.coalesce(sf.sum(name), sf.lit(0)).alias(name) for name in counted))
-        .withColumn("topic", topic_of("partition"))
-        .join(sf.broadcast(topics), ["run_id", "topic"])
-        .select(*key, "topic", "internal", *counted)
-    )
+
+    def make() -> DataFrame:
+        key = ("run_id", "partition")
+        sent = tables["produce_sent"].select("run_id", sf.explode("records").alias("partition", "produced"))
+        unsent = tables["batch_failed"].where("not sent").select(*key, sf.col("records").alias("produced"))
+        acked = tables["batch_acknowledged"].select(*key, sf.col("records").alias("acked"))
+        rows = sent
+        for other in (unsent, acked, _appended(tables)):
+            rows = rows.unionByName(other, allowMissingColumns=True)
+        topics = tables["topic_created"].select("run_id", "topic", "internal").distinct()
+        return (
+            rows.groupBy(*key)
+            .agg(*(sf.coalesce(sf.sum(name), sf.lit(0)).alias(name) for name in COUNTED))
+            .withColumn("topic", topic_of("partition"))
+            .join(sf.broadcast(topics), ["run_id", "topic"])
+            .select(*key, "topic", "internal", *COUNTED)
+        )
+
+    return tables.once("partition_totals", make)
 
 
 def _appended(tables: Tables) -> DataFrame:
-    """`PARTITION`, `appended` and `bytes`: records by the last leader, bytes by any.
+    """`PARTITION` and, of `COUNTED`, what logs got: `appended` by the last leader, the others by any.
 
     Its records are those in its log at first, or after a crash, and those added since. Control records do not count.
     """
     began = tables.once("last_logs", lambda: _last_logs(tables))
     by_it = sf.coalesce(sf.col("leader_epoch") >= sf.col("_epoch"), sf.lit(True))
-    since = (sf.col("marker") == "") & (sf.col("seq") > sf.col("_seq")) & by_it
+    data = sf.col("marker") == ""
+    since = data & (sf.col("seq") > sf.col("_seq")) & by_it
     added = (
         tables["records_appended"]
         .select(*PARTITION, "seq", "leader_epoch", "marker", "count", "bytes")
         .join(sf.broadcast(began.drop("appended")), list(PARTITION), "left")
-        .select(*PARTITION, sf.when(since, sf.col("count")).alias("appended"), "bytes")
+        .select(
+            *(*PARTITION, sf.when(since, sf.col("count")).alias("appended"), "bytes"),
+            sf.when(data, sf.col("count")).alias("written"),
+            sf.when(data, sf.col("bytes")).alias("written_bytes"),
+        )
     )
     return began.select(*PARTITION, "appended").unionByName(added, allowMissingColumns=True)
 
