@@ -1,5 +1,6 @@
 """A keymap gives actions other keys; one with a mistake changes nothing and says where the mistake is."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -131,3 +132,12 @@ def test_the_document_has_every_id_with_its_keys() -> None:
         shown = " ".join(f"`{shown_key(key)}`" for key in keys.split(","))
         wanted.append(f"| `{name}` | {shown} | {help_of.get(name, 'in a list')} |")
     assert rows == wanted
+
+
+def test_the_example_of_the_page_is_taken(tmp_path: Path) -> None:
+    """As a reader copies it, and each line alone."""
+    (example,) = re.findall(r"```toml\n(.+?)```", DOCUMENT.read_text(encoding="utf-8"), re.DOTALL)
+    keys, notice = read(tmp_path, example)
+    assert (len(keys), notice) == (len(example.splitlines()), "")
+    for row in example.splitlines():
+        assert read(tmp_path, row)[1] == ""
