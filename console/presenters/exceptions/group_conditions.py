@@ -1,4 +1,4 @@
-"""Conditions of consumer groups: no coordinator, awaited members, silent members, late polls, rebalances."""
+"""Conditions of consumer groups: no coordinator, awaited and silent members, late polls, pauses, rebalances."""
 
 from typing import NamedTuple
 
@@ -26,8 +26,10 @@ from console.presenters.coordinator_status import (
     outage_of,
 )
 from console.presenters.exceptions.facts import ClusterFacts, ConditionWords, and_more, longest_first
-from console.presenters.formatting import countdown, duration, setting
+from console.presenters.exceptions.group_lag import unread_of_paused
+from console.presenters.formatting import count, countdown, duration, many, setting
 
+PAUSED_US = 30_000_000  # an application that pauses partitions because it has much to do resumes them sooner
 OUTAGES = {DOWN: "is down", FROZEN: "is frozen", RESTARTED: "restarted"}
 
 
@@ -186,4 +188,22 @@ def late_poll(facts: ClusterFacts) -> ConditionWords | None:
                 words = longest_first(
                     f"{member.member} of {group.group} has not polled for {age}", what, f"max.poll.interval.ms {limit}"
                 )
+    return words
+
+
+def long_pause(facts: ClusterFacts) -> ConditionWords | None:
+    """The member that has paused partitions for longest, from half a minute on, and left records of them unread."""
+    longest_us, words = PAUSED_US, None
+    for member in facts.view.members.values():
+        if not member.paused_partitions or member.paused:
+            continue
+        unread = unread_of_paused(facts.view, member)
+        since = {name: facts.now_us - member.paused_partitions[name] for name in unread}
+        long = [name for name, us in since.items() if us >= PAUSED_US]
+        if long and max(since.values()) >= longest_us:
+            longest_us = max(since.values())
+            head = f"{member.member} of {member.group} has paused {many(len(long), 'partition')}"
+            number = sum(unread[name] for name in long)
+            noun = "record" if number == 1 else "records"
+            words = longest_first(head, f"for {duration(longest_us)}", f"{count(number)} {noun} unread")
     return words

@@ -3,7 +3,7 @@
 from typing import NamedTuple
 
 from cluster.view.document import group_lag, group_partitions, read_up_to
-from cluster.view.state import ClusterView, GroupView, PartitionView
+from cluster.view.state import ClusterView, GroupView, MemberView, PartitionView
 from console.presenters.awaited_members import silent_ids
 from console.presenters.formatting import count
 from console.presenters.styled_text import FAINT, MUTED, PLAIN, STRONG, WARN, Line, Span, line
@@ -32,6 +32,13 @@ class LagParts(NamedTuple):
     def total(self) -> int:
         """The group's lag."""
         return self.readable + self.control + self.aborted + self.held + self.silent
+
+
+def unread_of_paused(view: ClusterView, member: MemberView) -> dict[str, int]:
+    """The partitions for which a running member has called pause(), with the records after its position, if any."""
+    held = [one for one in member.paused_partitions if one in member.positions] if member.alive else ()
+    unread = {one: view.partitions[one].high_watermark - member.positions[one] for one in held}
+    return {one: number for one, number in unread.items() if number > 0}
 
 
 def lag_parts(view: ClusterView, group: GroupView) -> LagParts:

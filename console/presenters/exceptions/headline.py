@@ -35,6 +35,7 @@ RANKING = (
     Condition("member is silent", WARN, group.silent_member),
     Condition("frozen process is not a member", WARN, group.frozen_outside),
     Condition("poll() is late", WARN, group.late_poll),
+    Condition("partitions stay paused", WARN, group.long_pause),
     Condition("producer is fenced", WARN, cluster.fenced_producer),
     Condition("producer is down", WARN, cluster.dead_producer),
     Condition("broker is down", WARN, cluster.broker_away),

@@ -1,9 +1,8 @@
 """Why a running member reads nothing of a partition: a frozen process, a stalled application, a call of pause()."""
 
-from collections.abc import Sequence
-
 from cluster.view.state import MemberView
 from console.presenters.exceptions.facts import and_more
+from console.presenters.exceptions.group_lag import unread_of_paused
 from console.presenters.formatting import count
 from console.presenters.styled_text import WARN
 from console.presenters.why.answers import WhyAnswer, WhyFact, WhyFacts, fault_ends, in_order
@@ -37,8 +36,7 @@ def resume_partitions(member: MemberView) -> str:
 def partitions_paused(facts: WhyFacts, name: str) -> WhyAnswer | None:
     """The member's application called pause() for partitions that have records after its position."""
     member = facts.view.members[name]
-    held: Sequence[str] = [one for one in member.paused_partitions if one in member.positions] if member.alive else ()
-    unread = sum(max(0, facts.view.partitions[one].high_watermark - member.positions[one]) for one in held)
+    unread = sum(unread_of_paused(facts.view, member).values())
     if not unread:
         return None
     owned = len(member.owned)

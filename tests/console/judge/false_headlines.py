@@ -164,7 +164,19 @@ def a_rollout_is_over_at_once(patch: Patch) -> None:
     _ranked(patch, operation_under_way=lambda facts: None)
 
 
+def long_pauses_are_calm(patch: Patch) -> None:
+    """A member that has paused its partitions for half a minute is no exception."""
+    _ranked(patch, long_pause=lambda facts: None)
+
+
+def a_pause_is_told_late(patch: Patch) -> None:
+    """Half a minute has passed since pause(), and the headline waits for ten seconds more."""
+    patch.setattr(group_conditions, "PAUSED_US", 40_000_000)
+
+
 FALSE_HEADLINES = {
+    long_pauses_are_calm: ("paused-by-hand", 58),
+    a_pause_is_told_late: ("paused-by-hand", 58),
     a_rebalance_outranks_a_dead_leader: ("coordinator-failover", 125),
     a_dead_leader_is_live: ("coordinator-failover", 125),
     partitions_below_minimum_are_under_replicated: ("below-min-isr", 60),

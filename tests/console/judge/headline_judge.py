@@ -13,7 +13,7 @@ from tests.console.judge.member_books import MemberBook
 from tests.console.judge.operations import operation_says
 from tests.console.judge.producer_books import declared_configs
 from tests.console.judge.reasons import Reasons
-from tests.console.judge.spoken import DURATION, says
+from tests.console.judge.spoken import DURATION, counts, says
 from tests.console.judge.transaction_books import UNDER_WAY, IdBook
 
 D = f"({DURATION})"
@@ -21,9 +21,9 @@ LEFT = f"(?P<left>{DURATION})"
 MORE = r"(?: and (?P<more>\d+) more(?: groups?)?)?"
 SILENT = "sends? nothing more"
 COUNTED = r"(?:(?P<count>\d+) partitions?(?: and (?P<internal>\d+) internal ones?)?|(?P<only>\d+) internal partitions?)"
-GLYPHS = "✖✖✖✖✖▲▲▲▲▲▲▲▲▲↻▲▲↻↻↻↻●"
+GLYPHS = "✖✖✖✖✖▲▲▲▲▲▲▲▲▲▲↻▲▲↻↻↻↻●"
 """The signs of the ranks, gravest first: the judge's own order, which the console's has to be."""
-GATHERING = 14
+GATHERING = 15
 """The rank of a rebalance that no member holds up, which a headline of a graver rank hides."""
 BUSY_US = 1_000_000
 OUT = {"no leader", "down", "frozen", "restarted"}
@@ -73,6 +73,7 @@ class HeadlineJudge:
             bool(self._silent()),
             bool(self._outside()),
             any(self._late(one) for one in members),
+            bool(self._paused()),
             bool(self._in_state("Fenced")),
             bool(self._in_state("Dead")),
             bool({"down", "frozen", "fenced"}.intersection(brokers)),
@@ -187,6 +188,26 @@ class HeadlineJudge:
         busy_us = 0 if one.in_poll else self.now_us - one.busy_since_us
         return one.alive and not one.frozen and 4 * busy_us > one.poll_us
 
+    def _paused(self) -> dict[str, dict[str, int]]:
+        """The partitions that running members have paused for half a minute and more, with their unread records."""
+        found: dict[str, dict[str, int]] = {}
+        for one in self.books.members.values():
+            long = [name for name, at_us in one.paused.items() if self.now_us - at_us >= 30_000_000]
+            high = {name: self.places[name].high_watermark for name in long if name in one.positions}
+            unread = {name: end - one.positions[name] for name, end in high.items() if end > one.positions[name]}
+            if unread and one.alive and not one.frozen:
+                found[one.name] = unread
+        return found
+
+    def _is_paused(self, match: "re.Match[str]") -> bool:
+        paused, who = self._paused(), match[1]
+        if who not in paused or self.books.members[who].group != match[2]:
+            return False
+        since = {name: min(self.books.members[name].paused[one] for one in unread) for name, unread in paused.items()}
+        told = match[4] is None or says(match[4], self.now_us - since[who])
+        counted = match[5] is None or counts(match[5], sum(paused[who].values()))
+        return int(match[3]) == len(paused[who]) and since[who] == min(since.values()) and told and counted
+
     def _absent(self, group: GroupBook) -> dict[str, str]:
         """The awaited members of a group of either protocol, by id."""
         rebalance = group.under_way
@@ -247,6 +268,8 @@ class HeadlineJudge:
               rf"(?: · removed {LEFT} ago)?"), self._is_outside),),
             ((rf"(\S+) of (\S+) has not polled for {D}(?: · (stalled|processing)(?: · max.poll.interval.ms {D})?)?",
               self._is_late),),
+            ((rf"(\S+) of (\S+) has paused (\d+) partitions?(?: · for {D}(?: · (\S+) records? unread)?)?",
+              self._is_paused),),
             ((rf"(?P<who>\S+?){MORE} (?:is|are) fenced and {SILENT}", lambda m: self._is_named(m, "Fenced")),),
             ((rf"(?P<who>\S+?){MORE} (?:is|are) down and {SILENT}", lambda m: self._is_named(m, "Dead")),),
             self._brokers({"down": "is down", "frozen": "is frozen", "fenced": "is fenced"}),
