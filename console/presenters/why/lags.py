@@ -1,43 +1,42 @@
 """Why a group's lag is not zero: a member that stands still with partitions, or where most of the lag is."""
 
+from collections.abc import Mapping
+
 from cluster.view.document import partition_lags
-from cluster.view.state import MemberView
+from cluster.view.state import ClusterView, GroupView
+from console.presenters.awaited_members import members_of
 from console.presenters.formatting import count
 from console.presenters.styled_text import OK, WARN
 from console.presenters.why.answers import WhyAnswer, WhyFacts, fault_ends, in_order
 from console.presenters.why.groups import process_lines
-from console.presenters.why.paused import does_not_read, paused_since, resume_partitions, stands_still
+from console.presenters.why.paused import PAUSED, leaves_partitions, why_unread
 
 
 def reader_stands_still(facts: WhyFacts, name: str) -> WhyAnswer | None:
     """A member with a live session stands still, or has paused partitions, that have lag: the one with most of it."""
     view, group = facts.view, facts.view.groups[name]
-    still = {member: one for member, one in view.members.items() if one.group == name and _reads_not_all(one)}
-    if not still:  # no frame counts lag for a question that has no answer
+    lags = partition_lags(view, group) if any(leaves_partitions(one) for one in members_of(view, name)) else {}
+    owner, left = _leaves_most(view, group, lags)
+    if not left:
         return None
-    lags = partition_lags(view, group)
-    of: dict[str, int] = {}
+    member = view.members[owner]
+    first = min(left, key=lambda one: member.paused_partitions.get(one, facts.now_us))
+    reason = why_unread(member, first)
+    assert reason is not None  # as of all that it leaves
+    where = f"that {owner} has paused" if reason.words == PAUSED else f"of {owner}, {reason.words}"
+    verdict = f"{_has(name, sum(lags.values()))}{count(sum(lags[one] for one in left))} on partitions {where}"
+    found = (*reason.facts, *process_lines(facts, owner))
+    return WhyAnswer(verdict, WARN, in_order(*found), fault_ends(facts, owner), (reason.command,))
+
+
+def _leaves_most(view: ClusterView, group: GroupView, lags: Mapping[str, int]) -> tuple[str, list[str]]:
+    """The owner that leaves most of the lag unread, and its partitions with it; none where each owner reads."""
+    left: dict[str, list[str]] = {}
     for partition, lag in lags.items():
         owner = group.owners.get(partition, "")
-        if lag and owner in still and does_not_read(still[owner], partition):
-            of[owner] = of.get(owner, 0) + lag
-    if not of:
-        return None
-    owner = max(of, key=lambda one: of[one])
-    where, may = _where(still[owner])
-    verdict = f"{_has(name, sum(lags.values()))}{count(of[owner])} on partitions {where}"
-    found = (*paused_since(still[owner]), *process_lines(facts, owner))
-    return WhyAnswer(verdict, WARN, in_order(*found), fault_ends(facts, owner), (may,))
-
-
-def _where(member: MemberView) -> tuple[str, str]:
-    """Whose partitions are not read and why, and the command that ends it."""
-    owner = member.member
-    if member.paused:
-        return f"of {owner}, its process is frozen", f"resume {owner}"
-    if member.stalled_until_us is not None:
-        return f"of {owner}, its application is stalled", f"restart {owner}"
-    return f"that {owner} has paused", resume_partitions(member)
+        if lag and owner in view.members and why_unread(view.members[owner], partition) is not None:
+            left.setdefault(owner, []).append(partition)
+    return max(left.items(), key=lambda one: sum(lags[name] for name in one[1]), default=("", []))
 
 
 def lag_not_zero(facts: WhyFacts, name: str) -> WhyAnswer | None:
@@ -47,9 +46,9 @@ def lag_not_zero(facts: WhyFacts, name: str) -> WhyAnswer | None:
     partition = max(lags, key=lags.__getitem__, default="")
     if not partition or not lags[partition]:
         return None
+    if partition in _leaves_most(facts.view, group, lags)[1]:
+        return None  # `reader_stands_still` has told it
     owner, most, total = group.owners.get(partition, ""), lags[partition], sum(lags.values())
-    if owner in facts.view.members and does_not_read(facts.view.members[owner], partition):
-        return None  # it is in the answer before this
     where = f"on {partition}{f' of {owner}' if owner else ''}"
     part = f"most {where}, {count(most)}" if most < total else f"all {where}"
     active = [fault for fault in facts.view.faults.values() if {name, owner} & {*fault.targets}]
@@ -59,7 +58,3 @@ def lag_not_zero(facts: WhyFacts, name: str) -> WhyAnswer | None:
 
 def _has(name: str, total: int) -> str:
     return f"{name} has a lag of {count(total)} (from committed offsets): "
-
-
-def _reads_not_all(member: MemberView) -> bool:
-    return stands_still(member) or (member.alive and bool(member.paused_partitions))

@@ -12,7 +12,7 @@ from console.presenters.transactions import ONGOING, holder, is_stuck, left_of_t
 from console.presenters.why.answers import Question, WhyAnswer, WhyFact, WhyFacts, fault_ends, in_order
 from console.presenters.why.brokers import broker_lines, fenced_within, revive
 from console.presenters.why.groups import process_lines
-from console.presenters.why.paused import paused_since, resume_partitions
+from console.presenters.why.paused import why_unread
 
 NAMED = 2
 LIFE = ("fault_started", "producer_state_changed")
@@ -181,17 +181,12 @@ TOPIC_QUESTIONS = tuple(of_topic(question) for question in PARTITION_QUESTIONS)
 def _owner_stands(facts: WhyFacts, owner: str, group: str, name: str) -> WhyAnswer | None:
     """The owner's process is frozen, its application is stalled, or it has paused the partition."""
     member = facts.view.members[owner]
-    if member.paused:
-        words, may = "its process is frozen", f"resume {owner}"
-    elif member.stalled_until_us is not None:
-        words, may = "its application is stalled", f"restart {owner}"
-    elif member.alive and name in member.paused_partitions:
-        words, may = "its application called pause()", resume_partitions(member)
-    else:
+    reason = why_unread(member, name)
+    if reason is None:
         return None
-    verdict = f"{owner} of {group} has {name} and reads nothing: {words}"
-    found = (*paused_since(member), *process_lines(facts, owner))
-    return WhyAnswer(verdict, WARN, in_order(*found), fault_ends(facts, owner), (may,))
+    verdict = f"{owner} of {group} has {name} and reads nothing: {reason.words}"
+    found = (*reason.facts, *process_lines(facts, owner))
+    return WhyAnswer(verdict, WARN, in_order(*found), fault_ends(facts, owner), (reason.command,))
 
 
 def _served(facts: WhyFacts, partition: PartitionView) -> bool:

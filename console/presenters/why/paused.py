@@ -1,5 +1,7 @@
 """Why a running member reads nothing of a partition: a frozen process, a stalled application, a call of pause()."""
 
+from typing import NamedTuple
+
 from cluster.view.state import MemberView
 from console.presenters.exceptions.facts import and_more
 from console.presenters.exceptions.group_lag import unread_of_paused
@@ -8,29 +10,47 @@ from console.presenters.styled_text import WARN
 from console.presenters.why.answers import WhyAnswer, WhyFact, WhyFacts, fault_ends, in_order
 from console.presenters.why.groups import process_lines
 
-
-def stands_still(member: MemberView) -> bool:
-    """Whether a member that runs reads nothing at all; a slow application reads on."""
-    return member.alive and (member.paused or member.stalled_until_us is not None)
+PAUSED = "its application called pause()"
 
 
-def does_not_read(member: MemberView, partition: str) -> bool:
-    """Whether a member that runs reads nothing of a partition that it owns."""
-    return stands_still(member) or (member.alive and partition in member.paused_partitions)
+class Unread(NamedTuple):
+    """Why a member that runs reads nothing of a partition that it owns, and the command that ends it.
+
+    `facts`: the call of pause(), if that is why.
+    """
+
+    words: str
+    command: str
+    facts: tuple[WhyFact, ...] = ()
 
 
-def paused_since(member: MemberView) -> tuple[WhyFact, ...]:
-    """The first pause() of those in force, with the partitions that it named."""
-    if not member.paused_partitions:
-        return ()
-    since_us = min(member.paused_partitions.values())
-    names = [name for name, at_us in member.paused_partitions.items() if at_us == since_us]
-    return (WhyFact(since_us, f"{member.member} called pause() for {and_more(names)}"),)
+def why_unread(member: MemberView, partition: str) -> Unread | None:
+    """None for a member that reads the partition; a slow application reads on."""
+    name = member.member
+    if member.alive and member.paused:
+        return Unread("its process is frozen", f"resume {name}")
+    if member.alive and member.stalled_until_us is not None:
+        return Unread("its application is stalled", f"restart {name}")
+    if member.alive and partition in member.paused_partitions:
+        return Unread(PAUSED, resume_partitions(member), (_pause_of(member, partition),))
+    return None
+
+
+def leaves_partitions(member: MemberView) -> bool:
+    """Whether there may be a partition for which `why_unread` has an answer."""
+    return member.alive and (member.paused or member.stalled_until_us is not None or bool(member.paused_partitions))
 
 
 def resume_partitions(member: MemberView) -> str:
     """The command that ends the pauses of a member."""
     return f"resume partitions of {member.member}"
+
+
+def _pause_of(member: MemberView, partition: str) -> WhyFact:
+    """When the member called pause() for a partition, and for how many others then."""
+    paused = member.paused_partitions
+    others = [name for name, at_us in paused.items() if at_us == paused[partition] and name != partition]
+    return WhyFact(paused[partition], f"{member.member} called pause() for {and_more([partition, *others])}")
 
 
 def partitions_paused(facts: WhyFacts, name: str) -> WhyAnswer | None:
@@ -42,5 +62,6 @@ def partitions_paused(facts: WhyFacts, name: str) -> WhyAnswer | None:
     owned = len(member.owned)
     paused = f"{len(member.paused_partitions)} of its {owned} partition{'s' * (owned != 1)}"
     verdict = f"{name} has paused {paused}: {count(unread)} record{'s' * (unread != 1)} unread"
-    found = (*paused_since(member), *process_lines(facts, name))
+    first = min(member.paused_partitions, key=member.paused_partitions.__getitem__)
+    found = (_pause_of(member, first), *process_lines(facts, name))
     return WhyAnswer(verdict, WARN, in_order(*found), fault_ends(facts, name), (resume_partitions(member),))

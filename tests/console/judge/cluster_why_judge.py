@@ -220,14 +220,14 @@ class ClusterWhyJudge:
 
     def facts(self, kind: str, name: str, at_us: int) -> Sentences:
         """The sentences of facts that the event log does not have."""
-        del kind, name
+        asked = self._partitions(kind, name) if kind != "broker" else []
         at_ms, groups = at_us // 1_000, self.books.groups.values()
         return (
             (
                 r"(\S+) lost its owner",
                 lambda m: any(one.unowned_since_us.get(m[1], -1) // 1_000 == at_ms for one in groups),
             ),
-            self.books.member_books.paused_fact(at_ms),
+            self.books.member_books.paused_fact(at_ms, lambda named: {named}.intersection(asked)),
             *self.began(at_ms),
         )
 

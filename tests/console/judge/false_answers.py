@@ -1,5 +1,7 @@
 """Answers of `why?` with one false statement each."""
 
+from collections.abc import Callable
+
 import pytest
 
 from cluster.view.state import MemberView
@@ -16,7 +18,7 @@ from console.presenters.why import (
     questions,
     transactions,
 )
-from console.presenters.why.answers import Question, WhyAnswer, WhyFact, WhyFacts
+from console.presenters.why.answers import Question, WhyFact, WhyFacts
 
 Patch = pytest.MonkeyPatch
 
@@ -184,28 +186,31 @@ def a_member_with_paused_partitions_is_calm(patch: Patch) -> None:
 
 def a_lag_on_paused_partitions_has_no_cause(patch: Patch) -> None:
     """A group's lag is on a partition, and no member is said to have paused it."""
-    patch.setattr(lags, "does_not_read", lambda member, _: paused.stands_still(member))
+    patch.setattr(lags, "why_unread", _unless_paused(paused.why_unread))
 
 
 def a_paused_partition_is_read(patch: Patch) -> None:
     """A partition goes on although its owner called pause() for it."""
+    patch.setattr(partitions, "why_unread", _unless_paused(paused.why_unread))
 
-    def stands(facts: WhyFacts, owner: str, group: str, name: str) -> WhyAnswer | None:
-        return owner_stands(facts, owner, group, name) if paused.stands_still(facts.view.members[owner]) else None
 
-    owner_stands = partitions._owner_stands
-    patch.setattr(partitions, "_owner_stands", stands)
+def _unless_paused(why_unread: Callable[[MemberView, str], paused.Unread | None]) -> Callable[..., object]:
+    def reads(member: MemberView, partition: str) -> paused.Unread | None:
+        reason = why_unread(member, partition)
+        return None if reason is not None and reason.words == paused.PAUSED else reason
+
+    return reads
 
 
 def pause_was_called_later(patch: Patch) -> None:
     """The fact that a member called pause() leads to another instant."""
-    since = paused.paused_since
+    pause_of = paused._pause_of
 
-    def later(member: MemberView) -> tuple[WhyFact, ...]:
-        return tuple(fact._replace(at_us=fact.at_us + 7_000) for fact in since(member))
+    def later(member: MemberView, partition: str) -> WhyFact:
+        fact = pause_of(member, partition)
+        return fact._replace(at_us=fact.at_us + 7_000)
 
-    for module in (paused, partitions, lags):
-        patch.setattr(module, "paused_since", later)
+    patch.setattr(paused, "_pause_of", later)
 
 
 FALSE_ANSWERS = {

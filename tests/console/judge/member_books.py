@@ -1,7 +1,7 @@
 """A consumer by the rules of KafkaConsumer alone: poll loop, heartbeat thread, owned partitions."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import ClassVar
 
 import msgspec
@@ -98,13 +98,18 @@ class MemberBooks:
         able = (one for one in self.members.values() if one.group == group and one.state != "Fenced")
         return [one.name for one in able if partition in one.owned]
 
-    def paused_fact(self, at_ms: int) -> tuple[str, Holds]:
-        """The fact that a member called pause(), with the first of the partitions and the number of the others."""
+    def paused_fact(self, at_ms: int, among: Callable[[str], Iterable[str]]) -> tuple[str, Holds]:
+        """The fact that a member called pause() for a partition: the first one paused of those that are asked about.
+
+        `among`: those partitions, given the one that is named.
+        """
 
         def called(m: "re.Match[str]") -> bool:
-            paused = self.members[m[1]].paused
-            then = [name for name, at_us in paused.items() if at_us == min(paused.values())]
-            return m[2] in then and int(m[3] or 0) == len(then) - 1 and paused[m[2]] // 1_000 == at_ms
+            paused, named = self.members[m[1]].paused, m[2]
+            instants = {name: paused[name] for name in among(named) if name in paused}
+            first = named in instants and instants[named] == min(instants.values())
+            others = sum(at_us == paused[named] for at_us in paused.values()) - 1 if first else -1
+            return first and paused[named] // 1_000 == at_ms and int(m[3] or 0) == others
 
         return r"(\S+) called pause\(\) for (\S+?)(?: and (\d+) more)?", called
 

@@ -383,7 +383,10 @@ class WhyJudge:
         if kind in self.others:
             return self.others[kind].facts(kind, name, at_us)
         group = self.books.groups[name if kind == "group" else self.books.members[name].group]
-        return (*self._facts(group, at_us), *self.cluster.began(at_us // 1_000))
+        read = self.books.partitions_of(group)
+        behind = [one for one in read if kind == "member" or self.books.lag_in(group, one)]
+        paused = self.books.member_books.paused_fact(at_us // 1_000, lambda _: behind)
+        return (paused, *self._facts(group, at_us), *self.cluster.began(at_us // 1_000))
 
     def _facts(self, group: GroupBook, at_us: int) -> Sentences:
         at_ms, rebalance, members = at_us // 1_000, group.under_way, self.books.members
@@ -399,7 +402,6 @@ class WhyJudge:
             (r"(\d+) of (\d+) members have joined", joined),
             (r"(\S+) lost its owner", lambda m: group.unowned_since_us.get(m[1], -1) // 1_000 == at_ms),
             (r"(\S+)'s last poll\(\) returned", lambda m: members[m[1]].busy_since_us // 1_000 == at_ms),
-            self.books.member_books.paused_fact(at_ms),
             (r"(\S+)'s last heartbeat was answered: (\S+)",
              lambda m: (members[m[1]].heard_us // 1_000, members[m[1]].heard) == (at_ms, m[2])),
             (rf"({names})(?: (to revoke .+?))?: ((?!commit refused).+)", lambda m: self._awaited(group, at_ms, m)),
