@@ -45,8 +45,9 @@ from cluster.event_pipeline import Pipeline, Sink
 from cluster.network import Endpoint, Network
 from cluster.protocol.names import OFFSETS_TOPIC, TRANSACTIONS_TOPIC, coordinator_partition, topic_of
 from cluster.protocol.placement.topic_creation import (
+    NotCreated,
     striped,
-    why_not_as_many,
+    why_not_added,
     why_not_on,
     why_not_placed,
     without_active_broker,
@@ -372,8 +373,10 @@ class Simulation:
         Fenced brokers get replicas when the others do not suffice. Source: `ReplicationControlManager.createTopic`.
         """
         place = len(self._created)
-        placed = self._assigned(topic.replica_assignment)
-        if not placed:
+        placed: Sequence[tuple[int, ...]] = topic.replica_assignment
+        if placed:
+            _refuse(why_not_on(placed, self.controller.brokers, self.controller.live()))
+        else:
             placed = self._striped(place, range(topic.partitions), topic.replication)
         others = [each for each in self.spec.topics if each.name != topic.name]
         self.spec = msgspec.structs.replace(self.spec, topics=(*others, topic))
@@ -387,24 +390,12 @@ class Simulation:
         registered = sorted(self.controller.brokers.values(), key=lambda each: each.broker)
         fenced = [each.broker for each in registered if each.fenced]
         unfenced = [each.broker for each in registered if not each.fenced]
-        reason = why_not_placed(replication, len(registered), len(unfenced))
-        if reason is not None:
-            raise CommandRefusedError(str(reason))
+        _refuse(why_not_placed(replication, len(registered), len(unfenced)))
         live = self.controller.live()
         placed = [striped(unfenced, fenced, place + number, replication) for number in numbers]
         if not all(any(broker in live for broker in replicas) for replicas in placed):
             raise CommandRefusedError(str(without_active_broker(replication)))
         return placed
-
-    def _assigned(
-        self, assigned: Sequence[tuple[int, ...]], first: int = 0, replication: int | None = None
-    ) -> Sequence[tuple[int, ...]]:
-        """The replicas that an administrator assigns to partitions from `first` on. Raises CommandRefusedError."""
-        controller = self.controller
-        reason = why_not_on(assigned, controller.brokers, controller.live(), first=first, replication=replication)
-        if reason is not None:
-            raise CommandRefusedError(str(reason))
-        return assigned
 
     def add_partitions(self, topic: str, to: int, assigned: Sequence[tuple[int, ...]] = ()) -> list[str]:
         """Give a topic more partitions, `assigned` or placed as its first ones were; returns their names.
@@ -417,10 +408,9 @@ class Simulation:
         replication = len(self.controller.partitions[f"{topic}-0"].replicas)
         placed: Sequence[tuple[int, ...]]
         if assigned:
-            reason = why_not_as_many(len(assigned[first:]), to - first)
-            if reason is not None:
-                raise CommandRefusedError(str(reason))
-            placed = self._assigned(assigned[first:], first, replication)
+            controller = self.controller
+            _refuse(why_not_added(assigned, numbers, replication, controller.brokers, controller.live()))
+            placed = assigned[first:]
         elif topic in self._placed_by_controller:
             placed = self._striped(place, numbers, replication)
         else:
@@ -514,6 +504,12 @@ class Simulation:
                 transactional_id=transactions.transactional_id if transactions is not None else "",
             )
         )
+
+
+def _refuse(reason: NotCreated | None) -> None:
+    """Raise CommandRefusedError if there is a reason."""
+    if reason is not None:
+        raise CommandRefusedError(str(reason))
 
 
 def _new_replica(host: BrokerHost[Replica], partition: str, of: tuple[LogConfig, bool]) -> Replica:

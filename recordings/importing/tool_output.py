@@ -137,11 +137,11 @@ class ToolOutputReader:
         removing = (found["removing"] or "").split(",")
         target = tuple(broker for broker in replicas if str(broker) not in removing)
         if found["removing"] is not None:
-            self._partitions_that["with a reassignment in progress, which the scenario has behind it"].append(name)
+            self._partitions_that["with a reassignment in progress, complete in the scenario"].append(name)
         topic.replicas[number] = target
         topic.replication = topic.replication or len(target)
         if target and found["leader"] not in (str(target[0]), "none", "-1"):
-            self._partitions_that["that another replica than the preferred one leads"].append(name)
+            self._partitions_that["without their preferred leader"].append(name)
 
     def _broker(self, broker: int) -> None:
         self._draft.brokers.add(broker)

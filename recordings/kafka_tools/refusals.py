@@ -5,7 +5,7 @@ from typing import Final
 
 from cluster.protocol.names import TopicPartition
 from cluster.protocol.offset_resets import cannot_shift, only_inactive, reset_offset
-from cluster.protocol.placement.topic_creation import why_no_name, why_not_as_many, why_not_on, why_not_placed
+from cluster.protocol.placement.topic_creation import why_no_name, why_no_replicas, why_not_added
 from cluster.view.state import NEVER, ClusterView, GroupView
 from recordings.kafka_log.java_maps import consumed_order
 from recordings.kafka_tools import reassignments
@@ -79,11 +79,7 @@ def _create_topic(view: ClusterView, line: ToolLine) -> Printed | None:
         return warned if warned.out else Printed("\n")
     unfenced = _unfenced(view)
     assigned = replicas_assigned(line)
-    reason = why_no_name(topic, view.topics) or (
-        why_not_on(assigned, view.brokers, unfenced)
-        if assigned
-        else why_not_placed(replicas, len(view.brokers), len(unfenced))
-    )
+    reason = why_no_name(topic, view.topics) or why_no_replicas(assigned, replicas, view.brokers, unfenced)
     return None if reason is None else warned + topic_failed(reason.message)
 
 
@@ -100,10 +96,8 @@ def _add_partitions(view: ClusterView, line: ToolLine) -> Printed | None:
         return topic_failed(f"{has}; {to} would not be an increase.")
     if not assigned:
         return None
-    replication, new = len(view.partitions[f"{topic.topic}-0"].replicas), assigned[known:]
-    reason = why_not_as_many(len(new), to - known) or why_not_on(
-        new, view.brokers, _unfenced(view), first=known, replication=replication
-    )
+    replication = len(view.partitions[f"{topic.topic}-0"].replicas)
+    reason = why_not_added(assigned, range(known, to), replication, view.brokers, _unfenced(view))
     return None if reason is None else topic_failed(reason.message)
 
 

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from cluster import events as e
 from cluster.events import Event
-from cluster.protocol.names import TRANSACTIONS_TOPIC
+from cluster.protocol.names import TRANSACTIONS_TOPIC, topic_of
 from cluster.protocol.rebalance_causes import BarrierExtension, RebalanceCause
 from cluster.view.logged.state import UNKNOWN
 from recordings.log_reading.groups import ReadGroup, cause_of_leaving, client_of
@@ -112,7 +112,7 @@ class GroupLogReader:
         """Whether a line tells first who leads: a transaction coordinator says it after the leader of its partition."""
         named = event.partition, event.leader_epoch
         known = event.log_end < 0 and named in self._led
-        if event.partition.startswith(TRANSACTIONS_TOPIC):
+        if topic_of(event.partition) == TRANSACTIONS_TOPIC:
             self._led.add(named)
         return not known
 

@@ -75,7 +75,7 @@ def _says_no_event(_line: LogLine, _said: Said) -> Made:
 REPLICA_FACTS: Final[dict[str, Callable[[LogLine, Said], Made]]] = {
     "leader_starts": _leader_starts,
     "transaction_coordinator_elected": _transaction_coordinator_elected,
-    "transactions_loaded": _says_no_event,
+    "coordinator_changes": _says_no_event,
     "log_truncated": _log_truncated,
     "nothing_truncated": _says_no_event,
     "truncation_begins": _says_no_event,

@@ -101,10 +101,36 @@ def why_not_on(
     return None
 
 
-def why_not_as_many(assigned: int, additional: int) -> NotCreated | None:
-    """Why `assigned` lists of replicas do not suit `additional` partitions; None when there are as many."""
-    words = f"Attempted to add {additional} additional partition(s), but only {assigned} assignment(s) were specified."
-    return _not_assigned(words) if assigned != additional else None
+def why_no_replicas(
+    assigned: Sequence[tuple[int, ...]], replicas: int, registered: Collection[int], active: Collection[int]
+) -> NotCreated | None:
+    """Why a new topic cannot have the replicas that are `assigned`, or without an assignment so many of each partition.
+
+    `active`: as for `why_not_on`.
+    """
+    if assigned:
+        return why_not_on(assigned, registered, active)
+    return why_not_placed(replicas, len(registered), len(active))
+
+
+def why_not_added(
+    assigned: Sequence[tuple[int, ...]],
+    partitions: range,
+    replication: int,
+    registered: Collection[int],
+    active: Collection[int],
+) -> NotCreated | None:
+    """Why `partitions` are not added on the brokers that an administrator assigns to these and all before them.
+
+    `replication`: of the partitions that are there. Source: `ReplicationControlManager.createPartitions`.
+    """
+    new = assigned[partitions.start :]
+    if len(new) != len(partitions):
+        return _not_assigned(
+            f"Attempted to add {len(partitions)} additional partition(s), but only {len(new)} assignment(s) were"
+            " specified."
+        )
+    return why_not_on(new, registered, active, first=partitions.start, replication=replication)
 
 
 def _not_assigned(words: str) -> NotCreated:

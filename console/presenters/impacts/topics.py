@@ -11,7 +11,7 @@ from cluster.protocol.placement.reassignments import (
     toward,
     why_not_assigned,
 )
-from cluster.protocol.placement.topic_creation import why_no_name, why_not_as_many, why_not_on, why_not_placed
+from cluster.protocol.placement.topic_creation import why_no_name, why_no_replicas, why_not_added
 from cluster.protocol.topic_pattern import topic_pattern
 from cluster.spec import TopicRefusedError, admitted_topic
 from cluster.view.state import NEVER, PartitionView
@@ -46,11 +46,7 @@ def _not_created(model: ImpactModel, command: c.CreateTopic) -> str | None:
             return str(refusal)
         partitions, replicas = topic.partitions, topic.replication
     brokers, unfenced = model.view.brokers, _unfenced(model)
-    reason = why_no_name(command.topic, topics) or (
-        why_not_on(assigned, brokers, unfenced)
-        if assigned
-        else why_not_placed(replicas or 1, len(brokers), len(unfenced))
-    )
+    reason = why_no_name(command.topic, topics) or why_no_replicas(assigned, replicas or 1, brokers, unfenced)
     if reason is not None:
         return str(reason)
     sizes = [many(partitions, "partition")] if partitions else []
@@ -97,11 +93,8 @@ def add_partitions(model: ImpactModel, command: c.AddPartitions) -> None:
 
 def _not_assigned(model: ImpactModel, command: c.AddPartitions, known: int) -> str | None:
     """Why new partitions cannot have the replicas that the command assigns to them."""
-    assigned = command.assignment[known:]
-    replication = len(model.view.partitions[f"{command.topic}-0"].replicas)
-    reason = why_not_as_many(len(assigned), command.to - known) or why_not_on(
-        assigned, model.view.brokers, _unfenced(model), first=known, replication=replication
-    )
+    replication, new = len(model.view.partitions[f"{command.topic}-0"].replicas), range(known, command.to)
+    reason = why_not_added(command.assignment, new, replication, model.view.brokers, _unfenced(model))
     return str(reason) if reason is not None else None
 
 

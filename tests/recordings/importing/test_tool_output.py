@@ -102,14 +102,14 @@ MOVING = "\tAdding Replicas: 7\tRemoving Replicas: 1"
         (
             row(0, "1", "1,2") + row(1, "2", "2,5") + row(2, "2", "5,2"),
             ((1, 2), (2, 5), (5, 2)),
-            ["partitions that another replica than the preferred one leads: 1, such as t-2"],
+            ["partitions without their preferred leader: 1, such as t-2"],
         ),
         (
             row(0, "1", "7,2,1", MOVING) + row(1, "none", "2,5") + row(2, "5", "5,2", "\tAdding Replicas: \t"),
             ((7, 2), (2, 5), (5, 2)),
             [
-                "partitions with a reassignment in progress, which the scenario has behind it: 1, such as t-0",
-                "partitions that another replica than the preferred one leads: 1, such as t-0",
+                "partitions with a reassignment in progress, complete in the scenario: 1, such as t-0",
+                "partitions without their preferred leader: 1, such as t-0",
             ],
         ),
         (
