@@ -42,6 +42,7 @@ JOIN_SECONDS = 2.0
 STAY_US, LEAD_US = 5_000_000, 2_000_000  # of virtual time that is played behind and before a landmark,
 STAY_SECONDS, LEAD_SECONDS = 2.0, 1.0  # and at least so long for the viewer
 GRACE_SECONDS = 1.0  # while playing, a landmark passed within this time is not the previous one
+NO_MATCH = "no match in the rest of the recording"
 AT_THE_END = "the recording ends here: { and [ move back, b plays backwards, :go 0s to its beginning"
 NOTHING_BEFORE = "there is no event before this: ] moves on"
 AT_THE_BEGINNING = "the recording begins here: b plays forwards"
@@ -92,6 +93,7 @@ class Player:
         self._has_stepped = False  # the cursor came to its event by a step or a search
         self._search_condition: Callable[[], bool] | None = None
         self._searched_from = 0, 0  # the last event and the instant
+        self.search_missed = False  # the last search found nothing
         self._last: Event | None = None
         self._refused_commands = RefusedCommands()
         self._newest, self._noted = NewestEvents(), 0  # with the number of jumps that it knows of
@@ -363,7 +365,7 @@ class Player:
         if self.playback.at_end:
             return AT_THE_END
         self.playback.playing, self._last, self._search_condition = False, None, holds
-        self._searched_from = self.playback.seq, self.playback.at_us
+        self._searched_from, self.search_missed = (self.playback.seq, self.playback.at_us), False
         return ""
 
     def _search(self, holds: Callable[[], bool]) -> None:
@@ -371,7 +373,7 @@ class Player:
         while time.perf_counter() < deadline:
             for _ in range(SEARCH_EVENTS):
                 if playback.at_end:
-                    self._search_condition, self.notice = None, "no match in the rest of the recording"
+                    self._search_condition, self.notice, self.search_missed = None, NO_MATCH, True
                     self._return_to(*self._searched_from)
                     return
                 playback.step()

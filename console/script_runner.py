@@ -19,7 +19,7 @@ from console.command_line import Go, Speed, Step, Time, Until, Why, read
 from console.flight import READ_ONLY
 from console.operating.key_question import KeyQuestion
 from console.operating.tool_question import ToolQuestion
-from console.player import Player
+from console.player import NO_MATCH, Player
 from console.presenters.formatting import clock
 from console.screens.catalogue import PLACES
 from console.time_input import Instant
@@ -69,6 +69,7 @@ class ScriptRunner:
     async def _do(self, app: FlightdeckApp, pilot: Pilot[Any], number: int, step: "ScriptStep") -> None:
         if step.at_us is not None:
             await self._seek(app, step.at_us)
+        self.player.search_missed = False
         if step.do is not None:
             await self._execute(app, pilot, step.do)
         app.caption = step.say or ""
@@ -121,6 +122,8 @@ class ScriptRunner:
 
     def _check(self, app: FlightdeckApp, number: int, step: "ScriptStep") -> None:
         where = f"{self.file}:{step.line}: step {number} at {clock(app.flight.now_us, 3)}"
+        if self.player.search_missed:
+            self._fail(app, f"{where}: {step.do}: {NO_MATCH}")
         if step.expect is not None:
             predicate = Predicate(step.expect)
             answer = predicate.ask(document(app.flight.view, app.flight.now_us, predicate.needs))

@@ -40,7 +40,7 @@ shows = "coordinator broker-2 is down: nothing can complete"
 shot = "died.svg"
 
 [[step]]
-do = "until groups.billing.members == 2 && now_ms > 16500"
+do = "until groups.billing.members == 3 && now_ms > 16500"
 expect = "members['billing-2'].alive"
 
 [[step]]
@@ -117,6 +117,16 @@ def test_what_is_not_as_expected_is_exit_code_1_and_names_its_step(play: Play, s
     assert "groups.billing.members = 2" in ended.err
     assert f"{path}:7: step 3 at 00:00:08.000: the screen does not show 'no such words'" in ended.err
     assert "as expected" not in ended.out
+
+
+@pytest.mark.parametrize("do", ["until groups.billing.members == 99", "step group_deleted"])
+def test_a_search_of_a_script_that_finds_nothing_fails(play: Play, script: Callable[[str], Path], do: str) -> None:
+    path = script(f'title = "x"\n[[step]]\nat = "8s"\n[[step]]\ndo = "{do}"\n[[step]]\nexpect = "now_ms == 8000"\n')
+    ended = play(recording(), "--headless", "--script", path)
+    assert ended.code == 1
+    assert ended.err.splitlines() == [
+        f"flightdeck: {path}:4: step 2 at 00:00:08.000: {do}: no match in the rest of the recording"
+    ]
 
 
 def test_a_script_that_cannot_be_done_is_exit_code_2_with_its_lines(play: Play, script: Callable[[str], Path]) -> None:
