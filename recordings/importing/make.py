@@ -218,11 +218,12 @@ class _Maker:
 
     def _assigned(self, name: str, topic: TopicDraft, partitions: int, replication: int) -> tuple[tuple[int, ...], ...]:
         """The brokers of each partition, where rows have those of all; empty: the flight places them."""
-        lists = tuple(topic.replicas.get(number, ()) for number in range(partitions))
-        if all(len(set(replicas)) == len(replicas) == replication for replicas in lists):
+        missing = next((number for number in range(partitions) if number not in topic.replicas), None)
+        lists = tuple(topic.replicas[number] for number in range(partitions)) if missing is None else ()
+        if lists and all(len(set(replicas)) == len(replicas) == replication for replicas in lists):
             return lists
         if topic.replicas:
-            why = "not all partitions have as many" if all(lists) else f"no row has those of {name}-{lists.index(())}"
+            why = "not all partitions have as many" if lists else f"no row has those of {name}-{missing}"
             self.left_out.append(f"the brokers of the replicas of {name}: {why}")
         return ()
 

@@ -2,6 +2,9 @@
 
 from pathlib import Path
 
+import pytest
+
+from recordings.bounded_files import RecordingError
 from recordings.importing.make import Imported, read_files, scenario_of
 from recordings.scenarios.loader import parse_scenario
 from tests.support.kafka_tools_recorded import LOOKS
@@ -93,6 +96,12 @@ def test_quarkus_and_a_topic_of_strimzi(tmp_path: Path) -> None:
     assert (producer.name, producer.config) == ("bills", {"linger.ms": 20})
     assert (topic.name, topic.partitions, topic.replication) == ("orders", 24, 2)
     assert topic.config == {"retention.ms": 7_200_000}
+
+
+@pytest.mark.timeout(20)  # it must not count up to what a file says
+def test_a_topic_with_more_partitions_than_a_flight_has_is_refused_at_once(tmp_path: Path) -> None:
+    with pytest.raises(RecordingError, match="partitions: 111,111,111,111,111,111 are too many: at most 50,000"):
+        made(tmp_path, topic__yaml=STRIMZI.replace("24", "1" * 18))
 
 
 def test_keys_that_contradict_are_left_out_with_kafkas_reason(tmp_path: Path) -> None:
