@@ -221,8 +221,10 @@ class Broker(BrokerHost[Replica]):
         self.control.elect()
 
     def _start_periodic_work(self) -> None:
-        brokers = max(1, len(self.control.brokers))
-        self.after(self._fixed.heartbeat_interval_us * self.id // brokers, self.lifecycle.send_heartbeat, None)
+        brokers = self.control.brokers
+        place = 1 + sum(other < self.id for other in brokers)
+        first_us = self._fixed.heartbeat_interval_us * place // max(1, len(brokers))  # spread over an interval
+        self.after(first_us, self.lifecycle.send_heartbeat, None)
         self.after(self.lag_us // 2, self._check_isr, None)
         self._log_cleanup.start()
         self.log_cleaner.start()

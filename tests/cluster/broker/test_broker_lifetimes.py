@@ -33,6 +33,17 @@ def start_lasts_us(flight: Flown, broker: int) -> int:
     return serves.at_us - started.at_us
 
 
+@pytest.mark.parametrize("first", [0, 1, 101, 1_000_001])
+def test_brokers_of_any_number_stay_registered(first: int) -> None:
+    """The first heartbeats are spread over an interval by the brokers' places, not by their numbers."""
+    spec = cluster((10.3, f"stop broker-{first}"), until_s=20)
+    numbered = msgspec.structs.replace(spec, brokers=tuple(BrokerSpec(first + place) for place in range(3)))
+    flight = flown(numbered)
+    assert [(fact.broker, fact.reason) for fact in flight.all(e.BrokerFenced)] == [(first, "controlled shutdown")]
+    assert BEAT_US <= stop_lasts_us(flight, first) <= BEAT_US + 100 * MS
+    assert flight.document["delivery"]["lost"] == 0
+
+
 # --- stopping ---------------------------------------------------------------------------------------------------------
 
 
