@@ -15,6 +15,7 @@ from cluster import events as e
 from cluster.events import Event
 from cluster.protocol.rebalance_causes import RebalanceCause
 from cluster.view.logged.state import UNKNOWN
+from recordings.log_reading.twin_cluster import TwinBrokers, TwinTopics
 from recordings.log_reading.twin_groups import KAFKA_HEARTBEAT_US, TwinGroup, milliseconds
 
 SECOND_US: Final = 1_000_000
@@ -22,9 +23,7 @@ LEAD_US: Final = 20_000_000
 """How long the twin's cluster runs before the first line's instant."""
 TAIL_US: Final = 30_000_000
 BROKER_SESSION_US, KAFKA_DELAY_US = 9_000_000, 3_000_000
-GUESSED_PARTITIONS: Final = 12
 MOST_MEMBERS, MOST_COMMANDS = 500, 5_000
-_PARTITION = re.compile(r"(.+)-(\d{1,6})")
 
 
 class Twin(msgspec.Struct, frozen=True):
@@ -41,7 +40,7 @@ class TwinMaker:
 
     def __init__(self) -> None:
         self._groups: dict[str, TwinGroup] = {}
-        self._brokers = {1}
+        self._brokers = TwinBrokers()
         self._commands: list[tuple[int, str]] = []
         self._left_out: dict[str, int] = {}
         self._last_us = 0
@@ -50,6 +49,7 @@ class TwinMaker:
     def take(self, event: Event) -> None:
         """Take one event."""
         self._last_us = event.at_us
+        self._brokers.take(event)
         name: str = getattr(event, "group", "")
         if name and name not in self._groups:
             self._groups[name] = TwinGroup(name)
@@ -64,8 +64,7 @@ class TwinMaker:
             case e.BrokerUnfenced():
                 self._commands.append((event.at_us, f"start broker-{event.broker}"))
             case _:
-                return
-        self._brokers.add(getattr(event, "broker", 1))
+                pass
 
     def _take_of(self, group: TwinGroup, event: Event) -> None:
         match event:
@@ -94,7 +93,6 @@ class TwinMaker:
         """Take an event of a group's rebalances, or of its coordinator."""
         match event:
             case e.RebalanceStarted():
-                self._brokers.add(event.broker)
                 self._opened.setdefault(event.group, event)
                 group.cooperative = group.cooperative or event.cause == RebalanceCause.PARTITIONS_REVOKED
                 if event.cause in {RebalanceCause.METADATA_CHANGED, RebalanceCause.SUBSCRIPTION_CHANGED}:
@@ -108,7 +106,6 @@ class TwinMaker:
                 elif opened is not None:
                     group.took_us.append(event.at_us - opened.at_us)
             case e.GroupLoaded() | e.ConsumerGroupLoaded():
-                self._brokers.add(event.broker)
                 self._leave_out(f"{event.group} moved to broker-{event.broker}, if no broker died in these logs")
             case _:
                 pass
@@ -143,7 +140,6 @@ class TwinMaker:
         return Twin(text, inferred, left, names)
 
     def _head(self, title: str, groups: Iterable[TwinGroup], inferred: list[str]) -> str:
-        brokers = max(3, *self._brokers)
         delays = [stable - began for group in groups for began, stable in group.initial]
         config: dict[str, int] = {}
         if delays and min(delays) < KAFKA_DELAY_US * 0.9:
@@ -157,7 +153,7 @@ class TwinMaker:
             config["group.consumer.session.timeout.ms"] = min(sessions)
             inferred.append(f"group.consumer.session.timeout.ms: {min(sessions)}, the longest that fits the lines")
         pairs = ", ".join(f"{_quoted(key)} = {value}" for key, value in config.items())
-        inferred.append(f"{brokers} brokers: the highest number that a line has, and at least three")
+        brokers = self._brokers.written(inferred)
         until = milliseconds(self._last_us + LEAD_US + TAIL_US)
         return (
             f"title = {_quoted(f'Read from {title}')}\n"
@@ -165,36 +161,6 @@ class TwinMaker:
             f"until = {_quoted(until)}\n\n[cluster]\nbrokers = {brokers}\n"
             + (f"config = {{ {pairs} }}\n" if pairs else "")
         )
-
-
-class TwinTopics:
-    """The topics of all groups; one that is named like a group has another name in the twin."""
-
-    def __init__(self, groups: frozenset[str]) -> None:
-        self._groups = groups
-        self._partitions: dict[str, int] = {}
-
-    def of(self, group: TwinGroup, name: str, inferred: list[str]) -> list[str]:
-        """The topics of a group, as its clients' logs name them."""
-        found: dict[str, int] = {}
-        for partition in group.partitions:
-            if parts := _PARTITION.fullmatch(partition):
-                topic = f"{parts[1]}.topic" if parts[1] in self._groups else parts[1]
-                found[topic] = max(found.get(topic, 0), int(parts[2]) + 1)
-        if not found:
-            number = max(GUESSED_PARTITIONS, len(group.members))
-            found = {f"topic-of-{name}": number}
-            inferred.append(f"{name}: a topic of {number} partitions, as no client's log names one")
-        for topic, number in found.items():
-            self._partitions[topic] = max(self._partitions.get(topic, 0), number)
-        return sorted(found)
-
-    def tables(self) -> list[str]:
-        """The tables of the topics."""
-        return [
-            f"[[topic]]\nname = {_quoted(topic)}\npartitions = {number}\nreplication = 3\n"
-            for topic, number in sorted(self._partitions.items())
-        ]
 
 
 def _table(group: TwinGroup, name: str, topics: list[str], inferred: list[str]) -> str:

@@ -5,13 +5,18 @@ from pathlib import Path
 import pytest
 import zstandard
 
+from cluster import events as e
 from recordings.bounded_files import RecordingError
 from recordings.log_reading.difference import alike
 from recordings.log_reading.make import read_logs
+from recordings.log_reading.twin_cluster import TwinBrokers
 from recordings.log_reading.twin_flight import TwinFlown, write_twin
+from recordings.scenarios.loader import load
 from tests.fidelity.recorder.raw import raw_of
+from tests.support.repository import ROOT
 from tests.support.slow_cases import mostly_slow
 
+MEMBER_KILLED = ROOT / "examples" / "member-killed.log"
 RUNS = sorted(path.name.removesuffix(".log.zst") for path in raw_of("", "4.3.1").parent.glob("*.log.zst"))
 QUICK = ("s04-kill", "s23-cooperative-faults", "s85-consumer-static")
 AS_LONG = {"s04-kill", "s05-long-stall", "s16-frozen", "s22x-empty-again", "s23-cooperative-faults"}
@@ -68,3 +73,38 @@ def test_what_was_guessed_stands_in_the_file_and_a_file_is_not_overwritten(tmp_p
     assert all(f"# guessed: {words}\n" in text for words in twin.inferred)
     with pytest.raises(RecordingError, match="already exists"):
         write_twin(tmp_path / "read", tmp_path / "twin.toml")
+
+
+@pytest.mark.parametrize(
+    ("coordinator", "ids"), [(0, (0, 1, 2)), (1, (1, 2, 3)), (2, (1, 2, 3)), (1001, (1001, 1002, 1003))]
+)
+def test_a_twin_has_the_brokers_that_lines_name(coordinator: int, ids: tuple[int, ...], tmp_path: Path) -> None:
+    """Not as many as their highest number: Strimzi counts from 0, others from 1001."""
+    text = MEMBER_KILLED.read_text(encoding="utf-8").replace(
+        "GroupCoordinator id=1 ", f"GroupCoordinator id={coordinator} "
+    )
+    (tmp_path / "server.log").write_text(text, encoding="utf-8")
+    read_logs([tmp_path / "server.log"], tmp_path / "read")
+    (group,) = write_twin(tmp_path / "read", tmp_path / "twin.toml").groups
+    assert group.rebalances == (2, 2)
+    assert tuple(broker.id for broker in load(tmp_path / "twin.toml").spec.brokers) == ids
+
+
+def test_every_line_that_has_a_broker_names_it() -> None:
+    brokers = TwinBrokers()
+    for event in (
+        e.IsrChanged(partition="orders-0", isr=(7, 2001), reason="unknown"),
+        e.BrokerFenced(broker=9, reason="session expired"),
+        e.ClientDisconnected(client="orders-1", broker=-1, cause="not established"),
+        e.CoordinatorFound(group="orders", member="orders-1", broker=8),
+    ):
+        brokers.take(event)
+    assert brokers.ids() == (7, 8, 9, 2001)
+
+
+def test_a_log_that_names_too_many_brokers_has_no_twin() -> None:
+    brokers = TwinBrokers()
+    for number in range(5_000):
+        brokers.take(e.BrokerFenced(broker=number, reason="session expired"))
+    with pytest.raises(RecordingError, match="more than 1,000 brokers"):
+        brokers.ids()
