@@ -3,7 +3,6 @@
 A row is a string with one sign for each cell: comparing and merging strings is fast, and frames have little time.
 """
 
-from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from functools import cached_property, lru_cache
 from typing import NamedTuple
@@ -65,8 +64,7 @@ def cells_of(runs: Sequence[int], axis: TimeAxis) -> str:
     cells = [NO_OWNER_YET] * known
     first_us, cell_us = axis.first_us, axis.cell_us
     end_us = min(axis.now_us + 1, axis.end_us)
-    begin = max(0, 2 * (bisect_right(runs[::2], first_us) - 1)) if first_us else 0
-    for place in range(begin, len(runs), 2):
+    for place in range(_first_run(runs, first_us), len(runs), 2):
         start_us = runs[place]
         if start_us >= end_us:
             break
@@ -79,6 +77,14 @@ def cells_of(runs: Sequence[int], axis: TimeAxis) -> str:
         if high > low:
             cells[low + 1 : high + 1] = [sign] * (high - low)
     return "".join(cells)
+
+
+def _first_run(runs: Sequence[int], at_us: int) -> int:
+    """Where the run begins that an instant lies in; sought from the end, because what is drawn is mostly recent."""
+    place = len(runs) - 2
+    while place > 0 and runs[place] > at_us:
+        place -= 2
+    return max(0, place)
 
 
 @lru_cache(maxsize=4_096)
@@ -104,61 +110,90 @@ def shared_by(counts: Iterable[int], room: int) -> int:
 
 
 class RasterGrid:
-    """A group's rows, worst first; they hold until the history changes or a cell begins.
-
-    While the history does not change, a cell that begins needs no look at it, see `extend`.
-    """
+    """A group's rows, worst first; what has been drawn holds while flight and axis go on, see `extend`."""
 
     def __init__(self, view: ClusterView, group: GroupView, axis: TimeAxis, room: int) -> None:
         self.axis = axis
         self.history: OwnershipHistory = group.history
         self.made_for = _state_of(view, group, axis, room)
+        self._changes, self._runs = self.history.changes, self.history.runs
         topics = {topic: view.partitions_by_topic.get(topic, []) for topic in group.topics}
         self.size = shared_by((len(names) for names in topics.values()), room)
         self.count = sum(len(names) for names in topics.values())
-        known: dict[tuple[int, ...], str] = {}
         rows: list[RasterRow] = []
         for topic, names in topics.items():
             for first in range(0, len(names), self.size):
                 shared = tuple(names[first : first + self.size])
-                cells = merged_cells(self._cells(name, known) for name in shared)
-                rows.append(RasterRow(_key(topic, first, len(shared)), shared, cells))
-        self.rows = _worst_first(rows)
+                rows.append(RasterRow(_key(topic, first, len(shared)), shared, ""))
+        self._draw(rows, axis, 0)
 
     def holds(self, view: ClusterView, group: GroupView, axis: TimeAxis, room: int) -> bool:
-        """Whether this is the group, with the history, the partitions, the room and the length of a cell of before."""
-        return self.history is group.history and self.made_for == _state_of(view, group, axis, room)
+        """Whether this is the group, with the partitions, the room, the length of a cell and the past of before."""
+        history = group.history
+        if self.history is not history or self.made_for != _state_of(view, group, axis, room):
+            return False
+        return self._runs is history.runs  # other runs: the history has divided older time into longer cells
 
     def extend(self, axis: TimeAxis) -> bool:
-        """Let the rows, which hold, reach to `axis`; False if more is needed than the cells that have begun since."""
+        """Let the rows, which hold, reach to `axis`; False if more is needed than the cells since the frame before.
+
+        The history is only added to: what has changed lies in the cell in which that frame was, or after it.
+        """
         left = (axis.first_us - self.axis.first_us) // axis.cell_us
         begun = left + axis.known - self.axis.known
-        if (left, begun) == (0, 0):
+        changed = self._changes != self.history.changes
+        if (left, begun, changed) == (0, 0, False):
             return True
         if left < 0 or begun < 0 or left > self.axis.known or not (_has_now(self.axis) and _has_now(axis)):
             return False
-        self.axis = axis
-        now = self._signs_of_now
-        self.rows = _worst_first(
-            [row._replace(cells=row.cells[left:] + now[row.key] * begun) for row in self.rows.values()]
-        )
+        column = self.axis.known - 1 - left
+        if column < 0 or not changed:
+            return self._begin_cells(axis, left, begun)
+        rows = [row._replace(cells=row.cells[left : left + column]) for row in self._in_order]
+        self._changes = self.history.changes
+        self.__dict__.pop("_signs_of_now", None)
+        self._draw(rows, axis, column)
         return True
+
+    def _begin_cells(self, axis: TimeAxis, left: int, begun: int) -> bool:
+        """Add cells in which nothing changes; False where something did."""
+        if self._changes != self.history.changes:
+            return False
+        now = self._signs_of_now
+        self._keep(axis, [row._replace(cells=row.cells[left:] + now[row.key] * begun) for row in self._in_order])
+        return True
+
+    def _draw(self, rows: Iterable[RasterRow], axis: TimeAxis, column: int) -> None:
+        """Add the cells from a column on to rows that have those before it."""
+        drawn = axis._replace(first_us=axis.start_of(column), width=axis.width - column)
+        known: dict[tuple[int, ...], str] = {}
+        result = []
+        for row in rows:
+            cells = merged_cells(self._cells(name, drawn, known) for name in row.partitions)
+            result.append(row._replace(cells=row.cells + cells))
+        self._keep(axis, result)
+
+    def _keep(self, axis: TimeAxis, rows: list[RasterRow]) -> None:
+        """Put rows in the order of what needs attention; equal ones stay in that of their partitions."""
+        self.axis, self._in_order = axis, rows
+        self.rows = {row.key: row for row in sorted(rows, key=lambda row: row.order)}
 
     @cached_property
     def _signs_of_now(self) -> dict[str, str]:
-        """Each row's sign of a cell in which nothing changes: as the history, these stand as long as the grid does."""
+        """Each row's sign of a cell in which nothing changes: as the history, these stand until that changes."""
         runs = self.history.runs
         return {
             key: merged_cells(sign_of(each[-1]) if each else NO_OWNER_YET for each in map(runs.get, row.partitions))
             for key, row in self.rows.items()
         }
 
-    def _cells(self, name: str, known: dict[tuple[int, ...], str]) -> str:
+    def _cells(self, name: str, axis: TimeAxis, known: dict[tuple[int, ...], str]) -> str:
         """Partitions that an assignor treats alike have equal runs, and so equal cells."""
-        runs = tuple(self.history.runs.get(name, ()))
-        cells = known.get(runs)
+        runs = self.history.runs.get(name, [])
+        drawn = tuple(runs[_first_run(runs, axis.first_us) :] if axis.first_us else runs)
+        cells = known.get(drawn)
         if cells is None:
-            cells = known[runs] = cells_of(runs, self.axis)
+            cells = known[drawn] = cells_of(drawn, axis)
         return cells
 
 
@@ -171,10 +206,6 @@ def raster_grid(
     return RasterGrid(view, group, axis, room)
 
 
-def _worst_first(rows: Iterable[RasterRow]) -> dict[str, RasterRow]:
-    return {row.key: row for row in sorted(rows, key=lambda row: row.order)}
-
-
 def _has_now(axis: TimeAxis) -> bool:
     """Whether the axis reaches to now: cells that begin continue what is now."""
     return 0 <= axis.column(axis.now_us) < axis.width
@@ -182,7 +213,7 @@ def _has_now(axis: TimeAxis) -> bool:
 
 def _state_of(view: ClusterView, group: GroupView, axis: TimeAxis, room: int) -> tuple[int, ...]:
     partitions = sum(len(view.partitions_by_topic.get(topic, ())) for topic in group.topics)
-    return group.history.changes, axis.cell_us, axis.width, partitions, room
+    return axis.cell_us, axis.width, partitions, room
 
 
 def _key(topic: str, first: int, count: int) -> str:
