@@ -43,5 +43,5 @@ SCREENS: tuple[type[FlightScreen], ...] = (
 """Every screen that `go` reaches. The first is the bottom of the stack. If two have a place of the same name, `go`
 opens the first: a group may be named like a screen."""
 
-PLACES = tuple(screen.place for screen in SCREENS if screen.place)
-"""The places of screens; `go` also takes groups, members, topics, partitions, brokers and producers."""
+PLACES = tuple(place for screen in SCREENS if screen.place for place in (screen.place, *screen.places_inside))
+"""The places of screens and inside them; `go` also takes groups, members, topics, partitions, brokers and producers."""

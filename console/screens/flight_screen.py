@@ -74,6 +74,8 @@ class FlightScreen(StackedScreen[None]):
     """Arrangements by their names, besides that of all panels: the panels that each shows."""
     in_logs: ClassVar[bool] = False
     """Whether a recording of logs has what the place shows."""
+    places_inside: ClassVar[Mapping[str, str]] = {}
+    """Other words after `go` for this screen, and the panel that gets the focus."""
     above = ""
     """The place that escape leads to; empty for the overview."""
 
@@ -84,7 +86,12 @@ class FlightScreen(StackedScreen[None]):
     def for_place(cls, place: str, app: AppInterface) -> Self | None:
         """A new screen for a place; None if the place belongs to another screen."""
         del app
-        return cls() if place and place == cls.place else None
+        if not place or place not in {cls.place, *cls.places_inside}:
+            return None
+        screen = cls()
+        if place in cls.places_inside:
+            screen.focus_on(cls.places_inside[place])
+        return screen
 
     def __init__(self) -> None:
         super().__init__()

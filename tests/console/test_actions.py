@@ -102,13 +102,14 @@ def test_help_and_footer_come_from_the_table() -> None:
 
 
 def test_every_screen_of_the_table_has_a_place_and_what_derives_from_it() -> None:
-    assert len(set(PLACES)) == len(PLACES) == sum(1 for screen in SCREENS if screen.place) >= 3
+    assert len(set(PLACES)) == len(PLACES)
+    assert len(PLACES) == sum(1 + len(screen.places_inside) for screen in SCREENS if screen.place) >= 3
     for screen in SCREENS:
         assert screen.place or not screen.key
-        if screen.place:
-            assert read(f"go {screen.place}", NAMES, PLACES) == Go(screen.place)
-            assert screen.place in completions("go ", NAMES, PLACES)
-            assert screen.place in usages(PLACES)["go"][1]
+        for place in (screen.place, *screen.places_inside) if screen.place else ():
+            assert read(f"go {place}", NAMES, PLACES) == Go(place)
+            assert place in completions("go ", NAMES, PLACES)
+            assert place in usages(PLACES)["go"][1]
         if screen.key:
             action = find(f"go.{screen.place}")
             assert (action.keys, action.label, action.help) == (screen.key, screen.place, screen.help)

@@ -106,9 +106,14 @@ class Links:
         found = {fault.fault: fault for pair in ((one, other), (other, one)) for fault in self.faults(*pair)}
         return [found[number] for number in sorted(found)]
 
+    def of_process(self, name: str) -> list[FaultView]:
+        """The faults that name a process as the end of a link, oldest first."""
+        faults = self.view.faults.values()
+        return [fault for fault in faults if fault.kind in SIGNS and name in fault.targets]
+
     def at(self, name: str) -> bool:
         """Whether a fault names a process as the end of a link."""
-        return any(name in pair for pair in self._between) or any(name == one for one, _ in self._of_all)
+        return bool(self.of_process(name))
 
     def latency_us(self, source: str, target: str) -> int | None:
         """The one-way latency in µs: as a command has set it, else the link's own, between racks, or of every link."""
@@ -249,7 +254,10 @@ def _arrow(rank: int, there: Sequence[FaultView], back: Sequence[FaultView]) -> 
 
 
 class LinkListing(ActiveFaultsListing):
-    """The chosen link: what each direction delivers, and the faults on it with what ends each."""
+    """The chosen link: what each direction delivers, and the faults on it with what ends each.
+
+    Without a second process, or with the same one, it is every link of the first.
+    """
 
     def __init__(
         self, view: ClusterView, spec: ScenarioSpec | None, one: str, other: str, now_us: int, width: int
@@ -264,6 +272,7 @@ class LinkListing(ActiveFaultsListing):
             self.faults = {str(fault.fault): fault for fault in self.links.on_link(one, other)}
             self.ways = [self._way(one, other), self._way(other, one)]
         elif one:
+            self.faults = {str(fault.fault): fault for fault in self.links.of_process(one)}
             self.ways = [line(("enter opens the place of ", MUTED), (one, STRONG))]
 
     def header(self) -> Line:

@@ -22,14 +22,25 @@ class BrokersScreen(FlightScreen):
 
     AUTO_FOCUS = "#brokers"
     place, key, help = "brokers", "B", "brokers and links: what each leads, which link is cut"
+    places_inside = {"links": "links"}  # noqa: RUF012 - as in the base class
 
     def __init__(self) -> None:
         self.column = 0  # of the chosen link: the place of a broker, ROW for the name of the row
+        self._broker = ""  # selected when the screen was painted last
         super().__init__()
 
     def panels(self) -> list[Panel]:
         """Four panels."""
         return [Panel(1, "brokers"), LinkPanel(2, "links"), Panel(3, "link"), Panel(4, "events")]
+
+    def paint(self, shares: int = 0, *, bars: bool = True) -> None:
+        """Another selected broker selects its row of the matrix; until then that is the first with a fault."""
+        panels = self.board.panels
+        selected = panels["brokers"].selected
+        if panels["brokers"].has_focus and self._broker not in {"", selected}:
+            panels["links"].selected = selected
+        self._broker = selected
+        super().paint(shares, bars=bars)
 
     def list_factories(self, flight: Flight) -> dict[str, ListFactory]:
         """From the view, for every frame."""

@@ -188,6 +188,16 @@ def links_of_clients_are_always_whole(patch: Patch) -> None:
     patch.setattr(links.Links, "faults", faults)
 
 
+def a_process_has_the_faults_that_begin_at_it(patch: Patch) -> None:
+    """Of a link's two ends only the first is looked at."""
+    original = links.Links.of_process
+
+    def of_process(self: links.Links, name: str) -> list[FaultView]:
+        return [fault for fault in original(self, name) if fault.targets[0] == name]
+
+    patch.setattr(links.Links, "of_process", of_process)
+
+
 FALSE_TOPOLOGY = {
     every_leader_is_up: ("coordinator-failover", 125),
     replicas_are_all_in_sync: ("coordinator-failover", 125),
@@ -204,6 +214,7 @@ FALSE_TOPOLOGY = {
     a_death_hits_leaders_only: ("below-min-isr", 45),
     the_next_leader_is_the_first_replica: ("first-flight", 40),
     a_cut_is_always_both_ways: ("asymmetric-partition", 45),
+    a_process_has_the_faults_that_begin_at_it: ("asymmetric-partition", 45),
     links_have_one_latency: ("slow-follower", 60),
     links_of_clients_are_always_whole: ("at-least-once", 30),
 }

@@ -99,6 +99,13 @@ class LinkJudge:
             right = right and bool(kinds & ({"isolate"} if match["cut"] == "isolated" else {"cut", "cut_one_way"}))
         self._claim(right, f"{where}, not {there} and {back}")
 
+    def process(self, name: str, faults: Sequence[str]) -> None:
+        """The faults on all links of a process."""
+        kinds = {*BLOCKING, "hold", "slow_link", "lose_responses"}
+        started = self.books.cluster.faults.values()
+        truth = {str(one.fault) for one in started if one.fault_kind in kinds and name in one.targets}
+        self._claim(set(faults) == truth, f"faults {sorted(faults)} on links of {name}, not {sorted(truth)}")
+
     def link(self, one: str, other: str, ways: Sequence[str], faults: Sequence[str]) -> None:
         """The chosen link: its directions in words, and the faults on it."""
         truth = {str(fault.fault) for pair in ((one, other), (other, one)) for fault in self.on(*pair)}

@@ -52,6 +52,8 @@ def judge_links(view: ClusterView, books: Books, now_us: int, spec: ScenarioSpec
         for place, broker in enumerate(matrix.brokers):
             judge.cell(key, broker, row[start + place * matrix.cell :][: matrix.cell].strip())
     names, turn = matrix.row_keys(), now_us // 100_000
+    for one in names[:LINKS]:
+        judge.process(one, list(LinkListing(view, spec, one, "", now_us, WIDE).faults))
     for one in dict.fromkeys([*names[:LINKS], *names[turn % max(1, len(names)) :][:1]]):
         for other in matrix.brokers[turn % max(1, len(matrix.brokers)) :][:2]:
             if one != other:

@@ -39,6 +39,43 @@ def typed(seat: Seat) -> str:
     return line.input.value if line.is_open else ""
 
 
+def test_the_word_links_leads_to_the_matrix() -> None:
+    async def script(seat: Seat) -> None:
+        assert seat.app.execute_line("go links")
+        await seat.settle()
+        assert matrix(seat).focused is matrix(seat).board.panels["links"]
+        assert seat.app.place() == "brokers"
+
+    sit(script, app=FlightdeckApp(source=StillFlight(20.0)))
+
+
+def test_the_chosen_link_follows_the_selected_broker() -> None:
+    async def script(seat: Seat) -> None:
+        seat.app.go("brokers")
+        await seat.settle()
+        await seat.press("G")
+        assert "link broker-3 – broker-1" in seat.text()
+        await seat.press("2")
+        assert matrix(seat).board.panels["links"].selected == "broker-3"
+        await seat.press("1", "g")  # the sick one
+        assert "link broker-2 – broker-1" in seat.text()
+        assert "✖ delivers nothing: cut" in seat.text()
+
+    sit(script, app=FlightdeckApp(source=cut_flight()))
+
+
+def test_a_process_shows_the_faults_of_all_its_links() -> None:
+    async def script(seat: Seat) -> None:
+        seat.app.go("links")
+        await seat.settle()
+        await seat.press("h")
+        detail = seat.app.screen.query_one("#link").plain_text()  # type: ignore[attr-defined]
+        assert "enter opens the place of broker-1" in detail
+        assert "cut broker-2 -> broker-1" in detail
+
+    sit(script, app=FlightdeckApp(source=cut_flight()))
+
+
 @pytest.mark.parametrize("keys", [["l"], ["right"]])
 def test_a_link_is_chosen_and_cut_in_place(keys: list[str]) -> None:
     async def script(seat: Seat) -> None:
