@@ -2,11 +2,11 @@
 
 from cluster.view.state import ClusterView
 from console.presenters.formatting import clock
-from console.presenters.list_view import CONTINUED, Listing
+from console.presenters.list_view import CONTINUED, Listing, NotThere
 from console.presenters.producers.limits import ProducerConfigs
 from console.presenters.styled_text import ACCENT, EMPTY, FAINT, MUTED, PLAIN, STRONG, Line, fit, line, wrapped
 from console.presenters.why.answers import GLYPHS, Subject, WhyAnswer, WhyFacts
-from console.presenters.why.questions import QUESTIONS, answers
+from console.presenters.why.questions import answers, is_known
 
 COMMAND = "do "
 FACT_INDENT = 17
@@ -26,8 +26,9 @@ class WhyListing(Listing):
     ) -> None:
         super().__init__(width)
         self.title = f"why {subject.name}"
+        self.vacant = NotThere(self.title, width, built=bool(view.brokers)).vacant
         self._rows: dict[str, Line] = {}
-        known = subject.kind in QUESTIONS and bool(view.brokers)
+        known = bool(view.brokers) and is_known(view, subject)
         self.answers = answers(WhyFacts(view, now_us, session_us, configs), subject) if known else []
         for place, answer in enumerate(self.answers):
             self._answer(place, answer)

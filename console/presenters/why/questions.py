@@ -92,7 +92,16 @@ def answers(facts: WhyFacts, subject: Subject) -> list[WhyAnswer]:
 
 def subject_named(view: ClusterView, name: str) -> Subject | None:
     """What a name stands for; None for an unknown name."""
-    known: dict[str, Collection[str]] = {
+    return next((Subject(kind, name) for kind, names in _names(view).items() if name in names), None)
+
+
+def is_known(view: ClusterView, subject: Subject) -> bool:
+    """Whether a subject exists at the view's instant: time travel goes back beyond the begin of what is asked about."""
+    return subject.name in _names(view).get(subject.kind, ())
+
+
+def _names(view: ClusterView) -> dict[str, Collection[str]]:
+    return {
         "group": view.groups,
         "member": view.members,
         "partition": view.partitions,
@@ -101,4 +110,3 @@ def subject_named(view: ClusterView, name: str) -> Subject | None:
         "producer": view.producers,
         "transaction": view.transactions,
     }
-    return next((Subject(kind, name) for kind, names in known.items() if name in names), None)

@@ -13,6 +13,7 @@ from console.presenters.producers.limits import configs_of
 from console.presenters.styled_text import plain
 from console.presenters.why.answers import Subject
 from console.presenters.why.listing import WhyListing
+from console.presenters.why.questions import QUESTIONS
 from recordings.scenarios.loader import load
 from tests.console.judge.bench import SECOND_US, flown
 
@@ -103,3 +104,12 @@ def test_of_a_frozen_broker_the_fault_that_froze_it_is_told_and_no_later_one() -
     said = "\n".join(plain(listing.rows(key)[0]) for key in listing.row_keys())
     assert "pause broker-1" in said
     assert SLOW_DISK not in said
+
+
+@pytest.mark.parametrize("kind", QUESTIONS)
+def test_of_what_does_not_exist_at_the_instant_nothing_is_said(kind: str) -> None:
+    """Backwards in time an overlay that stays open comes to before its subject's begin."""
+    view, _ = _view("first-flight", 20)
+    listing = WhyListing(view, Subject(kind, "later-1"), 20 * SECOND_US, None, 100)
+    assert listing.row_keys() == []
+    assert "does not exist at this instant" in plain(listing.vacant)

@@ -294,9 +294,9 @@ def main() -> int:
                 with tempfile.TemporaryDirectory() as directory:
                     try:
                         done += asyncio.run(play(SOURCES[name], place, seed, asked.actions, Path(directory), until))
-                    except AssertionError as error:
+                    except Exception as error:  # noqa: BLE001 - Textual raises at the end what ended the console
                         faults += 1
-                        print(f"FAULT {name}: {error}", flush=True)  # noqa: T201
+                        print(f"FAULT {name}, seed {seed}: {error!r}", flush=True)  # noqa: T201
                 seed += 1
             print(f"{place.name}, {name}: {done} actions, seeds {asked.seed}–{seed - 1}", flush=True)  # noqa: T201
     return 1 if faults else 0
