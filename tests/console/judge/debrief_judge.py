@@ -31,6 +31,7 @@ SYMPTOM_ROW = re.compile(r"  (\d\d:\d\d:\d\d\.\d{3})  (?:(\S[^:]*): )?(headline|
 VERDICT_ROW = re.compile(
     r"  [●✖] score (\d+) · (\d+) of (\d+) faults? found · (\d+) wrong accusations?(, you gave up)?\s*"
 )
+ANSWER = re.compile(r"(right|wrong|found already): (.+?)(?: \((\d+) of (\d+) faults\))?")
 
 
 class Given(NamedTuple):
@@ -60,6 +61,7 @@ class DebriefJudge:
         """The faults, the wrong accusations and the end, from the commands alone."""
         self.faults: list[Given] = []
         self.wrong: list[int] = []
+        self.answers: list[tuple[int, str, str, int]] = []  # instant, verdict, accusation, faults found by then
         self.gave_up, self.over_us = False, self.end_us
         expected = sum(line["source"] == "game" for line in self.commands)
         for line in self.commands:
@@ -76,12 +78,31 @@ class DebriefJudge:
                     return
 
     def _take(self, said: str, at_us: int) -> None:
-        for place, fault in enumerate(self.faults):
-            if same(said, fault):
-                if fault.found_us is None:
-                    self.faults[place] = fault._replace(found_us=at_us)
-                return
-        self.wrong.append(at_us)
+        place = next((place for place, fault in enumerate(self.faults) if same(said, fault)), None)
+        if place is None:
+            self.wrong.append(at_us)
+            verdict = "wrong"
+        elif self.faults[place].found_us is None:
+            self.faults[place] = self.faults[place]._replace(found_us=at_us)
+            verdict = "right"
+        else:
+            verdict = "found already"
+        self.answers.append((at_us, verdict, said, sum(one.found_us is not None for one in self.faults)))
+
+    def judge_answers(self, answers: list[tuple[int, str]], verdict: Verdict) -> None:
+        """Each diagnosis was answered with what it is, and nothing else was said."""
+        truth = [(at_us, "you gave up") for at_us in [self.over_us] if self.gave_up]
+        given = [one for one in answers if one[1] == "you gave up"]
+        verdict.claim(given == truth, "answer", f"{given}: {truth}")
+        diagnoses = [one for one in answers if one not in given]
+        verdict.claim(len(diagnoses) == len(self.answers), "answer", f"{diagnoses}: {self.answers}")
+        for (at_us, text), (true_us, true, accused, found) in zip(diagnoses, self.answers, strict=False):
+            said = ANSWER.fullmatch(text)
+            holds = said is not None and (at_us, said[1]) == (true_us, true) and same_words(said[2], accused)
+            verdict.claim(holds, "answer", f"{text!r}: {true} {accused}")
+            several = true == "right" and len(self.faults) > 1
+            counted = None if said is None or said[3] is None else (int(said[3]), int(said[4]))
+            verdict.claim(counted == ((found, len(self.faults)) if several else None), "answer", f"{text!r}: {found}")
 
     # --- the score ----------------------------------------------------------------------------------------------------
 
@@ -225,8 +246,12 @@ class DebriefJudge:
 
 def same(said: str, fault: Given) -> bool:
     """Whether an accusation has the fault's words and targets; a command says a duration behind them."""
-    words = fault.text.split(" to ")[0].split(" for ")[0]
-    return sorted(said.split()) == sorted(words.split())
+    return same_words(said, fault.text.split(" to ")[0].split(" for ")[0])
+
+
+def same_words(one: str, other: str) -> bool:
+    """Whether two accusations have the same words: the targets of a link stand in any order."""
+    return sorted(one.split()) == sorted(other.split())
 
 
 def clock(at_us: int) -> str:

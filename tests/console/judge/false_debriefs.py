@@ -2,11 +2,12 @@
 
 import pytest
 
+from cluster.commands import Command
 from console.game.symptoms import Symptom
 from console.presenters.game.debrief import DebriefListing, ScoreListing, SymptomsListing, TruthListing
 from console.presenters.styled_text import Line
 from recordings.game import score
-from recordings.game.referee import HiddenFault
+from recordings.game.referee import HiddenFault, Referee
 
 Patch = pytest.MonkeyPatch
 
@@ -100,7 +101,18 @@ def no_damage_is_shown(patch: Patch) -> None:
     patch.setattr(ScoreListing, "row_keys", lambda listing: [keys(listing)[0], "#sum"])
 
 
+def a_wrong_accusation_is_called_right(patch: Patch) -> None:
+    """The answer to each diagnosis is friendly."""
+    take = Referee.take
+
+    def friendly(referee: Referee, command: Command, source: str, at_us: int) -> str:
+        return take(referee, command, source, at_us).replace("wrong:", "right:")
+
+    patch.setattr(Referee, "take", friendly)
+
+
 FALSE_DEBRIEFS = (
+    a_wrong_accusation_is_called_right,
     a_wrong_accusation_is_cheap,
     a_late_diagnosis_is_as_good,
     an_unread_second_counts_twice,

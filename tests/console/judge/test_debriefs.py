@@ -6,11 +6,14 @@ from pathlib import Path
 
 import pytest
 
+from cluster.commands import parse
 from console.game.symptoms import symptoms_of
 from console.presenters.game.debrief import DebriefListing, ScoreListing, SymptomsListing, TruthListing
 from console.presenters.list_view import Listing
 from console.presenters.styled_text import plain
+from recordings.game.referee import Referee
 from recordings.game.score import played_game
+from recordings.journal.reader import Recording
 from tests.console.judge.debrief_judge import DebriefJudge
 from tests.console.judge.false_debriefs import FALSE_DEBRIEFS
 from tests.console.judge.grammar import Verdict
@@ -53,7 +56,17 @@ def judged(path: Path) -> Verdict:
         "score": rows(ScoreListing(played, WIDTH)),
         "symptoms": rows(SymptomsListing(played, symptoms, WIDTH)),
     }
-    return DebriefJudge(path, played.length_us).judge(panels)
+    judge = DebriefJudge(path, played.length_us)
+    verdict = judge.judge(panels)
+    judge.judge_answers(answers(path, len(played.faults)), verdict)
+    return verdict
+
+
+def answers(path: Path, faults: int) -> list[tuple[int, str]]:
+    """What the player is told after each command: a notice of the console."""
+    referee, commands = Referee(faults), Recording(path).survey().commands
+    told = [(one.at_us, referee.take(parse(one.command), one.source, one.at_us)) for one in commands]
+    return [one for one in told if one[1]]
 
 
 @pytest.mark.parametrize(("level", "seed"), [(1, 0), (3, 1), (6, 2)])

@@ -40,7 +40,7 @@ JUDGED_LINES = {
     "crumbs": "headline_judge.py; the path is held by test_links.py",
     "strip": "frame_judge.py: marks and scale",
     "ticker": "event_log_judge.py",
-    "footer": "keys, or a notice: notice_judge.py",
+    "footer": "keys, or a notice: notice_judge.py; the answers to diagnoses: debrief_judge.py",
     "notice": "as the footer",
     "feedback": "errors of the typed line: what they say of the flight is judged as notices are",
 }
