@@ -133,6 +133,7 @@ def test_each_rule_has_vectors_that_fail_under_the_other_one(rule: str) -> None:
         assert by_id[since].run() == ""
 
 
+@pytest.mark.slow
 def test_the_runner_says_which_rule_a_file_of_others_needed(tmp_path: Path) -> None:
     """Outside the project, too: every rule that applied, with the change that made it."""
     by_id = {vector.id: vector for vector in VARIANTS}

@@ -53,6 +53,7 @@ def run_pytest(directory: Path, tests: str, *options: str) -> str:
     return answer.stdout + answer.stderr
 
 
+@pytest.mark.slow
 def test_a_process_that_dies_is_one_failed_test_and_says_how_it_ended(tmp_path: Path) -> None:
     printed = run_pytest(tmp_path, ONE_DIES, "-n2", "--dist=loadgroup", "-p", "tests.support.worker_scheduling")
     assert "1 failed, 29 passed" in printed
@@ -60,12 +61,14 @@ def test_a_process_that_dies_is_one_failed_test_and_says_how_it_ended(tmp_path: 
     assert re.search(r"worker 'gw\d' crashed while running 'test_it.py::test_many\[17\]'", printed)
 
 
+@pytest.mark.slow
 def test_what_a_dead_process_had_left_of_its_group_is_run_elsewhere(tmp_path: Path) -> None:
     printed = run_pytest(tmp_path, A_GROUP_DIES, "-n2", "--dist=loadgroup", "-p", "tests.support.worker_scheduling")
     assert "1 failed, 29 passed" in printed
     assert re.search(r"\[gw\d\] ended by SIGKILL", printed)
 
 
+@pytest.mark.slow
 def test_a_test_that_leaves_another_signal_handler_fails_and_no_other(tmp_path: Path) -> None:
     printed = run_pytest(tmp_path, LEAKS, "-p", "tests.support.signal_handlers")
     assert "2 passed, 1 error" in printed

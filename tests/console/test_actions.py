@@ -128,6 +128,7 @@ NAMED: dict[type[FlightScreen], str] = {
 """A place of each screen that has many; empty for one that is not typed."""
 
 
+@pytest.mark.slow
 def test_every_screen_of_the_table_opens_by_its_place_and_by_its_key() -> None:
     async def script(seat: Seat) -> None:
         for screen in SCREENS:

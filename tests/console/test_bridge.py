@@ -153,6 +153,7 @@ def test_a_flight_rests_while_the_effect_of_a_key_is_awaited(
     console.until(lambda: console.bridge.clock.now_us > rests_us[0])
 
 
+@pytest.mark.slow
 def test_a_key_is_heard_before_the_application_has_its_turn(monkeypatch: pytest.MonkeyPatch) -> None:
     async def script(seat: Seat) -> None:
         heard: list[str] = []
@@ -207,6 +208,7 @@ def test_time_is_paced_paused_stepped_and_let_go(scenario: Path, consoles: Calla
     assert console.woken >= 5
 
 
+@pytest.mark.slow
 def test_until_stops_where_its_expression_holds(scenario: Path, consoles: Callable[..., Console]) -> None:
     console = consoles(scenario, speed=5.0).start()
     console.until(console.phase(LIVE))

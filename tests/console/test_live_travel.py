@@ -90,6 +90,7 @@ def false_at(view: ClusterView, clock: FlightClock, events: list[Event], at_us: 
     return [*false_in_frame(view, clock, books, at_us), *screens.false]
 
 
+@pytest.mark.slow
 def test_the_screens_at_past_instants_say_what_the_events_say(flight: Flight, events: list[Event]) -> None:
     assert flight.seekable is not None
     for at_us in (*PAST_US, *reversed(PAST_US)):
@@ -104,6 +105,7 @@ def test_the_screens_at_past_instants_say_what_the_events_say(flight: Flight, ev
     assert skipping == f"{said}  skips quiet", "the key answers also in the past of a live flight"
 
 
+@pytest.mark.slow
 def test_a_cursor_that_shows_the_state_an_event_late_is_found(flight: Flight, events: list[Event]) -> None:
     assert flight.seekable is not None
     found = 0
@@ -120,6 +122,7 @@ def test_a_cursor_that_shows_the_state_an_event_late_is_found(flight: Flight, ev
     assert found == len(changes)
 
 
+@pytest.mark.slow
 def test_steps_name_their_events_and_lead_back_to_live(flight: Flight, events: list[Event]) -> None:
     source = travelled(flight)
     raw = {event.seq: json.loads(msgspec.json.encode(event)) for event in events}
@@ -162,6 +165,7 @@ def test_landmarks_lead_back_one_by_one(flight: Flight) -> None:
     assert seen == marks[::-1]
 
 
+@pytest.mark.slow
 def test_backwards_play_begins_at_the_live_instant(flight: Flight) -> None:
     source = travelled(flight)
     assert source.set_speed(-100.0) == ""
@@ -173,6 +177,7 @@ def test_backwards_play_begins_at_the_live_instant(flight: Flight) -> None:
     assert flight.view.at_us <= flight.now_us
 
 
+@pytest.mark.slow
 def test_the_live_flight_goes_on_behind_the_past(tmp_path: Path) -> None:
     source = LiveTravel(Bridge(SCENARIO, until_us=UNTIL_US, speed=5.0))
     flight = Flight(source)

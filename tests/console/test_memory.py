@@ -39,10 +39,12 @@ def left_behind() -> int:
     return found
 
 
+@pytest.mark.slow
 def test_frames_leave_little_behind() -> None:
     assert left_behind() < MOST
 
 
+@pytest.mark.slow
 def test_lines_that_hold_themselves_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(terminal_output, "_divide", terminal_output._divide_and_keep)
     assert left_behind() > MOST

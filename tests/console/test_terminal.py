@@ -37,6 +37,7 @@ class Growing(StillFlight):
             self._waiting.append(self._coming.pop(0))
 
 
+@pytest.mark.slow
 def test_tight_updates_draw_the_same_cells_in_a_fraction_of_the_bytes() -> None:
     plain, tight = Terminal(*SIZE), Terminal(*SIZE)
     written = {"plain": 0, "tight": 0, "updates": 0}

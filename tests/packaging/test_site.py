@@ -45,6 +45,7 @@ def loaded_from_others(text: str) -> list[str]:
     return LOADED.findall(text)
 
 
+@pytest.mark.slow
 @pytest.mark.xdist_group("site")
 def test_every_page_is_in_the_site(site: Path) -> None:
     pages = [path.relative_to(ROOT / "docs").with_suffix(".html") for path in (ROOT / "docs").rglob("*.md")]

@@ -228,6 +228,7 @@ def test_marks_count_what_a_flight_takes_and_nothing_else() -> None:
     assert set(marks.hits) <= set(every_mark())
 
 
+@pytest.mark.slow
 def test_rare_flights_take_the_edges_that_they_are_made_for() -> None:
     with watching_marks() as marks:
         fly_rare(marks)

@@ -116,6 +116,7 @@ def watched(recordings: list[Path]) -> Iterator[tuple[str, Watch]]:
         yield recording.header.run_id, watch
 
 
+@pytest.mark.slow
 def test_outages_and_availability_equal_what_an_observer_notes(tables: Tables, recorded: list[Path]) -> None:
     down: dict[str, list[tuple[int, str, int, int]]] = defaultdict(list)
     for row in outages(tables).collect():
@@ -154,6 +155,7 @@ do = "stop broker-1"
 """
 
 
+@pytest.mark.slow
 def test_the_least_in_sync_replicas_count_up_to_the_replicas(spark: SparkSession, tmp_path: Path) -> None:
     """A partition with one replica is not below a minimum of two; one that gets a third is below one of three."""
     path = tmp_path / "reassigned.flight"
@@ -167,6 +169,7 @@ def test_the_least_in_sync_replicas_count_up_to_the_replicas(spark: SparkSession
     assert watch.below_us["orders-3"] < 1_000_000, "only while its second replica was being added"
 
 
+@pytest.mark.slow
 def test_the_lanes_of_topics_have_what_an_observer_notes(tables: Tables, recorded: list[Path]) -> None:
     rows = {(row["run_id"], row["topic"]): row for row in availability(tables).collect()}
     several = 0
@@ -178,6 +181,7 @@ def test_the_lanes_of_topics_have_what_an_observer_notes(tables: Tables, recorde
     assert several, "no two partitions of a topic lacked anything at once: these flights show little"
 
 
+@pytest.mark.slow
 def test_delays_of_producers_are_those_of_their_events(tables: Tables, recorded: list[Path]) -> None:
     """Every flight here is shorter than ten minutes: a cell is a second."""
     found = {(row["run_id"], row["producer"]): row for row in producer_delays(tables).collect()}
@@ -205,6 +209,7 @@ def test_delays_of_producers_are_those_of_their_events(tables: Tables, recorded:
     assert seen["failed"]
 
 
+@pytest.mark.slow
 def test_producers_equal_their_events(tables: Tables, recorded: list[Path]) -> None:
     found = {(row["run_id"], row["producer"]): row for row in producer_totals(tables).collect()}
     retried_at_all = 0
@@ -238,6 +243,7 @@ def test_producers_equal_their_events(tables: Tables, recorded: list[Path]) -> N
     assert retried_at_all
 
 
+@pytest.mark.slow
 def test_latencies_are_those_of_the_acknowledgements(tables: Tables, recorded: list[Path]) -> None:
     """A percentile between two batches is interpolated, as `statistics.quantiles` does inclusively."""
     rows = batch_times(tables).where(f"what = '{ACKNOWLEDGED}'").collect()
@@ -295,6 +301,7 @@ def waited_for(recording: Recording) -> list[Waited]:
     ]
 
 
+@pytest.mark.slow
 def test_lasting_transactions_are_those_that_an_observer_notes(spark: SparkSession, tmp_path: Path) -> None:
     ends = {"stuck-last-stable-offset": 50, "transaction-abort": 30}
     flights = [tmp_path / f"{name}.flight" for name in ends]

@@ -39,6 +39,7 @@ def differences(found: Mapping[Key, Value], truth: Mapping[Key, Value]) -> list[
     return [f"{key}: Spark {found.get(key)}, fold {truth.get(key)}" for key in keys[:5]]
 
 
+@pytest.mark.slow
 def test_lag_in_records_and_in_time(tables: Tables, truths: Truths) -> None:
     found = by_flight(lag_by_partition(tables).collect())
     assert found.keys() == truths.keys()
@@ -47,6 +48,7 @@ def test_lag_in_records_and_in_time(tables: Tables, truths: Truths) -> None:
         assert not differences(lags, truths[run_id].lag)
 
 
+@pytest.mark.slow
 def test_owners(tables: Tables, truths: Truths) -> None:
     found = by_flight(owners_by_second(tables).collect())
     assert found.keys() == {run_id for run_id, truth in truths.items() if truth.owners}
@@ -55,6 +57,7 @@ def test_owners(tables: Tables, truths: Truths) -> None:
         assert not differences(owners, truths[run_id].owners)
 
 
+@pytest.mark.slow
 def test_generations_and_states(tables: Tables, truths: Truths) -> None:
     found = by_flight(groups_by_second(tables).collect())
     assert found.keys() == {run_id for run_id, truth in truths.items() if truth.groups}

@@ -50,6 +50,7 @@ def test_five_readers_tell_the_same_of_every_flight(name: str, whole_fleet: Five
     assert not disagreements(readers)
 
 
+@pytest.mark.slow
 def test_the_flights_have_what_readers_may_get_wrong(every_run: FiveReaders) -> None:
     """Else five readers that all forgot the same thing would agree."""
     seen: dict[str, int] = {}

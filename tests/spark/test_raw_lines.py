@@ -76,6 +76,7 @@ def test_so_it_is_in_every_flight(name: str, whole_fleet: FiveReaders) -> None:
     assert in_order(told_held(flight)) == in_order(raw_held(whole_fleet, name))
 
 
+@pytest.mark.slow
 def test_the_flights_have_what_readers_may_get_wrong(every_run: FiveReaders) -> None:
     queued = [row for name in EVERY_RUN for row in raw_queues(every_run, name).values()]
     assert sum(row["unsent"] for row in queued) > 20
@@ -126,6 +127,7 @@ def two_flights(
         yield Tables(spark, [str(place)])
 
 
+@pytest.mark.slow
 def test_queue_times_without_batches_that_were_never_sent_are_caught(
     two_flights: Tables, every_run: FiveReaders
 ) -> None:
@@ -147,11 +149,17 @@ def always_one(_tables: Tables, spans: DataFrame) -> DataFrame:
     [
         pytest.param(lambda _, tables: Without(tables, "log_truncated"), id="truncations"),
         pytest.param(lambda _, tables: Without(tables, "high_watermark_advanced"), id="high watermarks"),
-        pytest.param(lambda _, tables: Without(tables, "group_declared"), id="groups"),
+        pytest.param(lambda _, tables: Without(tables, "group_declared"), id="groups", marks=pytest.mark.slow),
         pytest.param(
-            lambda patch, tables: patch.setattr(facts, "_with_hold", since_its_first_record) or tables, id="hold"
+            lambda patch, tables: patch.setattr(facts, "_with_hold", since_its_first_record) or tables,
+            id="hold",
+            marks=pytest.mark.slow,
         ),
-        pytest.param(lambda patch, tables: patch.setattr(facts, "_with_waiting", always_one) or tables, id="waiting"),
+        pytest.param(
+            lambda patch, tables: patch.setattr(facts, "_with_waiting", always_one) or tables,
+            id="waiting",
+            marks=pytest.mark.slow,
+        ),
     ],
 )
 def test_a_broken_fact_of_what_held_an_offset_back_is_caught(
@@ -187,6 +195,7 @@ def made(spark: SparkSession) -> Any:  # noqa: ANN401 - what analyses need of `T
     return HandMadeTables(spark, rows)
 
 
+@pytest.mark.slow
 def test_what_a_process_leaves_in_its_queue_is_no_batch_of_the_next(
     spark: SparkSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:

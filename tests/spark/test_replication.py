@@ -59,6 +59,7 @@ def test_so_it_is_in_every_flight(name: str, whole_fleet: FiveReaders) -> None:
     assert told(whole_fleet.reported(name)) == raw(whole_fleet, name)
 
 
+@pytest.mark.slow
 def test_the_flights_have_elections_and_in_sync_replicas_that_leave(every_run: FiveReaders) -> None:
     rows = [row for name in EVERY_RUN for row in raw(every_run, name).values()]
     assert {"broker fenced", "unclean"} <= {reason for row in rows for reason in row[0]}

@@ -94,6 +94,7 @@ def test_exported_tables_serve_as_well_as_recordings(rare: Path, spark: SparkSes
     assert seen[-1] < 1
 
 
+@pytest.mark.slow
 def test_tables_of_another_version_are_refused_with_what_they_lack(
     eventful: Path, spark: SparkSession, tmp_path: Path
 ) -> None:

@@ -64,6 +64,7 @@ def test_without_any_java_it_says_what_to_install(rare: Path, tmp_path: Path) ->
     assert not (tmp_path / "out").exists()
 
 
+@pytest.mark.slow
 def test_what_is_no_recording_is_refused(tmp_path: Path) -> None:
     said = failed(tmp_path, tmp_path / "nothing", tmp_path / "out")
     assert said[-1].startswith("flightdeck: ")
@@ -71,6 +72,7 @@ def test_what_is_no_recording_is_refused(tmp_path: Path) -> None:
     assert not (tmp_path / "out").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("make", "place", "reason"),
     [
@@ -99,6 +101,7 @@ def test_a_directory_that_may_only_be_read_is_refused_at_once(tmp_path: Path, mo
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.slow
 def test_a_disk_that_is_full_before_spark_starts_is_told(eventful: Path, tmp_path: Path) -> None:
     said = failed(tmp_path, eventful, tmp_path / "out", before=FULL_DISK)
     assert said[:-1] == ["  0 %  reading the recordings"]
@@ -217,6 +220,7 @@ INTERRUPTED = [(number, stage) for number in (signal.SIGINT, signal.SIGTERM) for
 QUICK = [one for one in INTERRUPTED if one[1] == STAGES[0]]  # the others start Java virtual machines, to be stopped
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("number", "stage"),
     [*QUICK, *partly_campaign([INTERRUPTED[1], INTERRUPTED[4], INTERRUPTED[5], INTERRUPTED[2]], 2)],
@@ -254,6 +258,7 @@ def exported_file(place: Path, table: str) -> Path:
     return file
 
 
+@pytest.mark.slow
 def test_a_file_that_spark_cannot_read_is_named(
     eventful: Path, spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -271,6 +276,7 @@ def test_a_file_that_spark_cannot_read_is_named(
     assert "localCheckpoint" not in said
 
 
+@pytest.mark.slow
 def test_tables_without_some_of_the_events_are_refused(eventful: Path, spark: SparkSession, tmp_path: Path) -> None:
     """Else a report would say that records were lost which are only missing from a table."""
     run_id = Recording(eventful).header.run_id

@@ -60,6 +60,7 @@ def test_a_report_has_what_leaders_appended(name: str, every_run: FiveReaders) -
         assert one.records_per_s == pytest.approx(one.records / (flight.virtual_us / 1_000_000))
 
 
+@pytest.mark.slow
 def test_the_flights_have_uneven_topics_and_added_partitions(every_run: FiveReaders) -> None:
     skews = [row[5] for name in EVERY_RUN for row in raw(every_run, name)[0].values()]
     assert max(skews) > 2

@@ -48,6 +48,7 @@ def test_a_report_has_the_transactions_of_every_flight(name: str, whole_fleet: F
     assert told(whole_fleet.reported(name)) == raw(whole_fleet, name)
 
 
+@pytest.mark.slow
 def test_the_flights_have_transactions_of_every_end(every_run: FiveReaders) -> None:
     ends = [row for name in EVERY_RUN for row in raw(every_run, name).values()]
     for end in ("committed", "aborted"):

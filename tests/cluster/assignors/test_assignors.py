@@ -144,6 +144,7 @@ def test_a_static_member_keeps_its_place_under_a_new_member_id() -> None:
         assert held_by("a", name) == held_by("z", name)
 
 
+@pytest.mark.slow
 @given(group=groups())
 def test_sticky_is_balanced_whatever_members_claim(group: Group) -> None:
     assert_balanced(group[1], ASSIGNORS["sticky"].assign(*group))

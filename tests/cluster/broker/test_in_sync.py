@@ -41,6 +41,7 @@ def test_a_follower_comes_back_once_it_has_everything_below_the_high_watermark()
     assert log_of(flight, 1) == log_of(flight, 3)
 
 
+@pytest.mark.slow
 def test_the_high_watermark_waits_for_a_follower_that_is_about_to_join() -> None:
     """broker-3 follows again, over a slow link: two fetches prove that it keeps up, if the log end stands still."""
     held_back: list[int] = []

@@ -103,12 +103,14 @@ def test_a_group_that_reads_in_time_gets_every_record() -> None:
     assert (delivery["lost"], delivery["skipped"]) == (0, 0)
 
 
+@pytest.mark.slow
 def test_max_compaction_lag_cleans_a_log_that_is_not_dirty_enough() -> None:
     rarely: dict[str, Value] = {"min.cleanable.dirty.ratio": 1.0}
     assert not flown(compacted(config=rarely)).all(e.LogCompacted)
     assert flown(compacted(config={**rarely, "max.compaction.lag.ms": 30_000})).all(e.LogCompacted)
 
 
+@pytest.mark.slow
 def test_max_compaction_lag_rolls_the_active_segment() -> None:
     """`LogConfig.maxSegmentMs`: what segment.ms would keep open for a week is closed, and then compacted."""
     endless: dict[str, Value] = {"segment.ms": 7 * 86_400_000, "internal.segment.bytes": 1 << 30}
@@ -116,12 +118,14 @@ def test_max_compaction_lag_rolls_the_active_segment() -> None:
     assert flown(compacted(config={**endless, "max.compaction.lag.ms": 30_000})).all(e.LogCompacted)
 
 
+@pytest.mark.slow
 def test_a_cleaner_without_a_backoff_lets_time_pass() -> None:
     scenario = compacted(until_s=5)
     eager = msgspec.structs.replace(scenario, config={**scenario.config, "log.cleaner.backoff.ms": 0})
     assert flown(eager).simulation.timeline.now_us == 5 * SECOND_US
 
 
+@pytest.mark.slow
 def test_compact_and_delete_does_both() -> None:
     both: dict[str, Value] = {"cleanup.policy": ("compact", "delete"), "retention.ms": 40_000}
     many = ProducerSpec("feed", ("prices",), rate_per_second=20.0, keys=KeysSpec("uniform", distinct=5_000))
@@ -144,6 +148,7 @@ def test_records_without_a_key_are_refused() -> None:
     assert not flight.all(e.RecordsAppended, partition="prices-0")
 
 
+@pytest.mark.slow
 def test_tombstones_remove_their_keys_and_go_themselves() -> None:
     """A tombstone stays for `delete.retention.ms` after its first cleaning; then its key has no record at all."""
     feed = ProducerSpec("feed", ("prices",), rate_per_second=20.0, keys=KEYS, size_bytes=100, tombstones=0.3)
@@ -217,6 +222,7 @@ def test_the_fate_of_each_record_that_is_read_from_followers_is_the_truth(steps:
     assert delivery_errors(msgspec.structs.replace(scenario, steps=(*scenario.steps, *known))) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("steps", FAULTS[1:2])
 def test_the_fate_of_each_record_of_transactions_is_the_truth(steps: tuple[tuple[float, str], ...]) -> None:
     """With aborted records and markers that compaction removes."""
@@ -275,6 +281,7 @@ def cleanings(scenario: ScenarioSpec) -> list[e.LogCompacted]:
     return seen
 
 
+@pytest.mark.slow
 def test_a_topic_is_compacted_while_its_policy_says_so() -> None:
     assert min(each.at_us for each in cleanings(IN_FLIGHT["made compacted"])) == 30 * SECOND_US
     between = [each.at_us for each in cleanings(IN_FLIGHT["for a while not"])]

@@ -292,6 +292,7 @@ def any_command(draw: st.DrawFn) -> Command:
     return cast(Command, kind(**values))
 
 
+@pytest.mark.slow
 @given(any_command())
 def test_every_command_comes_back_from_its_text(command: Command) -> None:
     assert parse(text_of(command)) == command
@@ -303,6 +304,7 @@ WORDS = (
 )
 
 
+@pytest.mark.slow
 @given(st.text(max_size=40) | st.lists(st.sampled_from(WORDS), max_size=7).map(" ".join))
 def test_no_text_raises_anything_but_a_command_error_within_it(text: str) -> None:
     complete(text, NAMES)

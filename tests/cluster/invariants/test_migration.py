@@ -7,6 +7,7 @@ from recordings.scenarios.loader import load
 from tests.mutants import migration
 
 
+@pytest.mark.slow
 def test_an_upgrade_that_forgets_what_members_own_gives_a_partition_two_owners(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -45,6 +45,7 @@ def test_producers_learn_of_them_when_their_metadata_is_too_old_and_their_keys_m
         assert {(murmur2(str(key).encode()) & 0x7FFFFFFF) % 4 for batch in late for key in batch.keys} == {number}
 
 
+@pytest.mark.slow
 def test_records_without_keys_go_there_too() -> None:
     scenario = cluster(
         (10.5, "add partitions orders to 3"),

@@ -28,6 +28,7 @@ def test_brokers_restart_in_turn_the_active_controller_last() -> None:
     assert [event.how for event in flight.all(e.RolloutEnded)] == ["complete"]
 
 
+@pytest.mark.slow
 def test_they_stay_down_as_long_as_asked_and_follow_no_faster_than_asked() -> None:
     flight = flown(cluster((10, "rolling restart brokers every 30s down 5s"), until_s=120))
     assert [at_s for at_s, _ in stops(flight)] == [10, 40, 70]

@@ -212,6 +212,7 @@ def test_a_member_that_left_for_its_slow_poll_and_never_joins_again_is_caught(mo
     assert caught(slow_application(8), "g is Empty with []")
 
 
+@pytest.mark.slow
 def test_only_a_commit_async_that_failed_may_be_missing(monkeypatch: pytest.MonkeyPatch) -> None:
     slow = [(38, f"slow g-{number} broker-2 to 700ms for 9s") for number in (1, 2)]  # broker-2 coordinates g
     landed = fly(spec(*slow, (40.3, "kill broker-2 for 20s"), until_s=90, commit="async"), 1)

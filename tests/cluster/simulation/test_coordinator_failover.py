@@ -89,6 +89,7 @@ def test_a_generation_that_was_completing_is_dealt_again() -> None:
     assert sorted(name for owned in group["assignment"].values() for name in owned) == ["orders-0", "orders-1"]
 
 
+@pytest.mark.slow
 def test_while_it_loads_it_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     """Commits are told COORDINATOR_LOAD_IN_PROGRESS, heartbeats NONE."""
     emitted: list[object] = []

@@ -85,6 +85,7 @@ def test_a_transaction_that_timed_out_is_aborted_and_ends_its_application_under_
         once(flight)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("version", "broker"), [(1, 2), (2, 1), *partly_campaign([(1, 1), (1, 3), (2, 2), (2, 3)], 4)])
 def test_any_broker_may_die(version: int, broker: int) -> None:
     made = moving((5.2, f"kill broker-{broker} for 20s"), version=version, until_s=120, members=2)

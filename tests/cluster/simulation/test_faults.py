@@ -38,6 +38,7 @@ def in_force(flight: Flown) -> list[str]:
 # --- producers and brokers that do not answer -------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_producer_sends_nothing_to_a_dead_broker_and_counts_only_what_it_sends_again() -> None:
     killed_us = 10_006 * MS
     flight = fly((killed_us / SECOND_US, "kill broker-1 for 20s"), (40, "stop p-1"), until_s=45, rate=1_000.0)
@@ -136,6 +137,7 @@ def test_faults_of_one_link_end_each_at_its_time() -> None:
     assert states == [(80, True, 4), (80, True, 3), (80, True, 2), (80, False, 1), (1, False, 0)]
 
 
+@pytest.mark.slow
 def test_release_ends_a_hold_and_nothing_else_and_heal_ends_everything_between_two() -> None:
     flight = fly((10, "cut broker-1 broker-2"), (10, "hold broker-1 broker-2"), (11, "release broker-1 broker-2"))
     assert in_force(flight) == ["cut broker-1 broker-2"]
@@ -164,6 +166,7 @@ def test_one_link_of_an_isolation_does_not_heal_alone() -> None:
     assert not in_force(fly((10, "isolate broker-2"), (11, "heal"), until_s=12))
 
 
+@pytest.mark.slow
 def test_an_isolated_broker_is_cut_from_those_that_start_later_too() -> None:
     steps = ((10, "isolate broker-3 for 15s"), (12, "scale g to 3"))
     flight = fly(*steps, until_s=20)
@@ -193,6 +196,7 @@ def test_a_lost_answer_to_produce_is_sent_again_and_is_a_duplicate() -> None:
     assert flight.simulation.producers["p-1"].sender.counters["failed"] == 0
 
 
+@pytest.mark.slow
 def test_only_the_named_client_loses_only_the_named_answers() -> None:
     flight = fly((10, "lose next 1 responses of Heartbeat from broker-2 to g-2"), until_s=20)
     found = flight.all(e.CoordinatorFound, after_us=10 * SECOND_US)
@@ -245,6 +249,7 @@ def test_what_waits_for_a_slow_disk_waits_no_longer_when_it_is_mended() -> None:
     assert slowest_ms(flight, "orders-0", 14.1, 20) < 20
 
 
+@pytest.mark.slow
 def test_a_broker_with_a_full_disk_halts_at_its_first_append_and_returns_when_there_is_room() -> None:
     flight = fly((10, "fill disk of broker-1 for 20s"), until_s=80)
     (stopped,) = flight.all(e.BrokerStopped)

@@ -52,6 +52,7 @@ def test_a_seed_is_a_flight(seed: int) -> None:
     assert (first.sha256, first.events, first.turns) == (second.sha256, second.events, second.turns)
 
 
+@pytest.mark.slow
 def test_looking_at_the_truth_changes_nothing() -> None:
     watched, unwatched = fly(random_spec(48), 48), fly(random_spec(48), 48, judged=False)
     assert (watched.sha256, watched.turns) == (unwatched.sha256, unwatched.turns)

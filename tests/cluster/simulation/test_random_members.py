@@ -113,6 +113,7 @@ QUICK: dict[str, Any] = {
 }
 
 
+@pytest.mark.slow
 @settings(max_examples=6, **QUICK)
 @given(flights())
 def test_whatever_members_do_their_group_keeps_its_rules(spec: ScenarioSpec) -> None:

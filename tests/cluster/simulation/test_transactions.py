@@ -22,6 +22,7 @@ from tests.support.broker_flights import flown as watched
 from tests.support.completed_flight import flown
 from tests.support.random_flights import fly, lies
 from tests.support.scenario_builders import TRANSACTION_RECORDS, transactional
+from tests.support.slow_cases import mostly_slow
 
 SECOND_US = 1_000_000
 
@@ -98,7 +99,7 @@ def test_an_application_meets_an_old_epoch_when_it_commits() -> None:
     assert [event.epoch for event in flight.all(e.ProducerIdAssigned, producer="second-1")] == [6, 7, 8]
 
 
-@pytest.mark.parametrize("broker", [1, 2, 3])
+@pytest.mark.parametrize("broker", mostly_slow((1, 2, 3), quick=[2]))
 @pytest.mark.parametrize("version", [1, 2])
 def test_transactions_survive_the_death_of_any_broker(version: int, broker: int) -> None:
     steps = ((4.7, f"kill broker-{broker} for 20s"),)

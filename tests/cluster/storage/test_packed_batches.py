@@ -83,6 +83,7 @@ def listed(found: list[RecordBatch]) -> BatchList:
 packed_tightly = pytest.mark.usefixtures("tight")
 
 
+@pytest.mark.slow
 @packed_tightly
 @settings(max_examples=60, deadline=None)
 @given(batches(), st.integers(0, 1200))
@@ -242,6 +243,7 @@ def entangled(random: Random) -> list[Any]:
     return records
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("tight")
 def test_a_cleaned_log_of_entangled_transactions_is_replayed_to_the_same_groups() -> None:
     random = Random("entangled")

@@ -148,6 +148,7 @@ def test_a_broken_ledger_is_caught(
     assert delivery_errors(load(name).spec, stop=True)
 
 
+@pytest.mark.slow
 def test_a_count_that_takes_a_record_twice_breaks_the_law(monkeypatch: pytest.MonkeyPatch) -> None:
     """Overlapping terms leave less than nothing unread."""
     monkeypatch.setattr(delivery, "_count", _twice(delivery._count))

@@ -55,6 +55,7 @@ def test_it_takes_until_everybody_has_its_share(assignors: tuple[str, ...]) -> N
     assert flight.document["groups"]["g"]["last_rebalance"]["took_ms"] == group.rebalances[-1].took_us // 1000
 
 
+@pytest.mark.slow
 def test_a_member_that_never_takes_its_share_does_not_make_it_last() -> None:
     """A follower dies as soon as the join barrier has closed: the next rebalance says what became of it."""
     joining = (15, "scale g to 3")

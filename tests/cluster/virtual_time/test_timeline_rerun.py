@@ -453,6 +453,7 @@ def fly_again(live: World, checkpoints: list[int]) -> World:
     return world
 
 
+@pytest.mark.slow
 def test_live_flights_are_reproduced_exactly_by_headless_reruns() -> None:
     commands = 0
     for seed in range(20):

@@ -473,6 +473,7 @@ def test_a_mistake_as_a_process_has_no_traceback() -> None:
     assert ended == Ended(2, "", "flightdeck: nothing: no scenario has this name\n")
 
 
+@pytest.mark.slow
 def test_a_terminal_that_draws_nothing_gets_lines(small: str) -> None:
     pid, terminal = pty.fork()
     if pid == 0:  # pragma: no cover - the other process
@@ -521,6 +522,7 @@ def take_off(small: str, path: Path) -> "subprocess.Popen[str]":
     )
 
 
+@pytest.mark.slow
 def test_a_flight_that_is_killed_flies_again_to_its_last_whole_event(small: str, tmp_path: Path) -> None:
     path = tmp_path / "a.flight"
     process = take_off(small, path)

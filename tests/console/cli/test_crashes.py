@@ -109,6 +109,7 @@ def judge(path: Path, capsys: pytest.CaptureFixture[str], to: Path, after_s: flo
     return Killed(after_s, events, torn, len(recording.segments), len(list(path.glob("keyframes/*.zst"))))
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(1_800)
 @pytest.mark.parametrize("kills", [3, pytest.param(20, marks=pytest.mark.campaign)])
 def test_a_recording_survives_kill_9_at_any_moment(

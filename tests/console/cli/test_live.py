@@ -90,6 +90,7 @@ def test_a_wrong_name_ends_with_two_and_one_message(processes: list[Process]) ->
     assert b"Traceback" not in process.output
 
 
+@pytest.mark.slow
 def test_no_color_writes_no_colour_at_all(processes: list[Process]) -> None:
     process = start(processes, NO_COLOR="1")
     process.until("● up")
@@ -125,6 +126,7 @@ def colour_codes(output: bytes) -> set[bytes]:
     }
 
 
+@pytest.mark.slow
 def test_the_end_of_a_flight_stays_on_screen(processes: list[Process], tmp_path: Path) -> None:
     short = tmp_path / "short.toml"
     short.write_text(SHORT)
@@ -138,6 +140,7 @@ def test_the_end_of_a_flight_stays_on_screen(processes: list[Process], tmp_path:
     assert process.wait() == 0
 
 
+@pytest.mark.slow
 def test_a_terminal_that_reads_nothing_is_left_all_the_same(processes: list[Process], tmp_path: Path) -> None:
     recording = tmp_path / "a.flight"
     process = start(processes, speed="float('inf')", record=recording)

@@ -55,6 +55,7 @@ def offsets(page: str) -> int:
     )
 
 
+@pytest.mark.slow
 def test_a_headless_playback_serves_its_metrics_and_ends(recording: Path) -> None:
     pages, printed, code = scraped_while("play", recording, "--headless", "--metrics", 0, "--speed", 20)
     assert (code, printed) == (0, "played to 00:00:20.000 of 00:00:20.000 at ×20\n")
@@ -63,6 +64,7 @@ def test_a_headless_playback_serves_its_metrics_and_ends(recording: Path) -> Non
     assert len(set(grown)) > 3
 
 
+@pytest.mark.slow
 def test_a_flight_serves_its_metrics_and_flies_the_same(small: str, flightdeck: Flightdeck) -> None:
     words = ("run", small, "--until", "20s", "--speed", 20, "--json")
     pages, printed, code = scraped_while(*words, "--metrics", 0)
@@ -94,6 +96,7 @@ def test_the_console_serves_the_cursor_s_instant(recording: Path) -> None:
     assert offsets(pages[0]) > offsets(pages[1]) > 0
 
 
+@pytest.mark.slow
 def test_a_live_console_serves_the_flight_that_it_flies_now() -> None:
     addresses, pages = list[str](), list[str]()
 

@@ -49,6 +49,7 @@ def test_the_table_strikes_the_dominated_row_and_recommends_the_other(flightdeck
     assert " 0 " not in same, "a measure that is 0 is not listed"
 
 
+@pytest.mark.slow
 def test_the_replayed_flights_are_those_of_the_plan(flightdeck: Flightdeck, killed: str, tmp_path: Path) -> None:
     report = json.loads(
         flightdeck("plan", killed, *VARIED, "--seeds", "2", "--set", "checkout:rate=20/s", "--jobs", "1", "--json").out
@@ -117,6 +118,7 @@ def begun(killed: str, out: Path, flights: int) -> subprocess.Popen[bytes]:
     return process
 
 
+@pytest.mark.slow
 def test_a_plan_that_was_killed_flies_what_is_missing(flightdeck: Flightdeck, killed: str, tmp_path: Path) -> None:
     out = tmp_path / "plan"
     process = begun(killed, out, 3)

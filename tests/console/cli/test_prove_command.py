@@ -37,6 +37,7 @@ commit = "after-each-poll"
     return str(path)
 
 
+@pytest.mark.slow
 def test_prove_says_its_bounds_once_and_writes_the_worst_schedule(
     flightdeck: Flightdeck, scenario: str, tmp_path: Path
 ) -> None:
@@ -57,6 +58,7 @@ def test_prove_says_its_bounds_once_and_writes_the_worst_schedule(
     assert "is not empty" in refused.err
 
 
+@pytest.mark.slow
 def test_a_bound_that_is_exceeded_ends_with_1(flightdeck: Flightdeck, scenario: str) -> None:
     exceeded = flightdeck("prove", scenario, "billing", *WINDOW, "--max-lost", 0, "--max-duplicated", 0, "--json")
     assert exceeded.code == 1

@@ -85,6 +85,7 @@ def test_a_turn_without_an_end_is_broken_off(words: tuple[str, ...], number: sig
         assert not footer.complete
 
 
+@pytest.mark.slow
 def test_code_that_catches_everything_ends_with_the_process(tmp_path: Path) -> None:
     (tmp_path / "endless.py").write_text(DEAF)
     (tmp_path / "endless.toml").write_text(SCENARIO)
@@ -96,6 +97,7 @@ def test_code_that_catches_everything_ends_with_the_process(tmp_path: Path) -> N
     assert Recording(tmp_path / "a.flight").footer is None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "words",
     [

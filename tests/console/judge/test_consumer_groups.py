@@ -194,6 +194,7 @@ FALSE = (
 )
 
 
+@pytest.mark.slow
 def test_nothing_false_is_said_of_a_group_of_the_new_protocol() -> None:
     said = false_claims(synthetic_consumer_groups.all_events(), load("first-flight").spec, 60)
     assert "\n".join(said[:20]) == ""
@@ -207,6 +208,7 @@ def test_a_false_presenter_of_the_new_protocol_is_found(
     assert is_found_false(synthetic_consumer_groups.all_events(), load("first-flight").spec, 16)
 
 
+@pytest.mark.slow
 def test_members_of_both_protocols_in_one_group_are_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
     spec = load("migration-rolling").spec
     events = flown(spec, spec.seed, 100_000_000)
@@ -215,6 +217,7 @@ def test_members_of_both_protocols_in_one_group_are_told_apart(monkeypatch: pyte
     assert is_found_false(events, spec, 10, "speaks 'consumer', not 'classic'")
 
 
+@pytest.mark.slow
 def test_nothing_false_is_said_of_a_flight_with_groups_of_the_new_protocol() -> None:
     spec = parse_scenario(FLIGHT, "consumer-groups.toml").spec
     events = flown(spec, spec.seed, spec.until_us)

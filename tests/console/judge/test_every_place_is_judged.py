@@ -87,6 +87,7 @@ def test_every_list_of_every_place_is_judged(monkeypatch: pytest.MonkeyPatch) ->
     assert {"GroupsListing", "MembersListing", "LogListing", "WhyListing"} <= seen & read
 
 
+@pytest.mark.slow
 def test_every_line_outside_lists_is_judged_or_claims_nothing() -> None:
     seen: set[str] = set()
 

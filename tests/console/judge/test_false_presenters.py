@@ -52,7 +52,7 @@ def test_of_these_flights_nothing_false_is_said_else(flight: tuple[str, int]) ->
 
 @pytest.mark.parametrize(
     "false_presenter",
-    mostly_slow(ALL, quick=list(ALL)[::8], slow=62),
+    mostly_slow(ALL, quick=list(ALL)[::16], slow=62),
     ids=lambda false_presenter: false_presenter.__name__,
 )
 def test_a_false_presenter_is_found(false_presenter: FalsePresenter, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -129,6 +129,7 @@ def test_every_reason_that_help_gives_holds(state: str) -> None:
     assert in_state(state) == []
 
 
+@pytest.mark.slow
 def test_every_reason_that_help_gives_for_a_recording_holds() -> None:
     events = [one for one in Recording(recorded_flight.recording()).events() if one.at_us <= BEFORE_FAULTS_US]
     objects = {**STATES["normal"].objects, "member": "billing-1", "producer": "checkout-1"}

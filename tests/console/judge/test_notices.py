@@ -131,6 +131,7 @@ def test_nothing_false_is_said_in_passing_of_a_recording() -> None:
     assert len({one.words for one in told}) >= 9, [one.words for one in told]
 
 
+@pytest.mark.slow
 def test_nothing_false_is_said_in_passing_of_a_live_flight(tmp_path: Path) -> None:
     told = said_of_a_live_flight(tmp_path)
     assert false_notices(told) == []
@@ -196,6 +197,7 @@ def the_flight_is_over(patch: Patch) -> None:
     patch.setattr(Bridge, "run_until", lambda self, _: ended)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("lie", [a_refusal_has_another_reason, a_live_instant_is_said_in_the_past, the_flight_is_over])
 def test_a_false_notice_of_a_live_flight_is_found(
     lie: Callable[[Patch], None], monkeypatch: Patch, tmp_path: Path

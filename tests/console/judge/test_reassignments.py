@@ -18,6 +18,7 @@ from console.presenters.why import brokers as why_brokers
 from console.presenters.why import questions
 from tests.console.judge.bench import SECOND_US, false_claims, flown
 from tests.support.reassignment_scenario import waiting
+from tests.support.slow_cases import mostly_slow
 
 Patch = pytest.MonkeyPatch
 
@@ -26,6 +27,7 @@ def said() -> list[str]:
     return false_claims(flown(waiting(), 1, 40 * SECOND_US), waiting(), 40)
 
 
+@pytest.mark.slow
 def test_nothing_false_is_said_of_reassignments() -> None:
     assert said() == []
 
@@ -110,18 +112,21 @@ def every_step_completes(patch: Patch) -> None:
 
 @pytest.mark.parametrize(
     "lie",
-    [
-        added_replicas_are_missed,
-        added_replicas_are_out_on_the_overview,
-        added_replicas_are_out_in_the_places_of_brokers,
-        added_replicas_stand_before_those_out_of_sync,
-        no_reassignment_is_shown,
-        the_place_shows_none,
-        a_new_replica_is_in_sync,
-        one_more_is_reassigned,
-        a_broker_that_copies_has_all_in_sync,
-        every_step_completes,
-    ],
+    mostly_slow(
+        [
+            added_replicas_are_missed,
+            added_replicas_are_out_on_the_overview,
+            added_replicas_are_out_in_the_places_of_brokers,
+            added_replicas_stand_before_those_out_of_sync,
+            no_reassignment_is_shown,
+            the_place_shows_none,
+            a_new_replica_is_in_sync,
+            one_more_is_reassigned,
+            a_broker_that_copies_has_all_in_sync,
+            every_step_completes,
+        ],
+        quick=[added_replicas_are_missed, a_new_replica_is_in_sync, every_step_completes],
+    ),
 )
 def test_a_false_presenter_is_caught(lie: Callable[[Patch], None], monkeypatch: Patch) -> None:
     lie(monkeypatch)

@@ -27,6 +27,7 @@ def changed() -> ScenarioSpec:
     return msgspec.structs.replace(spec, steps=tuple(sorted((*spec.steps, *steps), key=lambda step: step.at_us)))
 
 
+@pytest.mark.slow
 def test_configuration_in_force_is_what_commands_have_set(monkeypatch: pytest.MonkeyPatch) -> None:
     spec = changed()
     events = flown(spec, spec.seed, 20 * SECOND_US)

@@ -349,6 +349,7 @@ def test_help_is_searched_and_closed() -> None:
     sit(script)
 
 
+@pytest.mark.slow
 def test_the_palette_finds_actions_places_and_faults() -> None:
     async def script(seat: Seat) -> None:
         seat.app.go("billing-3")

@@ -130,6 +130,7 @@ def test_flights_are_swapped_and_saved_and_opened(path: Path) -> None:
     sit(script, app=playing(path))
 
 
+@pytest.mark.slow
 def test_a_live_flight_is_forked_with_its_commands(tmp_path: Path) -> None:
     scenario = tmp_path / "small.toml"
     scenario.write_text(TWO_MEMBERS)

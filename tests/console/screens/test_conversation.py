@@ -28,6 +28,7 @@ def shown(seat: Seat) -> ConversationScreen:
     return screen
 
 
+@pytest.mark.slow
 def test_it_opens_by_names_and_shows_the_newest_message() -> None:
     async def script(seat: Seat) -> None:
         assert seat.app.execute_line("go conversation billing-1 billing-3")
@@ -157,6 +158,7 @@ def test_enter_goes_to_the_instant_of_a_message(tmp_path: Path) -> None:
     sit(script, app=FlightdeckApp(source=Player(path, playing=False)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("names", [(), ("checkout-1",), ("billing-1", "checkout-2")])
 def test_what_a_screen_follows_is_what_the_log_has(names: tuple[str, ...]) -> None:
     """Frames come after any number of events; old messages go, and another log begins anew."""

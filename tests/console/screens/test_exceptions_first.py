@@ -116,6 +116,7 @@ def test_what_is_sick_is_on_a_small_overview_in_the_library(name: str) -> None:
     assert "\n\n".join(lacking(name, AT_MOST_S.get(name, 240), 10)[:2]) == ""
 
 
+@pytest.mark.slow
 def test_the_rule_finds_faults_that_are_folded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ActiveFaultsListing, "exceptions", lambda self: [])
     assert lacking("first-flight", 70, 4) != []

@@ -121,6 +121,7 @@ def test_library_and_playback_show_what_matters_there() -> None:
         assert label in playback
 
 
+@pytest.mark.slow
 def test_the_console_can_end_at_any_moment_of_an_overlays_start() -> None:
     async def end_after(turns: int) -> int | None:
         app = FlightdeckApp("first-flight")

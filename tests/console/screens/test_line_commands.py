@@ -110,6 +110,7 @@ def test_a_refused_line_stays_with_what_was_typed_and_can_be_corrected() -> None
     sit(script)
 
 
+@pytest.mark.slow
 def test_a_command_without_effect_is_refused_before_it_is_journaled() -> None:
     async def script(seat: Seat) -> None:
         await seat.press("colon")
@@ -147,6 +148,7 @@ def test_a_mistyped_setting_never_reaches_the_flight(tmp_path: Path) -> None:
     sit(script, app=app)
 
 
+@pytest.mark.slow
 def test_undo_of_a_paused_flight_takes_back_the_last_command_alone(tmp_path: Path) -> None:
     scenario = tmp_path / "two.toml"
     scenario.write_text(TWO_MEMBERS, encoding="utf-8")

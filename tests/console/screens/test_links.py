@@ -1,5 +1,7 @@
 """Every name leads to its place, by mouse and by key; the history goes back and forward."""
 
+import pytest
+
 from console.app import FlightdeckApp
 from console.presenters.chrome import instant_under, mark_under
 from console.presenters.styled_text import PlaceLink
@@ -55,6 +57,7 @@ def test_a_name_in_a_row_is_opened_by_a_double_click() -> None:
     sit(script)
 
 
+@pytest.mark.slow
 def test_the_header_leads_to_the_panels_that_it_sums_up() -> None:
     async def script(seat: Seat) -> None:
         seat.app.go("transactions")

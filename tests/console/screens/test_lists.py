@@ -436,6 +436,7 @@ def test_a_key_between_two_frames_draws_the_list_of_now() -> None:
     sit(script, app=FlightdeckApp(source=source_in("transaction stuck")))
 
 
+@pytest.mark.slow
 def test_every_list_of_every_place_can_be_filtered_sorted_and_chosen_from() -> None:
     """Rows that are only text have no value, and a filter may leave no row."""
     sorted_by: set[str] = set()

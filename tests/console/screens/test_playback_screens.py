@@ -259,6 +259,7 @@ def test_it_plays_on_the_screen() -> None:
     sit(script, app=app(wall, playing=True))
 
 
+@pytest.mark.slow
 def test_a_damaged_recording_ends_the_console_with_its_place(tmp_path: Path) -> None:
     path = tmp_path / "damaged.flight"
     shutil.copytree(recording(), path)

@@ -30,6 +30,7 @@ def play_at(source: str, place: Place, directory: Path) -> int:
     return asyncio.run(play(SOURCES[source], place, SEEDS[source], ACTIONS, directory))
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize(("source", "place"), OFTEN, ids=named)
 def test_nothing_breaks_whatever_is_done(source: str, place: Place, tmp_path: Path) -> None:

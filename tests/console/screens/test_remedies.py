@@ -197,6 +197,7 @@ def test_elsewhere_the_key_says_what_is_missing() -> None:
     sit(script)
 
 
+@pytest.mark.slow
 def test_a_live_flight_is_measured_up_to_now(tmp_path: Path) -> None:
     scenario = tmp_path / "small.toml"
     scenario.write_text(TWO_MEMBERS)

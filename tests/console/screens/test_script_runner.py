@@ -86,6 +86,7 @@ def script(tmp_path: Path) -> Callable[[str], Path]:
     return write
 
 
+@pytest.mark.slow
 def test_a_script_goes_through_a_recording_and_takes_pictures(play: Play, script: Callable[[str], Path]) -> None:
     path = script(SCRIPT)
     ended = play(recording(), "--headless", "--script", path)

@@ -100,6 +100,7 @@ def test_a_live_step_says_what_its_turn_did(tmp_path: Path) -> None:
     sit(script, app=FlightdeckApp(source=Bridge(path)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", [(80, 24), (120, 40)])
 def test_the_keys_of_time_show_the_past_of_a_live_flight(tmp_path: Path, size: tuple[int, int]) -> None:
     path = tmp_path / "two.toml"

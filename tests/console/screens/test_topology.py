@@ -62,6 +62,7 @@ def test_a_topic_leads_to_its_partitions_groups_and_owners() -> None:
     sit(script, app=FlightdeckApp(source=StillFlight(90.0)))
 
 
+@pytest.mark.slow
 def test_a_broker_leads_to_what_ends_with_it() -> None:
     async def script(seat: Seat) -> None:
         assert seat.app.execute_line("go broker broker-1")

@@ -41,6 +41,7 @@ def test_every_tone_is_legible(theme: str) -> None:
     assert dim_tones(theme) == []
 
 
+@pytest.mark.slow
 def test_a_tone_that_is_hardly_legible_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(styles, "_legible", lambda ink, *_: ink)
     assert f"{FAINT} on chosen" in dim_tones(THEME_NAMES["dark"])

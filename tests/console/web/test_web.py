@@ -26,6 +26,7 @@ def run(script: Coroutine[Any, Any, None]) -> None:
     asyncio.run(script)
 
 
+@pytest.mark.slow
 def test_a_key_changes_the_screen_and_q_ends_the_console() -> None:
     async def script() -> None:
         async with served("--until", "60s") as server, opened(server.address) as tab:
@@ -40,6 +41,7 @@ def test_a_key_changes_the_screen_and_q_ends_the_console() -> None:
     run(script())
 
 
+@pytest.mark.slow
 def test_ctrl_c_ends_the_server_and_the_consoles_at_once() -> None:
     async def script() -> None:
         async with served() as server, opened(server.address) as tab:

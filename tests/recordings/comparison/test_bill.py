@@ -26,6 +26,7 @@ def metered(eventful: Plan, tmp_path_factory: pytest.TempPathFactory) -> tuple[P
     return path, meter.bill(flown.virtual_us)
 
 
+@pytest.mark.slow
 def test_a_live_flight_and_its_recording_have_one_bill(metered: tuple[Path, Bill]) -> None:
     path, bill = metered
     assert bill == bill_of(path)

@@ -159,6 +159,7 @@ def metered(flight: Flown) -> list[str]:
     return _different(flight.expected, plain(meter.bill(flight.until_us)))
 
 
+@pytest.mark.slow
 @once
 def test_a_sound_meter_has_no_difference(flights: list[Flown]) -> None:
     assert not [each for flight in flights for each in metered(flight)]

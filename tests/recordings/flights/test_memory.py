@@ -136,6 +136,7 @@ def tight(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
     return monkeypatch
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("tight")
 def test_a_recorded_flight_weighs_what_is_live(tmp_path: Path) -> None:
     ten, twenty = Flown(SMALL, tmp_path / "flight", (10, 20)).weights
@@ -154,6 +155,7 @@ def test_what_is_kept_for_ever_is_found(tight: pytest.MonkeyPatch, tmp_path: Pat
     assert twenty > MOST * ten
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("tight")
 def test_without_retention_a_batch_costs_little(tmp_path: Path) -> None:
     flown = Flown(FOR_EVER, tmp_path / "flight", (10, 20))
@@ -175,6 +177,7 @@ def grown_by_a_transaction(path: Path) -> float:
     return (ten - five) / flown.simulation.view.transactions["checkout-1"].begun * 2
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("tight")
 def test_a_transaction_leaves_little_behind(tmp_path: Path) -> None:
     assert grown_by_a_transaction(tmp_path / "flight") < BYTES_A_TRANSACTION
@@ -186,6 +189,7 @@ def test_what_is_kept_of_each_transaction_is_found(tight: pytest.MonkeyPatch, tm
     assert grown_by_a_transaction(tmp_path / "flight") > BYTES_A_TRANSACTION
 
 
+@pytest.mark.slow
 def test_batches_that_are_never_packed_are_found(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(batch_list, "PACK_AT", 1 << 40)
     flown = Flown(FOR_EVER, tmp_path / "flight", (10, 20))

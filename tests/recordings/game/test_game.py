@@ -87,6 +87,7 @@ def test_a_game_is_drawn_again_and_hides_its_faults_from_the_noise(level: int) -
     assert len(texts) == len(SEEDS)
 
 
+@pytest.mark.slow
 def test_every_class_can_be_accused() -> None:
     for level in LEVELS:
         for seed in SEEDS:

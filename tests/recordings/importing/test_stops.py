@@ -47,6 +47,7 @@ def error(text: str) -> float:
     return math.sqrt(sum((a - b) ** 2 for a, b in pairs) / len(seconds)) / (HALF * lag_at(RESUMED_S))
 
 
+@pytest.mark.slow
 def test_the_lag_of_the_flight_is_that_of_the_series() -> None:
     made = imported(samples(lambda second: HALF * lag_at(second)))
     assert error(made.text) < 0.06

@@ -49,6 +49,7 @@ def playback(flight: Path) -> Playback:
     return Playback(Recording(flight))
 
 
+@pytest.mark.slow
 def test_a_recording_is_written_with_keyframes(flight: Path, events: list[Event]) -> None:
     positions = keyframes.Keyframes(flight).positions
     assert [position.seq for position in positions] == list(range(1_500, len(events), 1_500))[: len(positions)]
@@ -77,6 +78,7 @@ MOVES = st.one_of(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=25, deadline=None)
 @given(moves=st.lists(MOVES, min_size=1, max_size=8))
 def test_any_moves_end_in_the_view_of_their_place(
@@ -98,6 +100,7 @@ def test_any_moves_end_in_the_view_of_their_place(
     assert playback.view.at_us <= playback.at_us <= following
 
 
+@pytest.mark.slow
 def test_playing_to_the_end_tells_every_event_and_stops(flight: Path, events: list[Event]) -> None:
     playback = Playback(Recording(flight))
     heard: list[Event] = []

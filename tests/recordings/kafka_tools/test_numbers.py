@@ -179,6 +179,7 @@ def _held(name: str, seen: Callable[[RawDescribed], None] = lambda _: None) -> i
     return rows
 
 
+@pytest.mark.slow
 def test_buffers_are_those_that_fetches_and_polls_leave() -> None:
     assert _held("fetcher-buffer") > 5
     assert _held("assigned-by-hand") > 0

@@ -54,6 +54,7 @@ def events(path: Path) -> list[Event]:
     return list(Recording(path).events())
 
 
+@pytest.mark.slow
 def test_a_scrape_of_a_flight_has_what_the_flight_is_at(troubled: Path) -> None:
     flown = FlownMetrics()
     with MetricsServer(flown.collect, 0) as server:
@@ -143,6 +144,7 @@ def test_the_page_is_for_this_machine_only() -> None:
 # --- the file ---
 
 
+@pytest.mark.slow
 def test_the_file_has_every_sample_at_its_instant(troubled: Path, tmp_path: Path) -> None:
     start = datetime(2026, 11, 27, 14, tzinfo=UTC)
     made = export_openmetrics(troubled, tmp_path / "a.om", step_us=18_000_000, start=start)

@@ -110,6 +110,7 @@ def told(troubled: Path) -> list[Told]:
     return found
 
 
+@pytest.mark.slow
 def test_every_value_is_what_the_journal_says(told: list[Told]) -> None:
     assert [text for one in told for text in one.differences] == []
 

@@ -31,6 +31,7 @@ def test_a_fork_and_a_flight_from_the_beginning_bring_the_same(kill: str) -> Non
     assert forked == flown
 
 
+@pytest.mark.slow
 def test_the_outcome_does_not_depend_on_the_number_of_processes() -> None:
     asked = question(from_ms=8_013, until_ms=8_014)
     assert prove(pipeline(), asked, 1) == prove(pipeline(), asked, 3)
@@ -56,6 +57,7 @@ def test_every_event_of_the_window_has_a_crash_before_its_instant_and_one_after_
         assert [point.at_us for point in mine if point.seq is None] == instants
 
 
+@pytest.mark.slow
 def test_work_that_takes_no_time_and_its_commit_are_one_turn_that_a_crash_cuts() -> None:
     """Between two turns no record is both worked on and not committed: only a death within the turn repeats it."""
     proof = prove(pipeline(per_record="0ms"), question(until_ms=8_009), 2)
@@ -64,6 +66,7 @@ def test_work_that_takes_no_time_and_its_commit_are_one_turn_that_a_crash_cuts()
     assert proof.most("lost") == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("commit", "group", "lost", "duplicated"),
     [
@@ -105,6 +108,7 @@ def test_an_output_that_is_never_committed_is_lost_to_its_readers(monkeypatch: p
     assert not any(each.outcome.counts["readers"].lost for each in proof.flown)
 
 
+@pytest.mark.slow
 def test_each_point_of_an_instant_with_several_turns_flies_again_as_a_step() -> None:
     """Not one of them is known by its instant alone."""
     plan, asked = pipeline(per_record="0ms"), question(until_ms=8_009)

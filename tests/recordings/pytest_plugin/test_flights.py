@@ -118,6 +118,7 @@ def _pytest(directory: Path, *words: str) -> subprocess.CompletedProcess[str]:
     )
 
 
+@pytest.mark.slow
 def test_the_example_project_and_the_test_of_the_page_pass(tmp_path: Path) -> None:
     project = Path(shutil.copytree(ROOT / "examples" / "pytest", tmp_path / "project"))
     (scenario,) = re.findall(r'"""\n(title.*?)"""', (project / "test_billing.py").read_text(), re.DOTALL)
@@ -128,6 +129,7 @@ def test_the_example_project_and_the_test_of_the_page_pass(tmp_path: Path) -> No
     assert "3 passed" in ended.stdout, ended.stdout + ended.stderr
 
 
+@pytest.mark.slow
 def test_a_failure_is_short_and_has_no_line_of_the_plugin(tmp_path: Path) -> None:
     (tmp_path / "test_own.py").write_text(
         f'SMALL = """{SMALL}"""\ndef test_own(flight):\n    flight(SMALL).expect("groups.billing.members == 7")\n'
@@ -138,6 +140,7 @@ def test_a_failure_is_short_and_has_no_line_of_the_plugin(tmp_path: Path) -> Non
     assert "recordings/pytest_plugin" not in ended.stdout
 
 
+@pytest.mark.slow
 def test_a_pytest_that_flies_nothing_loads_nothing(tmp_path: Path) -> None:
     (tmp_path / "test_own.py").write_text(
         "import sys\ndef test_own():\n    assert not {'trio', 'cluster', 'msgspec'} & set(sys.modules)\n"

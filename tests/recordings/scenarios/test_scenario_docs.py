@@ -14,6 +14,7 @@ EXAMPLE, *FRAGMENTS = re.findall(r"```toml\n(.*?)```", PAGE, re.DOTALL)
 PRINTED, MISTAKE = re.findall(r"```text\n(.*?)```", PAGE, re.DOTALL)[:2]
 
 
+@pytest.mark.slow
 def test_the_example_is_judged_as_the_page_says() -> None:
     flown = fly(make_plan(parse_scenario(EXAMPLE, "example.toml")))
     printed = of_flight(flown, None)
@@ -34,6 +35,7 @@ def test_what_the_page_shows_of_a_file_is_read(fragment: str) -> None:
     parse_scenario(f"{head}\n{fragment}\n{tables}", "fragment.toml")
 
 
+@pytest.mark.slow
 def test_the_scenario_of_the_readme_holds_and_not_by_accident() -> None:
     (example,) = re.findall(r"```toml\n(title.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
     flown = fly(make_plan(parse_scenario(example, "example.toml")))

@@ -100,6 +100,7 @@ def test_in_some_flights_a_group_and_a_producer_had_a_replica_in_sync_in_the_cor
     assert judging >= least
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seeds", SEEDS)
 def test_a_member_that_never_looks_for_its_coordinator_again_is_caught(
     seeds: int, monkeypatch: pytest.MonkeyPatch

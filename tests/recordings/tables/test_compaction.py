@@ -41,6 +41,7 @@ def copied(exported: Path, to: Path) -> Path:
     return to
 
 
+@pytest.mark.slow
 def test_a_copy_has_the_rows_of_all_tables_in_one_file_each(exported: Path, tmp_path: Path) -> None:
     place = compact(str(exported), tmp_path / "copy")
     assert place == str(tmp_path / "copy")
@@ -62,6 +63,7 @@ def test_few_flights_are_read_where_they_are(exported: Path, tmp_path: Path) -> 
     assert not (tmp_path / "copy").exists()
 
 
+@pytest.mark.slow
 def test_large_files_are_read_where_they_are(exported: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("recordings.tables.compaction.MOST_BYTES", 1_000)
     assert compact(str(exported), tmp_path / "copy") == str(exported)

@@ -150,6 +150,7 @@ def test_a_uri_is_as_good_as_a_directory(recorded: tuple[Path, FlightResult], tm
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("uri", ["gopher://nowhere/x", "s3://", "file"])
 def test_a_place_that_cannot_be_written_is_named(uri: str, recorded: tuple[Path, FlightResult], tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way")

@@ -80,6 +80,7 @@ def test_a_truncated_log_was_written_twice() -> None:
     assert row.records > view.partitions["t-0"].log_end
 
 
+@pytest.mark.slow
 def test_the_lesson_compares_four_partitioners() -> None:
     spec = load("partition-load").spec
     view, loads = loads_of(flown(spec, spec.until_us)[1])

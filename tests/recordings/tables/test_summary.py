@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import msgspec
+import pytest
 
 from cluster.view import ClusterView, fold
 from cluster.view.document import group_lag
@@ -37,6 +38,7 @@ def test_faults_have_their_beginning_and_end(recorded: tuple[Path, FlightResult]
     assert faults["kill broker-2"] == (9.000001, None)
 
 
+@pytest.mark.slow
 def test_the_highest_lag_is_the_highest_at_the_beginning_of_a_second(eventful: Plan, tmp_path: Path) -> None:
     path = tmp_path / "a.flight"
     fly(eventful, record=path)

@@ -68,6 +68,7 @@ def test_spark_scores_as_one_process_does(spark: SparkSession, recorded: Path, g
     assert "none.flight" in (tmp_path / "out" / HTML).read_text()
 
 
+@pytest.mark.slow
 def test_only_hidden_faults_need_an_alert(recorded: Path, game: Watched) -> None:
     """The recording's own log has the hidden fault and the noise; taken for faults, the noise would be missed, too."""
     started = [

@@ -49,6 +49,7 @@ def told_by_journal(path: Path) -> Mapping[str, Any]:
     return found
 
 
+@pytest.mark.slow
 def test_a_comparison_says_what_the_journals_say(sets: dict[str, Path], tmp_path: Path, spark: SparkSession) -> None:
     compared = compare_sets(sets["patient"], sets["hasty"], tmp_path / "out", spark=spark)
     assert [pair.seed for pair in compared.judged] == list(SEEDS)
@@ -80,6 +81,7 @@ def test_one_pair_has_the_amounts_of_diff(sets: dict[str, Path], tmp_path: Path,
     assert mine
 
 
+@pytest.mark.slow
 def test_a_damaged_recording_costs_its_pair_alone(sets: dict[str, Path], tmp_path: Path, spark: SparkSession) -> None:
     damaged = shutil.copytree(sets["hasty"], tmp_path / "damaged")
     [segment, *_] = sorted((damaged / "3.flight").glob("segment-*"))
@@ -100,6 +102,7 @@ def test_a_damaged_recording_costs_its_pair_alone(sets: dict[str, Path], tmp_pat
     assert "the flights cannot be compared" in (stump.failed[0].failure or "")
 
 
+@pytest.mark.slow
 def test_what_cannot_be_compared_is_refused_before_spark_starts(sets: dict[str, Path], tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     (tmp_path / "file").write_text("")

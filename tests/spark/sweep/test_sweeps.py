@@ -51,6 +51,7 @@ def times(place: Path) -> dict[str, int]:
     return {each.name: each.stat().st_mtime_ns for each in whole}
 
 
+@pytest.mark.slow
 def test_a_sweep_says_what_its_journals_say_and_resumes(spark: SparkSession, tmp_path: Path) -> None:
     """An impossible combination (a heartbeat above the session) is a row with its seed; the others are judged."""
     sweep, out, records = small(tmp_path), tmp_path / "out", tmp_path / "records"
@@ -148,6 +149,7 @@ def test_a_foreign_directory_is_refused(spark: SparkSession, tmp_path: Path) -> 
         run_sweep(small(tmp_path), str(tmp_path / "mine"), spark=spark)
 
 
+@pytest.mark.slow
 def test_a_second_round_adds_points_between_the_neighbours_of_the_first(spark: SparkSession, tmp_path: Path) -> None:
     text = """
 scenario = "dynamic-restart"

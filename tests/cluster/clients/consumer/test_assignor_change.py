@@ -1,5 +1,7 @@
 """Another assignor, member by member: the vote, the two bounces of KIP-429, and who skips one is refused."""
 
+import pytest
+
 from cluster import events as e
 from tests.support.completed_flight import Flown, flown, holders
 from tests.support.scenario_builders import SECOND_US, group_of
@@ -10,6 +12,7 @@ def assignors(flight: Flown) -> list[str]:
     return [fact.protocol for fact in flight.all(e.JoinBarrierCompleted) if fact.members]
 
 
+@pytest.mark.slow
 def test_two_bounces_lead_from_range_to_cooperative() -> None:
     flight = flown(
         group_of(

@@ -101,6 +101,7 @@ def test_it_comes_back_when_the_fault_is_over(death: str) -> None:
     assert ended.at_us == 20_500 * MS
 
 
+@pytest.mark.slow
 def test_a_broker_that_halts_during_a_restart_stays_down() -> None:
     """It follows orders-0: the fetch that is on its way brings records for which its disk has no room."""
     steps = (10.0, "restart broker-3"), (10.0, "fill disk of broker-3")

@@ -1,5 +1,7 @@
 """New partitions are found out by the periodic refresh of metadata, and it is the leader who rejoins for them."""
 
+import pytest
+
 from cluster import events as e
 from cluster.config import Value
 from tests.support.completed_flight import Flown, flown
@@ -30,6 +32,7 @@ def test_a_cooperative_group_takes_new_partitions_in_without_giving_any_up() -> 
     assert sorted(len(member["owned"]) for member in flight.document["members"].values()) == [4, 4]
 
 
+@pytest.mark.slow
 def test_kafkas_five_minutes_are_kafkas_five_minutes() -> None:
     flight = flown(group_of(MORE, until_s=310, assignors=("range",)))
     (started,) = later(flight)

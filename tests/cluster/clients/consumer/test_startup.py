@@ -45,6 +45,7 @@ def test_every_other_start_takes_it(step: str, began_s: int) -> None:
     assert lives(flight, begin.member)[-1] == (begin.at_us, begin.at_us + STARTUP_US)
 
 
+@pytest.mark.slow
 def test_a_crashed_process_that_restarts_by_itself_takes_it() -> None:
     application = ApplicationSpec(poison=PoisonSpec("7"), restart_after_us=SECOND_US)
     flight = started_slowly(until_s=60, application=application)
@@ -70,6 +71,7 @@ def test_a_frozen_process_polls_when_it_resumes() -> None:
     assert lives(flight, "g-2") == [(0, STARTUP_US)]
 
 
+@pytest.mark.slow
 def test_a_member_that_must_join_to_be_ready_is_ready_with_its_first_assignment() -> None:
     flight = started_slowly((20, "kill g-1 for 1s"), ready="joined")
     for ready in flight.all(e.MemberReady):

@@ -38,6 +38,7 @@ def test_a_restart_within_the_session_is_not_noticed(word: str, member: str) -> 
     assert (replaced.member, replaced.member_id) == (member, back["member_id"])
 
 
+@pytest.mark.slow
 def test_who_stays_away_for_longer_than_the_session_costs_two_rebalances() -> None:
     flight = static((15, "stop g-2 for 10s"))
     assert rebalances(flight) == [("session expired", "g-2"), ("member joined", "g-2")]
@@ -74,6 +75,7 @@ def test_of_two_processes_with_one_instance_id_the_newest_wins() -> None:
     assert rebalances(flight) == []
 
 
+@pytest.mark.slow
 def test_a_fenced_process_stays_so_until_it_is_restarted_and_then_fences_the_other() -> None:
     steps = ((25.0, "restart g-1"),)
     flight = flown(group_of(*steps, until_s=40, assignors=("range",), consumer=TWINS, stagger_us=10 * SECOND_US))
@@ -83,6 +85,7 @@ def test_a_fenced_process_stays_so_until_it_is_restarted_and_then_fences_the_oth
     assert (lost.member, lost.lost, lost.at_us // SECOND_US) == ("g-1", True, 25)
 
 
+@pytest.mark.slow
 def test_a_restarted_static_member_that_wants_more_is_not_noticed() -> None:
     steps = ((15.0, "stop g-2"), (16.0, "subscribe g-2 to orders,payments"), (17.0, "start g-2"))
     flight = flown(group_of(*steps, assignors=("range",), static=True))
@@ -90,6 +93,7 @@ def test_a_restarted_static_member_that_wants_more_is_not_noticed() -> None:
     assert rebalances(flight) == []
 
 
+@pytest.mark.slow
 def test_a_restarted_static_member_that_no_longer_wants_its_share_rejoins() -> None:
     """The coordinator does not notice; the client does, when its old share does not match what it wants."""
     steps = ((15.0, "stop g-2"), (16.0, "subscribe g-2 to payments"), (17.0, "start g-2"))
@@ -101,6 +105,7 @@ def test_a_restarted_static_member_that_no_longer_wants_its_share_rejoins() -> N
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("is_static", "expected"), [(False, 6), (True, 0)])
 def test_a_rolling_restart_of_three_costs_six_rebalances_or_none(is_static: bool, expected: int) -> None:
     scenario = group_of(
@@ -121,6 +126,7 @@ def test_a_rolling_restart_of_three_costs_six_rebalances_or_none(is_static: bool
     assert flight.document["groups"]["g"]["state"] == "Stable"
 
 
+@pytest.mark.slow
 def test_a_rolling_restart_leaves_alone_who_does_not_run() -> None:
     flight = flown(group_of((15, "kill g-1"), (16, "rolling restart g every 5s"), until_s=40))
     assert [fact.member for fact in flight.all(e.MemberStopped, how="stop")] == ["g-2"]

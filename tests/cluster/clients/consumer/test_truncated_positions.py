@@ -28,6 +28,7 @@ UNCLEAN = (
 """What broker-1 has alone from 6.3 s on is read, and then is in no log."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("policy", ["earliest", "latest", "by_duration:PT1H"])
 def test_with_any_policy_reading_goes_on_where_the_logs_part_and_nothing_is_read_twice(policy: str) -> None:
     flight = flown(cluster((20, f"set g auto.offset.reset {policy}"), *UNCLEAN, until_s=100, replication=2))
@@ -51,6 +52,7 @@ def test_with_none_the_application_gets_a_log_truncation_exception_and_ends() ->
     assert not flight.all(e.RecordsProcessed, found.at_us)
 
 
+@pytest.mark.slow
 def test_a_member_that_begins_at_a_commit_behind_the_truncation_goes_back_as_well() -> None:
     flight = flown(cluster((25, "stop g-1"), (80, "start g-1"), *UNCLEAN, until_s=100, replication=2))
     committed, truncated = flight.all(e.PositionsReset, 80 * SECOND_US)
@@ -108,6 +110,7 @@ def asks_nobody(validation: PositionValidation) -> None:
     fetcher.route()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("method", "broken"), [("_answered", believes_every_position), ("check_leader_epochs", asks_nobody)]
 )

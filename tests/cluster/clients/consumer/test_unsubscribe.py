@@ -57,6 +57,7 @@ def refused(flight: Flown) -> list[str]:
     return [one.reason for one in flight.all(e.CommandRefused)]
 
 
+@pytest.mark.slow
 @BOTH
 def test_a_member_leaves_at_once_and_the_other_one_gets_its_partitions(protocol: str) -> None:
     flight = flown(scenario(protocol, (22, "unsubscribe billing-1")))
@@ -71,6 +72,7 @@ def test_a_member_leaves_at_once_and_the_other_one_gets_its_partitions(protocol:
     assert [one.topics for one in flight.all(e.SubscriptionChanged)] == [()]
 
 
+@pytest.mark.slow
 @BOTH
 def test_nothing_is_committed_so_the_other_member_reads_again(protocol: str) -> None:
     """Unlike close(); a listener that commits prevents it."""
@@ -89,6 +91,7 @@ def test_subscribe_and_a_restart_bring_it_back(protocol: str, back: str) -> None
     assert flight.document["delivery"]["lost"] == 0
 
 
+@pytest.mark.slow
 @BOTH
 def test_a_static_member_keeps_its_partitions_as_kafka_does(protocol: str) -> None:
     """The classic one sends no LeaveGroup; the new one says -2, and its partitions wait for its session, too."""
@@ -103,6 +106,7 @@ def test_a_static_member_keeps_its_partitions_as_kafka_does(protocol: str) -> No
         assert -2 in [one.epoch for one in again.all(e.MemberEpochChanged, member="billing-1")]
 
 
+@pytest.mark.slow
 @BOTH
 def test_it_may_unsubscribe_while_the_group_rebalances_or_the_coordinator_is_away(protocol: str) -> None:
     steps = [(20, "scale billing to 4"), (20, "unsubscribe billing-1"), (30, "subscribe billing-1 to payments")]
@@ -113,6 +117,7 @@ def test_it_may_unsubscribe_while_the_group_rebalances_or_the_coordinator_is_awa
     assert sum(owners(flown(spec)).values()) == 6
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("protocol", "static"),
     [("consumer", True), *partly_campaign([("classic", True), ("classic", False), ("consumer", False)], 3)],

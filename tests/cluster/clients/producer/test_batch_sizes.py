@@ -224,6 +224,7 @@ def test_a_record_that_is_too_large_for_its_topic_fails_alone_and_the_next_ones_
     assert flight.document["delivery"]["lost"] == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("version", [1, 2])
 def test_transactions_commit_what_went_in_pieces(version: int) -> None:
     made = cluster(
