@@ -14,12 +14,11 @@ from msgspec.structs import replace
 
 from cluster import events as e
 from cluster.events import Event
-from cluster.protocol.names import TRANSACTIONS_TOPIC, topic_of
 from cluster.protocol.rebalance_causes import BarrierExtension, RebalanceCause
 from cluster.view.logged.state import UNKNOWN
 from recordings.log_reading.groups import ReadGroup, cause_of_leaving, client_of
 from recordings.log_reading.other_lines import OTHER_FACTS
-from recordings.log_reading.replica_lines import FetchersTruncations
+from recordings.log_reading.replica_lines import FetchersTruncations, KnownOfPartitions
 from recordings.log_reading.sentences import Said, said_by
 from recordings.log_reading.writers import CONSUMER, COORDINATOR, FETCHER, LIBRDKAFKA, LOG, PRODUCER, LogLine
 
@@ -47,7 +46,7 @@ class GroupLogReader:
         self._replacements = 0
         self._groups_of_clients: dict[str, str] = {}
         self._producers: set[tuple[str, str]] = set()
-        self._led: set[tuple[str, int]] = set()
+        self._known = KnownOfPartitions()
         self._truncations = FetchersTruncations()
 
     def read(self, lines: Iterable[LogLine]) -> Iterator[tuple[int, Event]]:
@@ -105,16 +104,8 @@ class GroupLogReader:
         elif line.writer == LOG:
             line = self._truncations.of_broker(line, said)
         for event in OTHER_FACTS[said.fact](line, said):
-            if not isinstance(event, e.LeadershipTaken) or self._is_new(event):
+            if self._known.is_new(event):
                 yield event
-
-    def _is_new(self, event: e.LeadershipTaken) -> bool:
-        """Whether a line tells first who leads: a transaction coordinator says it after the leader of its partition."""
-        named = event.partition, event.leader_epoch
-        known = event.log_end < 0 and named in self._led
-        if topic_of(event.partition) == TRANSACTIONS_TOPIC:
-            self._led.add(named)
-        return not known
 
     def _declared(self, group: str, broker: int, partition: str) -> Made:
         if group not in self.groups:

@@ -8,10 +8,10 @@ from typing import Final
 
 from cluster import events as e
 from cluster.events import Event
-from cluster.protocol.names import TRANSACTIONS_TOPIC
+from cluster.protocol.names import TRANSACTIONS_TOPIC, topic_of
 from cluster.view.logged.state import UNKNOWN
 from recordings.log_reading.sentences import Said
-from recordings.log_reading.writers import LogLine
+from recordings.log_reading.writers import CONTROLLER, LogLine
 
 Made = Iterator[Event]
 _REASONS: Final = {"segment deletion": "retention", "client delete records request": "delete records"}
@@ -38,6 +38,33 @@ class FetchersTruncations:
         return line._replace(names=(partition, str(brokers[0]) if len(brokers) == 1 else "-1"))
 
 
+class KnownOfPartitions:
+    """What lines have said of partitions: each replica says where one is, at each change of its ISR.
+
+    A transaction coordinator says who leads its partition after the leader has.
+    """
+
+    def __init__(self) -> None:
+        self._led: set[tuple[str, int]] = set()
+        self._replicas: dict[str, tuple[int, ...]] = {}
+
+    def is_new(self, event: Event) -> bool:
+        """Whether no line before has said what an event says."""
+        match event:
+            case e.LeaderElected():
+                known_replicas = self._replicas.get(event.partition)
+                self._replicas[event.partition] = event.replicas
+                return known_replicas != event.replicas
+            case e.LeadershipTaken():
+                named = event.partition, event.leader_epoch
+                known = event.log_end < 0 and named in self._led
+                if topic_of(event.partition) == TRANSACTIONS_TOPIC:
+                    self._led.add(named)
+                return not known
+            case _:
+                return True
+
+
 def _leader_starts(line: LogLine, said: Said) -> Made:
     yield e.LeadershipTaken(
         partition=said.words["partition"], broker=int(line.names[0]), leader_epoch=int(said.words["epoch"]),
@@ -51,6 +78,21 @@ def _transaction_coordinator_elected(line: LogLine, said: Said) -> Made:
     yield e.LeadershipTaken(
         partition=f"{TRANSACTIONS_TOPIC}-{said.words['number']}", broker=int(line.names[0]),
         leader_epoch=int(said.words["epoch"]), log_start=-1, high_watermark=-1, log_end=-1, bytes=-1, appended=-1,
+    )  # fmt: skip
+
+
+def _ids(words: str) -> tuple[int, ...]:
+    return tuple(int(one) for one in words.split(", ") if one)
+
+
+def _partition_registered(line: LogLine, said: Said) -> Made:
+    """What the controller has registered of a partition; between two assignments it is neither."""
+    if said.words.get("removing") or said.words.get("adding"):
+        return
+    yield e.LeaderElected(
+        partition=said.words["partition"], leader=int(said.words["leader"]), leader_epoch=int(said.words["epoch"]),
+        replicas=_ids(said.words["replicas"]), isr=_ids(said.words["isr"]),
+        reason="created" if line.writer == CONTROLLER else UNKNOWN,
     )  # fmt: skip
 
 
@@ -75,6 +117,8 @@ def _says_no_event(_line: LogLine, _said: Said) -> Made:
 REPLICA_FACTS: Final[dict[str, Callable[[LogLine, Said], Made]]] = {
     "leader_starts": _leader_starts,
     "transaction_coordinator_elected": _transaction_coordinator_elected,
+    "partition_created": _partition_registered,
+    "partition_registered": _partition_registered,
     "coordinator_changes": _says_no_event,
     "log_truncated": _log_truncated,
     "nothing_truncated": _says_no_event,

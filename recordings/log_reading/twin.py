@@ -15,7 +15,7 @@ from cluster import events as e
 from cluster.events import Event
 from cluster.protocol.rebalance_causes import RebalanceCause
 from cluster.view.logged.state import UNKNOWN
-from recordings.log_reading.twin_cluster import TwinBrokers, TwinTopics
+from recordings.log_reading.twin_cluster import TwinBrokers, TwinReplicas, TwinTopics
 from recordings.log_reading.twin_groups import KAFKA_HEARTBEAT_US, TwinGroup, milliseconds
 
 SECOND_US: Final = 1_000_000
@@ -40,7 +40,7 @@ class TwinMaker:
 
     def __init__(self) -> None:
         self._groups: dict[str, TwinGroup] = {}
-        self._brokers = TwinBrokers()
+        self._brokers, self._replicas = TwinBrokers(), TwinReplicas()
         self._commands: list[tuple[int, str]] = []
         self._left_out: dict[str, int] = {}
         self._last_us = 0
@@ -63,6 +63,8 @@ class TwinMaker:
                 self._commands.append((event.at_us, f"stop broker-{event.broker}"))
             case e.BrokerUnfenced():
                 self._commands.append((event.at_us, f"start broker-{event.broker}"))
+            case e.LeaderElected():
+                self._replicas.take(event)
             case _:
                 pass
 
@@ -121,14 +123,14 @@ class TwinMaker:
         ]
         known = {name: group for name, group in self._groups.items() if group.members}
         names = {name: _named(name, place) for place, name in enumerate(known, 1)}
-        tables, topics = [], TwinTopics(frozenset(names.values()))
+        tables, topics = [], TwinTopics(frozenset(names.values()), self._replicas)
         commands = list(self._commands)
         for name, group in known.items():
             tables.append(_table(group, names[name], topics.of(group, names[name], inferred), inferred))
             commands += [
                 (at_us, text.format(group=names[name])) for at_us, text in group.timed(self._last_us + TAIL_US)
             ]
-        tables = [self._head(title, known.values(), inferred), *topics.tables(), *tables]
+        tables = [self._head(title, known.values(), inferred), *topics.tables(self._leave_out), *tables]
         if len(commands) > MOST_COMMANDS:
             self._leave_out(f"what happened after {MOST_COMMANDS:,} commands ({len(commands):,} in all)")
             commands = sorted(commands)[:MOST_COMMANDS]
@@ -152,6 +154,7 @@ class TwinMaker:
             config["group.consumer.min.session.timeout.ms"] = min(sessions)
             config["group.consumer.session.timeout.ms"] = min(sessions)
             inferred.append(f"group.consumer.session.timeout.ms: {min(sessions)}, the longest that fits the lines")
+        internal = self._replicas.internal(config, self._leave_out)
         pairs = ", ".join(f"{_quoted(key)} = {value}" for key, value in config.items())
         brokers = self._brokers.written(inferred)
         until = milliseconds(self._last_us + LEAD_US + TAIL_US)
@@ -160,6 +163,7 @@ class TwinMaker:
             f'lesson = "A twin of what the logs say; its first lines say what was guessed."\n'
             f"until = {_quoted(until)}\n\n[cluster]\nbrokers = {brokers}\n"
             + (f"config = {{ {pairs} }}\n" if pairs else "")
+            + (f"replica_assignment = {internal}\n" if internal else "")
         )
 
 

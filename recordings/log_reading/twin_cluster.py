@@ -1,12 +1,15 @@
-"""The cluster of a twin: the brokers that lines name, and the topics of the groups."""
+"""The cluster of a twin: the brokers that lines name, where replicas are, and the topics of the groups."""
 
 import json
 import re
+from collections.abc import Callable
 from itertools import count, islice
 from typing import Final
 
 from cluster import events as e
+from cluster.config import defaults
 from cluster.events import Event
+from cluster.spec.internal_topics import INTERNAL_TOPICS
 from recordings.bounded_files import RecordingError
 from recordings.log_reading.twin_groups import TwinGroup
 
@@ -24,8 +27,15 @@ class TwinBrokers:
     def take(self, event: Event) -> None:
         """Take the brokers that an event names; -1 is an unknown one."""
         broker: int = getattr(event, "broker", -1)
-        isr = event.isr if isinstance(event, e.IsrChanged) else ()
-        for one in (broker, *isr):
+        replicas: tuple[int, ...] = ()
+        match event:
+            case e.IsrChanged():
+                replicas = event.isr
+            case e.LeaderElected():
+                replicas = event.replicas
+            case _:
+                pass
+        for one in (broker, *replicas):
             if one >= 0 and len(self._named) <= MOST_BROKERS:
                 self._named.add(one)
 
@@ -49,12 +59,51 @@ class TwinBrokers:
         return f"[{', '.join(f'{{ id = {one} }}' for one in ids)}]"
 
 
+class TwinReplicas:
+    """Where the replicas of partitions are, as the first line says that has them; the preferred leader first."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, dict[int, tuple[int, ...]]] = {}
+
+    def take(self, event: e.LeaderElected) -> None:
+        """Take what is registered of a partition."""
+        if parts := _PARTITION.fullmatch(event.partition):
+            self._known.setdefault(parts[1], {}).setdefault(int(parts[2]), event.replicas)
+
+    def partitions(self, topic: str) -> int:
+        """How many partitions a topic has at least."""
+        return max(self._known.get(topic, {}), default=-1) + 1
+
+    def assigned(self, topic: str, partitions: int, left_out: Callable[[str], object]) -> str:
+        """The brokers of so many partitions, as a scenario has them; "" if lines do not say those of all."""
+        known = self._known.get(topic, {})
+        lists = [list(known[number]) for number in range(partitions) if number in known]
+        if len(lists) == partitions and len({len(replicas) for replicas in lists}) == 1:
+            return json.dumps(lists)
+        if known:
+            left_out(f"where the replicas of {topic} are: lines have them of {len(known)} of {partitions} partitions")
+        return ""
+
+    def internal(self, config: dict[str, int], left_out: Callable[[str], object]) -> str:
+        """The value of `replica_assignment` of the cluster; a number of partitions that is not Kafka's to `config`."""
+        found = []
+        for topic, key in INTERNAL_TOPICS.items():
+            usual = defaults("broker")[key]
+            assert isinstance(usual, int)
+            partitions = max(usual, self.partitions(topic))
+            if lists := self.assigned(topic, partitions, left_out):
+                found.append(f"{topic} = {lists}")
+                config |= {key: partitions} if partitions != usual else {}
+        return f"{{ {', '.join(found)} }}" if found else ""
+
+
 class TwinTopics:
     """The topics of all groups; one that is named like a group has another name in the twin."""
 
-    def __init__(self, groups: frozenset[str]) -> None:
-        self._groups = groups
+    def __init__(self, groups: frozenset[str], replicas: TwinReplicas) -> None:
+        self._groups, self._replicas = groups, replicas
         self._partitions: dict[str, int] = {}
+        self._logged: dict[str, str] = {}
 
     def of(self, group: TwinGroup, name: str, inferred: list[str]) -> list[str]:
         """The topics of a group, as its clients' logs name them."""
@@ -62,7 +111,8 @@ class TwinTopics:
         for partition in group.partitions:
             if parts := _PARTITION.fullmatch(partition):
                 topic = f"{parts[1]}.topic" if parts[1] in self._groups else parts[1]
-                found[topic] = max(found.get(topic, 0), int(parts[2]) + 1)
+                self._logged[topic] = parts[1]
+                found[topic] = max(found.get(topic, self._replicas.partitions(parts[1])), int(parts[2]) + 1)
         if not found:
             number = max(GUESSED_PARTITIONS, len(group.members))
             found = {f"topic-of-{name}": number}
@@ -71,9 +121,11 @@ class TwinTopics:
             self._partitions[topic] = max(self._partitions.get(topic, 0), number)
         return sorted(found)
 
-    def tables(self) -> list[str]:
-        """The tables of the topics."""
-        return [
-            f"[[topic]]\nname = {json.dumps(topic)}\npartitions = {number}\nreplication = 3\n"
-            for topic, number in sorted(self._partitions.items())
-        ]
+    def tables(self, left_out: Callable[[str], object]) -> list[str]:
+        """The tables of the topics; what lines do not say of where they are to `left_out`."""
+        tables = []
+        for topic, number in sorted(self._partitions.items()):
+            assigned = self._replicas.assigned(self._logged.get(topic, ""), number, left_out)
+            where = f"replica_assignment = {assigned}" if assigned else "replication = 3"
+            tables.append(f"[[topic]]\nname = {json.dumps(topic)}\npartitions = {number}\n{where}\n")
+        return tables

@@ -23,7 +23,7 @@ WRITERS: Final = {
 
 BEGINNINGS: Final = re.compile(
     rb"\[(?:GroupCoordinator id=|Consumer |QuorumController id=|Partition |Producer clientId="
-    rb"|Transaction(?:Coordinator id=| State Manager | Marker )|Broker id=\d+\] Leader "
+    rb"|Transaction(?:Coordinator id=| State Manager | Marker )|Broker id=\d+\] (?:Leader|Skipped) "
     rb"|UnifiedLog partition=[^\]]*\] (?:Trunc|Incr)|ReplicaFetcher replicaId=[^\]]*\] Trunc)|#consumer-\d+\|"
 )
 """What a line has in it that may be one of theirs; of what brokers log of each partition, only what may be read."""

@@ -176,6 +176,11 @@ def transaction_marker_refused(view: ClusterView, event: e.TransactionMarkerRefu
 # --- what leaders and other replicas log --------------------------------------------------------------------------
 
 
+@FOLD.handles(e.LeaderElected)
+def leader_elected(view: ClusterView, event: e.LeaderElected) -> None:
+    """Change nothing: a line about a later change says where the replicas are, not when they were elected."""
+
+
 @FOLD.handles(e.LeadershipTaken)
 def leadership_taken(view: ClusterView, event: e.LeadershipTaken) -> None:
     words = f" is led by broker-{event.broker} from leader epoch {event.leader_epoch} on"

@@ -1,5 +1,6 @@
 """The twin of a real log flies, and its rebalances are the log's: as many, for the same causes, about as long."""
 
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
@@ -7,6 +8,8 @@ import zstandard
 
 from cluster import events as e
 from recordings.bounded_files import RecordingError
+from recordings.flights.runner import fly, make_plan
+from recordings.journal.reader import Recording
 from recordings.log_reading.difference import alike
 from recordings.log_reading.make import read_logs
 from recordings.log_reading.twin_cluster import TwinBrokers
@@ -108,3 +111,63 @@ def test_a_log_that_names_too_many_brokers_has_no_twin() -> None:
         brokers.take(e.BrokerFenced(broker=number, reason="session expired"))
     with pytest.raises(RecordingError, match="more than 1,000 brokers"):
         brokers.ids()
+
+
+def coordinators(events: Iterable[e.Event]) -> set[tuple[str, int]]:
+    """Each group with each broker that coordinated it, from its beginning on."""
+    return {
+        (event.group, event.broker)
+        for event in events
+        if isinstance(event, e.RebalanceStarted | e.GroupLoaded) and not event.group.startswith("warm")
+    }
+
+
+@pytest.mark.parametrize("run", ["s30-broker-dies", "s43-leader-killed"])
+def test_replicas_and_coordinators_stand_where_lines_say(run: str, tmp_path: Path) -> None:
+    twin_of(run, tmp_path)
+    spec = load(tmp_path / "twin.toml").spec
+    assert all(topic.replica_assignment for topic in spec.topics)
+    assert {name: len(lists) for name, lists in spec.internal_assignment.items()} == {
+        "__consumer_offsets": 50,
+        "__transaction_state": 50,
+    }
+    logged = list(Recording(tmp_path / "read", logs=True).events())
+    told = {one.partition: one.replicas for one in reversed(logged) if isinstance(one, e.LeaderElected)}
+    for topic in spec.topics:
+        for number, replicas in enumerate(topic.replica_assignment):
+            assert told[f"{topic.name}-{number}"] == replicas
+    flown: list[e.Event] = []
+    fly(make_plan(load(tmp_path / "twin.toml")), log=flown.append)
+    assert coordinators(flown) == coordinators(logged)
+
+
+PLACED = """\
+1795756211000 INFO [QuorumController id=9] Replayed PartitionRecord for new partition orders-0 with topic ID x1 and \
+PartitionRegistration(replicas=[7, 5], directories=[d, f], isr=[7, 5], removingReplicas=[], addingReplicas=[], elr=[], \
+lastKnownElr=[], leader=7, leaderRecoveryState=RECOVERED, leaderEpoch=0, partitionEpoch=0).
+1795756212000 INFO [Broker id=5] Skipped the become-follower state change for orders-1 with topic id Some(x1), \
+partition registration PartitionRegistration(replicas=[5, 6, 7], directories=[d, f, g], isr=[5, 7], \
+removingReplicas=[7], addingReplicas=[6], elr=[], lastKnownElr=[], leader=5, leaderRecoveryState=RECOVERED, \
+leaderEpoch=3, partitionEpoch=8) and isNew=false since it is already a follower with leader epoch 3.
+1795756213000 INFO [Consumer clientId=c-1, groupId=g] Adding newly assigned partitions: orders-0
+1795756213000 INFO [GroupCoordinator id=5 topic=__consumer_offsets partition=1] Pending dynamic member with id c-1-x \
+joins group g in Empty state. Adding to the group now.
+"""
+
+
+@pytest.mark.parametrize("others", [(), (6, 5)])
+def test_a_topic_has_its_replicas_only_if_lines_have_those_of_each_partition(
+    others: tuple[int, ...], tmp_path: Path
+) -> None:
+    """The line of a partition that is being reassigned says where it neither was nor will be."""
+    text = PLACED.replace("newly assigned partitions: orders-0", "newly assigned partitions: orders-0, orders-1")
+    if others:
+        text = text.replace("[5, 6, 7]", str(list(others))).replace("Replicas=[7]", "Replicas=[]")
+        text = text.replace("Replicas=[6]", "Replicas=[]")
+    (tmp_path / "server.log").write_text(text, encoding="utf-8")
+    read_logs([tmp_path / "server.log"], tmp_path / "read")
+    twin = write_twin(tmp_path / "read", tmp_path / "twin.toml")
+    (topic,) = load(tmp_path / "twin.toml").spec.topics
+    assert topic.replica_assignment == (((7, 5), others) if others else ())
+    said = "where the replicas of orders are: lines have them of 1 of 2 partitions"
+    assert (said in twin.left_out) is not bool(others)
