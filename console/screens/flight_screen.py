@@ -39,7 +39,7 @@ from console.presenters.why.questions import QUESTIONS
 from console.widgets.canvas import Canvas, LinkedCanvas
 from console.widgets.command_input import PromptLine
 from console.widgets.panel import Panel
-from console.widgets.panel_layout import Arrangement, Board, PanelSlot, SizeHint
+from console.widgets.panel_layout import ALL_THERE_IS, Arrangement, Board, PanelSlot, SizeHint
 from console.widgets.scrubber import Scrubber
 from console.widgets.stacked_screens import StackedScreen
 
@@ -446,10 +446,17 @@ class FlightScreen(StackedScreen[None]):
         widths = {name: panel.size.width or self.size.width for name, panel in self.board.panels.items()}
         listings = {name: make(widths[name]) for name, make in factories.items()}
         listings |= {name: self._not_there(name, widths[name]) for name in widths.keys() - listings.keys()}
-        size_hints = {name: self.size_hint(self.board.panels[name], listing) for name, listing in listings.items()}
+        size_hints = {name: self._size_hint(self.board.panels[name], listing) for name, listing in listings.items()}
         self.board.update_layout(size_hints, self.arrangement(self.size.width))
         for name, panel in self.board.panels.items():
             panel.show(listings[name], partial(self._listing_of_now, name), shares)
+
+    def _size_hint(self, panel: Panel, listing: Listing) -> SizeHint:
+        """With the focus, a panel that takes all remaining lines leaves those that it cannot fill to the others."""
+        hint = self.size_hint(panel, listing)
+        if hint.most < ALL_THERE_IS or not panel.has_focus:
+            return hint
+        return hint._replace(most=max(hint.least, min(hint.most, panel.wanted_height(listing))))
 
     def _listing_of_now(self, name: str, width: int) -> Listing:
         """The list of a panel between two frames; a list may be made from those before it."""

@@ -173,3 +173,15 @@ def test_a_place_names_its_object_where_the_headline_takes_the_breadcrumb(place:
         assert panel in "\n".join(below)
 
     sit(script, app=FlightdeckApp(source=StillFlight(20.0)), size=(80, 24))
+
+
+def test_events_with_the_focus_leave_the_lines_that_they_cannot_fill() -> None:
+    async def script(seat: Seat) -> None:
+        panels = seat.app.flight_screen().board.panels  # type: ignore[union-attr]
+        producers = panels["producers"].size.height
+        await seat.press("5")
+        blank = [row for row in panels["events"].plain_text().splitlines() if not row.strip()]
+        assert panels["events"].has_focus
+        assert not blank or panels["producers"].size.height == producers
+
+    sit(script, app=FlightdeckApp(source=StillFlight(3.0)), size=(120, 36))
