@@ -4,7 +4,7 @@ from collections.abc import Container, Iterator
 
 from cluster.protocol.names import coordinator_partition
 from cluster.protocol.transaction_states import TRANSACTION_STATES, TransactionState
-from cluster.view.state import NEVER, ClusterView, PartitionView
+from cluster.view.state import NEVER, ClusterView, PartitionView, ProducerView
 from cluster.view.transactions import PartitionTransactions, TransactionView, is_hanging
 from console.presenters import states
 from console.presenters.event_log import EventLogListing
@@ -163,6 +163,35 @@ def transaction_of(view: ClusterView, producer_id: int) -> TransactionView | Non
     if producer_id < 0:
         return None
     return next((one for one in view.transactions.values() if one.producer_id == producer_id), None)
+
+
+def outdated_producers(view: ClusterView) -> dict[str, TransactionView]:
+    """Running producers with an epoch that their coordinator has fenced, and the transactional id of each.
+
+    Such a producer has heard nothing of it: its next request is refused. An epoch that its own EndTxn raises is not
+    fenced; the producer learns it from the answer.
+    """
+    ids = {one.producer_id: one for one in view.transactions.values() if one.producer_id >= 0}
+    found: dict[str, TransactionView] = {}
+    for producer in view.producers.values() if ids else ():
+        one = ids.get(producer.producer_id)
+        if one is None or producer.state != "Running" or producer.epoch >= one.epoch:
+            continue
+        others = (each for each in view.producers.values() if each.producer_id == producer.producer_id)
+        if any(each.epoch > producer.epoch for each in others) or _was_fenced(view, one, producer):
+            found[producer.producer] = one
+    return found
+
+
+def _was_fenced(view: ClusterView, one: TransactionView, producer: ProducerView) -> bool:
+    """Whether the id's last transaction was this producer's, and its coordinator fenced it to abort that."""
+    life = view.lives.transactions.get(one.transactional_id)
+    if life is None:
+        return False
+    last = life.under_way or next(reversed(life.finished), None)
+    if last is None or not last.fenced_for:
+        return False
+    return (last.producer_id, last.epoch) == (producer.producer_id, producer.epoch)
 
 
 def hanging_words(one: TransactionView | None, producer_id: int) -> str:

@@ -10,7 +10,7 @@ from console.presenters.overview import broker_state
 from console.presenters.producers.limits import limits_of
 from console.presenters.producers.table import still_us
 from console.presenters.topology.standing import reassigned_partitions
-from console.presenters.transactions import ONGOING, left_of_timeout_us
+from console.presenters.transactions import ONGOING, left_of_timeout_us, outdated_producers
 
 DOWN_STATES = {"down": "is down", "silent": "is down", "frozen": "is frozen", "fenced": "is fenced"}
 PASSING_STATES = {"starting": "starts", "stopping": "shuts down"}
@@ -184,8 +184,15 @@ def still_producer(facts: ClusterFacts) -> ConditionWords | None:
 
 
 def fenced_producer(facts: ClusterFacts) -> ConditionWords | None:
-    """Producers that an epoch fenced: they send no more."""
-    return _producers(facts, "Fenced", "fenced")
+    """Producers that an epoch fenced: they send no more, or run on and do not know it yet."""
+    fenced = _producers(facts, "Fenced", "fenced")
+    outdated = outdated_producers(facts.view)
+    if fenced is not None or not outdated:
+        return fenced
+    first, one = next(iter(outdated.items()))
+    have = "has a fenced epoch: its next request is" if len(outdated) == 1 else "have fenced epochs: next requests are"
+    epochs = f"epoch {facts.view.producers[first].epoch}, its transactional id has {one.epoch}"
+    return longest_first(f"{and_more(list(outdated))} {have} refused", epochs if len(outdated) == 1 else "")
 
 
 def dead_producer(facts: ClusterFacts) -> ConditionWords | None:

@@ -24,7 +24,7 @@ from console.presenters.list_view import BUILDING, RowValue, WorstFirstListing, 
 from console.presenters.producers.limits import ProducerConfigs, ProducerLimits, limits_of
 from console.presenters.styled_text import ACCENT, ERROR, FAINT, MUTED, PLAIN, STRONG, WARN, Line, Span, line, middle
 from console.presenters.table import BEFORE_NAMES, TableColumn, for_names, layout
-from console.presenters.transactions import is_long, shown_state
+from console.presenters.transactions import is_long, outdated_producers, shown_state
 
 TREND_SECONDS = 60
 STANDS_STILL_US = 5 * SECOND_US  # a running producer stands still when nothing was acknowledged for so long
@@ -70,6 +70,7 @@ class ProducersListing(WorstFirstListing):
         self.newest: dict[int, int] = {}
         for producer in view.producers.values() if self.transactions else ():
             self.newest[producer.producer_id] = max(producer.epoch, self.newest.get(producer.producer_id, -1))
+        self.outdated = outdated_producers(view)
         self.now_us = now_us
         self.layout = layout(for_names(self._columns(), view.producers), width)
         self.order(list(view.producers))
@@ -119,7 +120,7 @@ class ProducersListing(WorstFirstListing):
     def rank(self, key: str) -> int | None:
         """Producers that are fenced, stand still, have a dead or frozen process, or a transaction open for long."""
         producer = self.view.producers[key]
-        if self._still_us(producer):
+        if self._still_us(producer) or key in self.outdated:
             return 1
         one = self.transactions.get(producer.producer_id)
         long = one is not None and is_long(one, self.now_us) and not self._superseded(producer)
@@ -132,10 +133,11 @@ class ProducersListing(WorstFirstListing):
         rates, room = acked_rates(producer, self.now_us), self.layout.width_of(TREND)
         second = self.now_us // SECOND_US - len(rates) + 1
         still = self._still_us(producer)
+        alarm = still or key in self.outdated
         limits = limits_of(self.view, self.configs, producer)
         cells: list[Line | Span | str] = [
             (middle(key, self.layout.width_of(0)), STRONG),
-            line((f"▲ {producer.state}", WARN) if still else (f"{state.glyph} {producer.state}", state.tone)),
+            line((f"▲ {producer.state}", WARN) if alarm else (f"{state.glyph} {producer.state}", state.tone)),
             line((rate(rates[-1]), WARN if still else PLAIN)) if rates else ((UNKNOWN, FAINT),),
             *clocks(producer, limits, self.now_us),
             line((count(producer.failed), ERROR if producer.failed else FAINT)),
@@ -168,13 +170,14 @@ class ProducersListing(WorstFirstListing):
     def _transaction(self, producer: ProducerView) -> Line:
         """The state of the producer's transactional id and the age of its open transaction; a dash without one.
 
-        Where another process has the id at a higher epoch, the transaction is not this producer's: both epochs.
+        Where the producer's epoch is fenced, the transaction is not its own: both epochs.
         """
         one = self.transactions.get(producer.producer_id)
         if one is None or not one.state:
             return line((UNKNOWN, FAINT))
-        if self._superseded(producer):
-            return line((f"epoch {producer.epoch}, now {one.epoch}", MUTED))
+        outdated = producer.producer in self.outdated
+        if outdated or self._superseded(producer):
+            return line((f"epoch {producer.epoch}, now {one.epoch}", WARN if outdated else MUTED))
         name = shown_state(one)
         state = states.transaction(name)
         open_for = f" {duration(self.now_us - one.start_us)}" if one.start_us != NEVER else ""

@@ -6,7 +6,7 @@ from console.presenters.exceptions.facts import and_more
 from console.presenters.formatting import countdown, duration, setting
 from console.presenters.producers.table import still_us
 from console.presenters.styled_text import ERROR, OK, WARN
-from console.presenters.transactions import transaction_of
+from console.presenters.transactions import outdated_producers, transaction_of
 from console.presenters.why.answers import WhyAnswer, WhyFact, WhyFacts, fault_ends, in_order
 from console.presenters.why.brokers import broker_lines
 from console.presenters.why.partitions import LIFE, below_minimum, held_back_by, leader_away
@@ -30,6 +30,18 @@ def process_away(facts: WhyFacts, name: str) -> WhyAnswer | None:
     return WhyAnswer(
         f"{name} {AWAY[producer.state]}", tone, in_order(*found), fault_ends(facts, name), (may,) if may else ()
     )
+
+
+def epoch_fenced(facts: WhyFacts, name: str) -> WhyAnswer | None:
+    """The producer runs, and its coordinator has fenced its epoch."""
+    one = outdated_producers(facts.view).get(name)
+    if one is None:
+        return None
+    mine = facts.view.producers[name].epoch
+    found = facts.lines(one.transactional_id, "transaction_fenced")
+    may = () if name in facts.view.members else (f"restart {name}",)
+    verdict = f"{name}'s epoch {mine} is fenced, its transactional id has {one.epoch}: its next request is refused"
+    return WhyAnswer(verdict, WARN, in_order(*found), fault_ends(facts, name), may)
 
 
 def stands_still(facts: WhyFacts, name: str) -> WhyAnswer | None:

@@ -62,6 +62,7 @@ QUESTIONS: dict[str, Questions] = {
     "producer": Questions(
         (
             producers.process_away,
+            producers.epoch_fenced,
             producers.stands_still,
             producers.partitions_refuse,
             producers.holds_readers_back,

@@ -141,3 +141,18 @@ class Books:
         if group.holder not in {-1, leader} and group.members and busy:
             return Coordinator(leader, "loading")
         return Coordinator(leader, "up")
+
+    def outdated_producers(self) -> dict[str, tuple[int, int]]:
+        """Running producers whose epoch was fenced, and the epoch that their transactional id has since."""
+        stories = self.lives.producers
+        known = [story.identity for story in stories.values() if story.identity is not None]
+        found = {}
+        for name in [name for name, one in self.cluster.producers.items() if one.state == "Running"]:
+            given = stories[name].identity
+            one = self.transactions.of_producer(given.producer_id) if given is not None else None
+            if given is None or one is None or one.last is None or one.last.epoch <= given.epoch:
+                continue
+            later = any(each.producer_id == given.producer_id and each.epoch > given.epoch for each in known)
+            if later or one.fenced == (given.producer_id, given.epoch):
+                found[name] = (given.epoch, one.last.epoch)
+        return found

@@ -4,9 +4,11 @@ import pytest
 
 from cluster.view.document import oldest_batch_us
 from cluster.view.state import ClusterView, ProducerView
+from console.presenters.exceptions import cluster_conditions
 from console.presenters.producers import limits, table
 from console.presenters.producers.limits import ProducerConfigs, ProducerLimits
 from console.presenters.styled_text import Line, line
+from console.presenters.why import producers as why
 
 Patch = pytest.MonkeyPatch
 
@@ -53,7 +55,25 @@ def an_error_loses_its_end(patch: Patch) -> None:
     patch.setattr(table.ProducersListing, "_error", lambda self, producer: original(self, producer)[:14])
 
 
+def a_running_producer_has_an_epoch_that_counts(patch: Patch) -> None:
+    """A producer that has not heard that its epoch is fenced looks well."""
+    patch.setattr(table, "outdated_producers", lambda view: {})
+
+
+def only_a_refused_producer_is_fenced(patch: Patch) -> None:
+    """The headline waits for the producer to hear of its newer epoch."""
+    patch.setattr(cluster_conditions, "outdated_producers", lambda view: {})
+
+
+def a_fenced_epoch_is_no_reason(patch: Patch) -> None:
+    """`why?` finds nothing wrong with a producer that runs with a fenced epoch."""
+    patch.setattr(why, "outdated_producers", lambda view: {})
+
+
 FALSE_PRODUCERS = {
+    a_running_producer_has_an_epoch_that_counts: ("stuck-last-stable-offset", 110),
+    only_a_refused_producer_is_fenced: ("stuck-last-stable-offset", 110),
+    a_fenced_epoch_is_no_reason: ("stuck-last-stable-offset", 110),
     an_error_loses_its_end: ("below-min-isr", 60),
     a_zombie_has_its_successor_s_transaction: ("zombie-producer", 60),
     a_retried_batch_is_young_again: ("broker-down", 90),

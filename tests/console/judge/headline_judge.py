@@ -74,7 +74,7 @@ class HeadlineJudge:
             bool(self._outside()),
             any(self._late(one) for one in members),
             bool(self._paused()),
-            bool(self._in_state("Fenced")),
+            bool(self._in_state("Fenced") or self.books.outdated_producers()),
             bool(self._in_state("Dead")),
             bool({"down", "frozen", "fenced"}.intersection(brokers)),
             bool(self.rebalancing),
@@ -270,7 +270,9 @@ class HeadlineJudge:
               self._is_late),),
             ((rf"(\S+) of (\S+) has paused (\d+) partitions?(?: · for {D}(?: · (\S+) records? unread)?)?",
               self._is_paused),),
-            ((rf"(?P<who>\S+?){MORE} (?:is|are) fenced and {SILENT}", lambda m: self._is_named(m, "Fenced")),),
+            ((rf"(?P<who>\S+?){MORE} (?:is|are) fenced and {SILENT}", lambda m: self._is_named(m, "Fenced")),
+             ((rf"(?P<who>\S+?){MORE} (?:has a fenced epoch: its|have fenced epochs:) next requests? (?:is|are) refused"
+              r"(?: · epoch (?P<mine>\d+), its transactional id has (?P<now>\d+))?"), self._is_outdated)),
             ((rf"(?P<who>\S+?){MORE} (?:is|are) down and {SILENT}", lambda m: self._is_named(m, "Dead")),),
             self._brokers({"down": "is down", "frozen": "is frozen", "fenced": "is fenced"}),
             self._waits(still=False),
@@ -420,6 +422,11 @@ class HeadlineJudge:
         """One producer of this state by name, and the number of the others."""
         here = self._in_state(state)
         return match["who"] in here and int(match["more"] or 0) == len(here) - 1
+
+    def _is_outdated(self, match: "re.Match[str]") -> bool:
+        here, who = self.books.outdated_producers(), match["who"]
+        right = not self._in_state("Fenced") and who in here and int(match["more"] or 0) == len(here) - 1
+        return right and (match["mine"] is None or (int(match["mine"]), int(match["now"])) == here[who])
 
     def _brokers(self, words: dict[str, str]) -> Sentences:
         here = {number: words[state] for number in self.cluster.brokers if (state := self._broker(number)) in words}

@@ -262,9 +262,8 @@ class OverviewJudge:
         self.verdict.read(place, table.cell("state") or "", ((r"\S (\w+)", lambda m: m[1] == book.state),))
         waited_us = self.now_us - book.waiting_us
         still = book.waits and waited_us >= 5_000_000 + 1_000 * book.limit(declared, "linger.ms")
-        self.verdict.claim(
-            ("▲" in row) == still, place, f"{'stands still' if still else 'does not stand still'}: {row!r}"
-        )
+        alarm = still or name in self.books.outdated_producers()
+        self.verdict.claim(("▲" in row) == alarm, place, f"{'sends' if not alarm else 'does not send'}: {row!r}")
         if re.search(rf"no ack for {D}", row):
             self.verdict.claim(still, place, row)
         self.verdict.read(
@@ -288,7 +287,7 @@ class OverviewJudge:
         self.verdict.claim(rate_says(self.books, name, self.now_us, rate), place, f"acked/s {rate}")
 
     def _transaction(self, name: str, place: str, text: str) -> None:
-        """The transaction of its producer id, unless another process has the id at a higher epoch."""
+        """The transaction of its producer id, unless the producer's epoch is fenced."""
         if not text or "…" in text:
             return
         known = [story.identity for story in self.books.lives.producers.values() if story.identity is not None]
@@ -298,6 +297,7 @@ class OverviewJudge:
             self.verdict.claim(text == "–", place, text)
             return
         old = any(each.producer_id == given.producer_id and each.epoch > given.epoch for each in known)
+        old = old or name in self.books.outdated_producers()
         epochs, state, started_us = (given.epoch, one.last.epoch), one.state, one.started_us
 
         def mine(m: "re.Match[str]") -> bool:

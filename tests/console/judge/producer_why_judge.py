@@ -38,6 +38,7 @@ class ProducerWhyJudge:
             return found + ["is open for|markers"] * (one.started_us >= 0)
         book = self.producers[name]
         found = ["is Dead|is Stopped|is frozen|is fenced"] * (book.state in AWAY.values())
+        found += ["epoch .+ is fenced"] * (name in self.books.outdated_producers())
         found += ["makes no progress"] * (name in self.headline._still()) + ["batches of"] * bool(self._refusing(book))
         found += ["read_committed reads"] * bool(self._held_back("producer", name))
         return found + ["failed"] * bool(book.failed)
@@ -99,6 +100,8 @@ class ProducerWhyJudge:
 
         return (
             (rf"{of} ({'|'.join(AWAY)})", lambda m: book.state == AWAY[m[1]]),
+            (rf"{of}'s epoch (\d+) is fenced, its transactional id has (\d+): its next request is refused",
+             lambda m: self.books.outdated_producers().get(name) == (int(m[1]), int(m[2]))),
             (rf"{of} makes no progress: no acknowledgement for {D}(?:, last error (\w+))?",
              lambda m: name in still and says(m[1], still[name]) and (m[2] or "") == book.error),
             (rf"batches of {of} wait: (.+)", waits),

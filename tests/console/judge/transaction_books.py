@@ -25,6 +25,7 @@ class IdBook(msgspec.Struct):
     commits: int = 0
     aborts: int = 0
     refused: int = 0
+    fenced: tuple[int, int] = (-1, -1)  # the last producer id and epoch that a coordinator fenced
 
     @property
     def state(self) -> str:
@@ -119,7 +120,8 @@ class TransactionBooks:
         one.last, one.raised = event, False
 
     def _raised(self, event: e.TransactionFenced) -> None:
-        self._id(event.transactional_id).raised = True
+        one = self._id(event.transactional_id)
+        one.raised, one.fenced = True, (event.producer_id, event.epoch - 1)
 
     def _refused(self, event: e.ProducerEpochRefused) -> None:
         self._id(event.transactional_id).refused += 1
