@@ -8,7 +8,7 @@ in the order of Kafka's own hash tables. Source: `ConsumerGroupCommand.ConsumerG
 from collections.abc import Iterable
 
 from cluster.protocol.names import TopicPartition
-from cluster.view.state import NEVER, ClusterView, GroupView
+from cluster.view.state import NEVER, ClusterView, GroupView, MemberView
 from recordings.kafka_log.java_maps import string_map_order, timeline_map_order
 from recordings.kafka_tools.group_tables import BufferedRow, MemberRow, OffsetRow, StateRow, assignment_text
 from recordings.kafka_tools.printed import MISSING
@@ -113,8 +113,29 @@ def buffered_rows(view: ClusterView, group: GroupView) -> list[BufferedRow]:
             )
             at = MISSING if position is None else str(position)
             paused = "true" if partition in member.paused_partitions else "false"
-            rows.append(BufferedRow(group.group, place.topic, str(place.partition), at, *brought, paused, name))
+            awaits = _awaited(view, group, member, partition)
+            rows.append(BufferedRow(group.group, place.topic, str(place.partition), at, *brought, paused, name, awaits))
     return rows
+
+
+def _awaited(view: ClusterView, group: GroupView, member: MemberView, partition: str) -> str:
+    """What a partition's next records wait for. No event tells of a Fetch before its answer stays in the buffer."""
+    position = member.positions.get(partition)
+    if partition in member.paused_partitions:
+        return "resume()"
+    if partition in member.buffered:
+        return "poll()"
+    if position is None:
+        return "position"
+    log = view.partitions[partition]
+    source = member.read_from.get(partition, log.leader)
+    if source < 0:
+        return "leader"
+    if not view.brokers[source].alive or view.brokers[source].paused:
+        return "broker"
+    if position >= log.high_watermark:
+        return "records"
+    return "transaction" if group.read_committed and position >= log.last_stable_offset else "fetch"
 
 
 def member_rows(group: GroupView, static_ids: dict[str, str]) -> list[MemberRow]:

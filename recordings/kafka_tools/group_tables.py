@@ -55,7 +55,8 @@ class StateRow(NamedTuple):
 class BufferedRow(NamedTuple):
     """A partition that a consumer owns, and what it has fetched of it and not returned by poll(): MISSING for nothing.
 
-    `records` and `size` (bytes) are those of the Fetch, `fetched_ms` is when it was answered by `broker`.
+    `records` and `size` (bytes) are those of the Fetch, `fetched_ms` is when it was answered by `broker`. `awaits`:
+    what the partition's next records wait for.
     """
 
     group: str
@@ -69,6 +70,7 @@ class BufferedRow(NamedTuple):
     fetched_ms: str
     paused: str
     client_id: str
+    awaits: str
 
 
 class ResetRow(NamedTuple):
@@ -177,10 +179,10 @@ def reset_table(groups: Sequence[str], rows: Sequence[ResetRow]) -> Printed:
 def buffered_table(rows: Sequence[BufferedRow]) -> Printed:
     """`--buffered`, of this flight's own: no tool of Kafka asks a client."""
     titles = ("GROUP", "TOPIC", "PARTITION", "POSITION", "BUFFERED-TO", "FETCHED-RECORDS", "FETCHED-BYTES",
-              "FETCHED-FROM", "FETCHED-AT-MS", "PAUSED", "CLIENT-ID")  # fmt: skip
+              "FETCHED-FROM", "FETCHED-AT-MS", "PAUSED", "CLIENT-ID", "AWAITS")  # fmt: skip
     widths = [
         *(widest(LEAST, (row.group for row in rows)), widest(LEAST, (row.topic for row in rows)), 10, *5 * (LEAST,)),
-        *(LEAST, 7, 0),
+        *(LEAST, 7, widest(LEAST, (row.client_id for row in rows)), 0),
     ]
     return Printed("".join(f"\n{line}" for line in columns([titles, *rows], widths)) + "\n")
 

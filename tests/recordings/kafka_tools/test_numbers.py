@@ -109,6 +109,12 @@ def compare_buffers(raw: RawDescribed, described: Described) -> int:
     assert held == raw.held
     positions = {key: row[0] for key, row in told.items()}
     assert all(positions[key] == str(raw.at[key]) for key in raw.held)
+    for key, (paused, awaits) in {(row[10], f"{row[1]}-{row[2]}"): (row[9], row[11]) for row in printed}.items():
+        assert (awaits == "resume()") is (paused == "true")
+        assert (awaits == "poll()") is (key in held and paused == "false")
+        assert (awaits == "leader") <= (raw.logs[key[1]].leader < 0)
+        if awaits in {"records", "transaction", "fetch"}:
+            assert (awaits == "records") is (raw.at[key] >= raw.logs[key[1]].high_watermark)
     return len(held)
 
 
@@ -177,6 +183,21 @@ def _held(name: str, seen: Callable[[RawDescribed], None] = lambda _: None) -> i
         seen(raw)
         rows += compare_buffers(raw, described)
     return rows
+
+
+@pytest.mark.parametrize(
+    ("scenario", "words"),
+    [
+        ("hanging-transaction", {"records", "transaction", "fetch"}),
+        ("paused-by-hand", {"records", "resume()", "fetch"}),
+        ("fetcher-buffer", {"poll()", "records"}),
+        ("unclean-election", {"records", "leader", "broker"}),
+    ],
+)
+def test_what_the_next_records_wait_for(scenario: str, words: set[str]) -> None:
+    line = "kafka-consumer-groups.sh --describe --all-groups --buffered"
+    found = {row[11] for raw, described in instants(load(scenario).spec, 60) for row in described.rows(line)}
+    assert words <= found
 
 
 @pytest.mark.slow
