@@ -19,7 +19,7 @@ from console.operating.key_question import KeyQuestion
 from console.operating.tool_question import ToolQuestion, answer
 from console.presenters.fault_menu import CommandTarget, MenuEntry
 from console.presenters.help import FaultMenuListing, TextListing, failure_lines, help_lines
-from console.presenters.list_view import Listing
+from console.presenters.list_view import Listing, NotThere
 from console.presenters.partitions.key_placement import key_lines, key_report
 from console.presenters.styled_text import MUTED, PLAIN, STRONG, Line, line
 from console.screens.catalogue import PLACES
@@ -234,14 +234,17 @@ class KeyScreen(Overlay):
     """Where a key goes in a topic as it is now, and with more partitions."""
 
     def __init__(self, flight: Flight, question: KeyQuestion) -> None:
-        def listing(width: int) -> TextListing:
-            now = flight.view.topics[question.topic].partitions
+        def listing(width: int) -> Listing:
+            title, topic = f"key {question.key}", flight.view.topics.get(question.topic)
+            if topic is None:  # time travel goes back beyond its creation
+                return NotThere(title, width, built=bool(flight.view.brokers))
+            now = topic.partitions
             later = question.partitions or 2 * now
             counts = [(0, now), *([(0, later)] if later > now else [])]
             report = key_report(question.key, question.topic, None, counts, [])
             first, *rest = key_lines(report)
             lines = [line((first, STRONG)), *(line((text, PLAIN)) for text in rest)]
-            return TextListing(f"key {question.key}", lines, width)
+            return TextListing(title, lines, width)
 
         super().__init__(listing)
 

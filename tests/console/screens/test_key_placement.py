@@ -27,6 +27,22 @@ def test_a_key_has_its_partition_now_and_with_twice_as_many(size: tuple[int, int
     sit(script, app=app(), size=size)
 
 
+def test_before_the_topic_is_created_the_answer_says_so() -> None:
+    """The recording plays backwards below the open answer."""
+
+    async def script(seat: Seat) -> None:
+        seat.app.execute_line("go 20s")
+        await seat.settle()
+        seat.app.execute_line("key 7 orders")
+        await seat.settle()
+        del seat.app.flight.view.topics["orders"]
+        seat.app.draw()
+        await seat.settle()
+        assert "it does not exist at this instant" in shown_text(seat.app)
+
+    sit(script, app=app())
+
+
 @pytest.mark.parametrize(
     ("line", "reason"),
     [
