@@ -13,8 +13,8 @@ _REASONS = tuple(
     (re.compile(pattern), cause)
     for pattern, cause in (
         (r"Adding new member (\S+) with group instance id .*", _C.MEMBER_JOINED),
-        (r"removing member (\S+) on heartbeat expiration\.", _C.SESSION_EXPIRED),
-        (r"Removing \[([^,\]]+).*\] on pending sync request expiration", _C.SYNC_TIMED_OUT),
+        (r"removing member (\S+) on heartbeat expiration\.?", _C.SESSION_EXPIRED),
+        (r"Removing (?:\[|\w*Set\()([^,\])]+).*[\])] on pending sync request expiration", _C.SYNC_TIMED_OUT),
         (r"Error \w+ when storing group assignment ?during SyncGroup \(member: (\S+)\)\.", _C.SYNC_TIMED_OUT),
         (r"Group's selectedProtocol will change because static member (\S+) with .*", _C.STATIC_MEMBER_REPLACED),
         (r"Updating metadata for static member (\S+) with instance id .*", _C.STATIC_MEMBER_REPLACED),
@@ -24,6 +24,9 @@ _REASONS = tuple(
 """The coordinator's reason, as it stands behind `reason:`, with the member in its first place → the cause."""
 
 _REJOINS = re.compile(r"(?:Leader|Updating metadata for member) (\S+) .*during \w+; client reason: (.*)")
+_UNSYNCED: Final = re.compile(r"Removing (?:\[|\w*Set\()(.*)[\])] on pending sync request expiration")
+_LEFT: Final = re.compile(r"Removing member (\S+) on LeaveGroup(?:; client reason: (.*))?")
+"""A departure as releases 3.x have it: the line that says so to itself comes after."""
 _LEAVES = re.compile(r"explicit `LeaveGroup` request for \((\S+?)[,)].*")
 
 _CLIENT_REASONS = {
@@ -50,6 +53,12 @@ def cause_of_leaving(client_reason: str) -> str:
     )
 
 
+def unsynced(detail: str) -> list[str]:
+    """The members that a reason to rebalance names because they did not send SyncGroup."""
+    found = _UNSYNCED.fullmatch(detail)
+    return found[1].split(", ") if found else []
+
+
 class ReadGroup:
     """A group as far as the lines so far tell: its members (id → client) since they were named."""
 
@@ -69,6 +78,8 @@ class ReadGroup:
                 return cause, found[1]
         if found := _LEAVES.fullmatch(detail):
             return self.left_for.get(found[1], UNKNOWN), found[1]
+        if found := _LEFT.fullmatch(detail):
+            return cause_of_leaving(found[2] or ""), found[1]
         if found := _REJOINS.fullmatch(detail):
             return _CLIENT_REASONS.get(found[2], UNKNOWN), found[1]
         return UNKNOWN, ""

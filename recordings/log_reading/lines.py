@@ -14,7 +14,7 @@ from recordings.journal.reader import LATEST_US
 from recordings.log_reading.compressed import CompressedLog, decompressor_of
 from recordings.log_reading.layouts import Layouts
 from recordings.log_reading.own_pattern import OwnPattern
-from recordings.log_reading.writers import BEGINNINGS, COORDINATOR, LogLine, line_of
+from recordings.log_reading.writers import BEGINNINGS, COORDINATORS, LogLine, line_of
 
 LONGEST_LINE = 65_536
 """In bytes; what a longer line has behind it is not read."""
@@ -61,7 +61,7 @@ class LogFile:
                     break
             self.lines += 1
             if BEGINNINGS.search(line) is not None and (found := self._parsed(line)) is not None:
-                self.coordinator += found.writer == COORDINATOR
+                self.coordinator += found.writer in COORDINATORS
                 yield found
 
     def _parsed(self, line: bytes) -> LogLine | None:

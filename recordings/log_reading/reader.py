@@ -16,11 +16,11 @@ from cluster import events as e
 from cluster.events import Event
 from cluster.protocol.rebalance_causes import BarrierExtension, RebalanceCause
 from cluster.view.logged.state import UNKNOWN
-from recordings.log_reading.groups import ReadGroup, cause_of_leaving, client_of
+from recordings.log_reading.groups import ReadGroup, cause_of_leaving, client_of, unsynced
 from recordings.log_reading.other_lines import OTHER_FACTS
 from recordings.log_reading.replica_lines import FetchersTruncations, KnownOfPartitions
 from recordings.log_reading.sentences import Said, said_by
-from recordings.log_reading.writers import CONSUMER, COORDINATOR, FETCHER, LIBRDKAFKA, LOG, PRODUCER, LogLine
+from recordings.log_reading.writers import CONSUMER, COORDINATORS, FETCHER, LIBRDKAFKA, LOG, PRODUCER, LogLine
 
 ADJACENT_US: Final = 100_000
 """How long after the line of a member's change a group epoch may rise because of it (µs)."""
@@ -62,10 +62,11 @@ class GroupLogReader:
 
     def _events(self, line: LogLine) -> Made:
         said = said_by(line.writer, line.message)
-        if line.writer != COORDINATOR:
+        if line.writer not in COORDINATORS:
             yield from self._of_others(line, said)
             return
-        yield from self._settled(line.partition, goes_on=said is not None and said.fact == "static_member_goes_on")
+        thread = line.partition or f"broker {line.broker}"
+        yield from self._settled(thread, goes_on=said is not None and said.fact == "static_member_goes_on")
         if said is None:
             words = _NUMBERS.sub("#", line.message)[:200]
             self.unmatched[words if words in self.unmatched or len(self.unmatched) < SENTENCES_KEPT else "…"] += 1
@@ -74,11 +75,12 @@ class GroupLogReader:
         if said.fact in NO_EVENT:
             return
         name = said.words["group"]
-        yield from self._declared(name, line.broker, line.partition)
+        partition = line.partition or said.words.get("partition", "")
+        yield from self._declared(name, line.broker, partition)
         group = self.groups[name]
-        group.broker, group.partition = line.broker, line.partition
+        group.broker, group.partition = line.broker, partition or group.partition
         if said.fact == "static_member_replaced":
-            self._hold(group, said)
+            self._hold(group, said, thread)
         else:
             yield from FACTS[said.fact](group, said, line.at_us)
 
@@ -122,7 +124,7 @@ class GroupLogReader:
                 producer=producer, topics=(), rate_per_second=-1.0, transactional_id=transactional_id
             )
 
-    def _hold(self, group: ReadGroup, said: Said) -> None:
+    def _hold(self, group: ReadGroup, said: Said, thread: str) -> None:
         """Keep a replacement until the coordinator's next line, which tells whether the group goes on."""
         self._replacements += 1
         old, instance = said.words["id"], said.words["instance"]
@@ -133,7 +135,7 @@ class GroupLogReader:
             group=said.words["group"], member=instance, old_member_id=old, member_id=member_id,
             session_deadline_us=-1,
         )  # fmt: skip
-        self._replaced[group.partition] = event
+        self._replaced[thread] = event
 
     def _settled(self, partition: str, *, goes_on: bool) -> Made:
         held = self._replaced.pop(partition, None)
@@ -143,17 +145,21 @@ class GroupLogReader:
 
 def _member_id_assigned(group: ReadGroup, said: Said, _at_us: int) -> Made:
     member_id = said.words["id"]
+    group.first = member_id if said.words["state"] == "Empty" else group.first
     yield e.MemberIdAssigned(
         group=said.words["group"], member=client_of(member_id), member_id=member_id, broker=group.broker
     )
 
 
 def _member_joins(group: ReadGroup, said: Said, _at_us: int) -> Made:
-    member_id = said.words["id"]
+    yield _joined(group, said.words["group"], said.words["id"], said.words["state"])
+
+
+def _joined(group: ReadGroup, name: str, member_id: str, state: str) -> e.JoinReceived:
     group.members[member_id] = client_of(member_id)
-    group.first = member_id if said.words["state"] == "Empty" else ""
-    yield e.JoinReceived(
-        group=said.words["group"], member=client_of(member_id), member_id=member_id, newcomer=True,
+    group.first = member_id if state == "Empty" else ""
+    return e.JoinReceived(
+        group=name, member=client_of(member_id), member_id=member_id, newcomer=True,
         session_timeout_ms=-1, rebalance_timeout_ms=-1,
     )  # fmt: skip
 
@@ -167,9 +173,10 @@ def _rebalance_started(group: ReadGroup, said: Said, at_us: int) -> Made:
         _, cause, member_id = group.change  # the departure that left classic members only
     group.change = -1, "", ""
     group.left_for.clear()
-    if cause == RebalanceCause.SYNC_TIMED_OUT and detail.startswith("Removing ["):
-        for one in detail.partition("[")[2].partition("]")[0].split(", "):
-            yield _removed(group, name, one, cause)
+    for one in unsynced(detail):
+        yield _removed(group, name, one, cause)
+    if cause == RebalanceCause.MEMBER_JOINED and member_id not in group.members:  # no line of its own in 3.x
+        yield _joined(group, name, member_id, "Empty" if group.first == member_id else UNKNOWN)
     first = bool(member_id) and group.first == member_id
     yield e.RebalanceStarted(
         group=name, generation=int(said.words["generation"]), cause=cause, trigger=client_of(member_id), initial=first,

@@ -5,9 +5,13 @@ from typing import Final, NamedTuple
 
 COORDINATOR, CONSUMER, CONTROLLER, PARTITION = "coordinator", "consumer", "controller", "partition"
 LIBRDKAFKA, PRODUCER, TRANSACTIONS = "librdkafka", "producer", "transaction coordinator"
+EARLIER: Final = "earlier coordinator"
+"""The group coordinator before that of KIP-848: releases 3.x, and 4.0 if it was chosen."""
+COORDINATORS: Final = frozenset({COORDINATOR, EARLIER})
 BROKER, LOG, FETCHER = "broker", "partition log", "replica fetcher"
 WRITERS: Final = {
     COORDINATOR: r"\[GroupCoordinator id=(\d{1,9}) topic=([\w.-]+) partition=(\d{1,9})\] (.*)",
+    EARLIER: r"\[GroupCoordinator (\d{1,9})\]: (.*)",
     CONSUMER: r"\[Consumer (?:instanceId=[^\]]{1,300}?, )?clientId=([^\]]{1,300}?), groupId=([^\]]{1,300}?)\] (.*)",
     CONTROLLER: r"\[QuorumController id=(\d{1,9})\] (.*)",
     LIBRDKAFKA: r"%[0-7]\|\d{10}\.\d{3}\|\w+\|([^|]{1,300}?)#consumer-\d{1,9}\| (?:\[thrd:[^\]]*\]: )?(.*)",
@@ -22,7 +26,7 @@ WRITERS: Final = {
 """A writer → its context, with the names in it, and the sentence behind."""
 
 BEGINNINGS: Final = re.compile(
-    rb"\[(?:GroupCoordinator id=|Consumer |QuorumController id=|Partition |Producer clientId="
+    rb"\[(?:GroupCoordinator (?:id=)?\d|Consumer |QuorumController id=|Partition |Producer clientId="
     rb"|Transaction(?:Coordinator id=| State Manager | Marker )|Broker id=\d+\] (?:Leader|Skipped) "
     rb"|UnifiedLog partition=[^\]]*\] (?:Trunc|Incr)|ReplicaFetcher replicaId=[^\]]*\] Trunc)|#consumer-\d+\|"
 )
@@ -30,7 +34,8 @@ BEGINNINGS: Final = re.compile(
 
 _CONTEXTS = {writer: re.compile(context, re.DOTALL) for writer, context in WRITERS.items()}
 _BY_BEGINNING = (
-    ("[GroupCoordinator", COORDINATOR), ("[Consumer", CONSUMER), ("[Quorum", CONTROLLER), ("[Partition", PARTITION),
+    ("[GroupCoordinator id=", COORDINATOR), ("[GroupCoordinator ", EARLIER),
+    ("[Consumer", CONSUMER), ("[Quorum", CONTROLLER), ("[Partition", PARTITION),
     ("[Producer", PRODUCER), ("[Transaction", TRANSACTIONS), ("[Broker", BROKER), ("[UnifiedLog", LOG),
     ("[ReplicaFetcher ", FETCHER), ("%", LIBRDKAFKA),
 )  # fmt: skip
@@ -55,8 +60,8 @@ class LogLine(NamedTuple):
 
     @property
     def partition(self) -> str:
-        """The partition of a coordinator's line, as Kafka prints it."""
-        return f"{self.names[1]}-{self.names[2]}"
+        """The partition of a coordinator's line, as Kafka prints it; "" if the coordinator does not print it."""
+        return f"{self.names[1]}-{self.names[2]}" if self.writer == COORDINATOR else ""
 
 
 def line_of(at_us: int, message: str, source: tuple[int, int] = (0, 0)) -> LogLine | None:

@@ -18,7 +18,7 @@ from recordings.log_reading.other_lines import OTHER_FACTS
 from recordings.log_reading.reader import FACTS, NO_EVENT
 from recordings.log_reading.sentences import sentences
 from recordings.log_reading.summary import summary_of_logs
-from recordings.log_reading.writers import COORDINATOR
+from recordings.log_reading.writers import COORDINATORS
 from tests.fidelity.recorder.raw import raw_of
 from tests.support.repository import ROOT
 
@@ -101,12 +101,12 @@ def test_clients_alone_do_not_tell_how_often_a_group_rebalanced(tmp_path: Path) 
 
 
 def test_every_fact_of_the_table_is_read() -> None:
-    assert {one.fact for one in sentences() if one.writer == COORDINATOR} == {
+    assert {one.fact for one in sentences() if one.writer in COORDINATORS} == {
         *FACTS,
         *NO_EVENT,
         "static_member_replaced",
     }
-    assert {one.fact for one in sentences() if one.writer != COORDINATOR} == set(OTHER_FACTS)
+    assert {one.fact for one in sentences() if one.writer not in COORDINATORS} == set(OTHER_FACTS)
 
 
 def test_the_lines_of_a_real_librdkafka_say_what_its_clients_own(tmp_path: Path) -> None:
