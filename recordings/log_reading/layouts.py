@@ -1,9 +1,9 @@
 """The layouts of log lines: where a line has its instant, and where its message.
 
-Read are Kafka's default layout (`[2026-11-27 05:10:11,123] INFO message (logger)`), with `T`, a dot, a zone, or without
-brackets too, instants of `flightdeck run --log`, milliseconds since 1970, librdkafka's, one JSON object a line, and
-what Docker and Kubernetes put around a line, journald or Docker Compose before it. A date without a zone is taken as
-UTC.
+Read are Kafka's default layout (`[2026-11-27 05:10:11,123] INFO message (logger)`), with `T`, a dot, a zone, or
+without brackets too, Strimzi's with the thread at the end, instants of `flightdeck run --log`, milliseconds since
+1970, librdkafka's, one JSON object a line, and what Docker and Kubernetes put around a line, journald or Docker
+Compose before it. A date without a zone is taken as UTC.
 """
 
 import re
@@ -20,7 +20,8 @@ _VIRTUAL = re.compile(rb"\[(\d{2,4}):(\d\d):(\d\d),(\d{3})\] ")
 _SINCE_1970 = re.compile(rb"(\d{13}) (?:TRACE|DEBUG|INFO|WARN|ERROR|FATAL) ")
 _LIBRDKAFKA = re.compile(rb"%[0-7]\|(\d{10})\.(\d{3})\|")
 _CONTAINER = re.compile(rb"(?:(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{1,9}(?:Z|[+-]\d\d:\d\d)) (?:stdout|stderr) [FP] )+")
-_LOGGER = re.compile(r" \([\w.$]+\)$")
+_LOGGER = re.compile(r" \([\w.$]+(?::\d{1,6})?\)(?: \[[^\[\]]{1,200}\])?$")
+_COLOUR = re.compile(rb"\x1b\[[\d;]{0,20}m")
 
 _BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"
 _MESSAGES: Final = ("log", "message", "msg", "@message", "formattedMessage")
@@ -46,6 +47,8 @@ class Layouts:
     def parse(self, line: bytes) -> Parsed:
         """The instant and the message of a line."""
         line = line.removeprefix(_BYTE_ORDER_MARK)
+        if b"\x1b[" in line:
+            line = _COLOUR.sub(b"", line)
         if line.startswith(b"{"):
             return self._json(line)
         if (found := _CONTAINER.match(line)) is not None:

@@ -157,7 +157,8 @@ def _nothing(files: Sequence[LogFile], reader: GroupLogReader) -> str:
             return f"{_lines(without)} of brokers and clients {does} not fit --pattern `{brief(own.text)}`"
         return f"{_lines(without)} of brokers or clients without a known instant; known is [2026-11-27 05:10:11,123]"
     if reader.unmatched:
-        return f"no sentence in {_lines(reader.unmatched.total())} of group coordinators is known (Kafka 4.1 to 4.3 is)"
+        of_coordinators = _lines(reader.unmatched.total())
+        return f"no sentence in {of_coordinators} of group coordinators is known (those of Kafka 3.0 to 4.3 are)"
     example = "[GroupCoordinator id=1 topic=…] Stabilized …"
     return f"{_lines(lines)}, none of them with a sentence that is read, e.g. `{example}`"
 

@@ -24,6 +24,9 @@ TEXTS = {
     "default": DEFAULT,
     "with T and a dot": f"[2026-11-27T05:10:11.123] INFO {WORDS} ({LOGGER})",
     "without brackets": f"2026-11-27 05:10:11,123 INFO {WORDS} ({LOGGER})",
+    "Strimzi": f"2026-11-27 05:10:11,123 INFO {WORDS} ({LOGGER}) [group-coordinator-event-processor-1]",
+    "a line of the source": f"[2026-11-27 05:10:11,123] INFO {WORDS} ({LOGGER}:70)",
+    "colours": f"\x1b[32m2026-11-27 05:10:11,123\x1b[0m \x1b[1;32mINFO\x1b[0m {WORDS} ({LOGGER})",
     "a zone": f"2026-11-27T06:10:11.123+01:00 INFO {WORDS} ({LOGGER})",
     "UTC": f"2026-11-27T05:10:11.123Z INFO {WORDS} ({LOGGER})",
     "since 1970": f"1795756211123 INFO {WORDS} ({LOGGER})",
@@ -65,6 +68,11 @@ def test_the_instant_and_the_message_of_a_layout(text: str) -> None:
 @pytest.mark.parametrize("pattern", PATTERNS)
 def test_a_pattern_of_one_s_own(pattern: str) -> None:
     assert Layouts(OwnPattern(pattern)).parse(PATTERNS[pattern].encode()) == Parsed(AT_US, True, WORDS)
+
+
+@pytest.mark.parametrize("ending", ["(reason: left) [b]", "(a b)", "[main]", "(kafka.X) [a] [b]"])
+def test_what_a_message_ends_with_is_no_logger(ending: str) -> None:
+    assert Layouts().parse(f"{DEFAULT.partition(' (')[0]} {ending}\n".encode()).message.endswith(f". {ending}")
 
 
 def test_a_pattern_with_the_time_alone_has_no_date() -> None:
