@@ -70,6 +70,8 @@ class TwinMaker:
 
     def _take_of(self, group: TwinGroup, event: Event) -> None:
         match event:
+            case e.MemberIdAssigned():
+                group.has_id(event.member, event.member_id, event.at_us)
             case e.JoinReceived():
                 group.joins(event.member, event.member_id, event.at_us)
             case e.ConsumerMemberSubscribed():
@@ -77,6 +79,7 @@ class TwinMaker:
                 group.joins(event.member, event.member_id, event.at_us)
             case e.JoinBarrierCompleted():
                 named = [one for one in event.members.values() if one != UNKNOWN]
+                named += group.adopt(len(event.members) - len(named))
                 group.there(named or [f"{UNKNOWN} {place}" for place, _ in enumerate(event.members)], event.at_us)
             case e.MemberRemoved():
                 group.removed(event.member, event.member_id, event.reason, event.at_us)
@@ -179,6 +182,8 @@ def _table(group: TwinGroup, name: str, topics: list[str], inferred: list[str]) 
     if group.protocol != "consumer" and group.heartbeat_us is not None:
         config["heartbeat.interval.ms"] = group.heartbeat_us // 1000
         inferred.append(f"{name}: heartbeat.interval.ms {group.heartbeat_us // 1000}, as its longest rebalance says")
+    if group.adopted:
+        inferred.append(f"{name}: {group.adopted} members join when they have their ids: their joins are in no line")
     if group.successors:
         inferred.append(f"{name}: {group.successors} members with new names take the places of members that are gone")
     if group.too_slow:

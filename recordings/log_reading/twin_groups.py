@@ -42,9 +42,26 @@ class TwinGroup:
         self.took_us: list[int] = []
         self.partitions: set[str] = set()
         self.initial: list[tuple[int, int]] = []
+        self.assigned_ids: dict[str, tuple[str, int]] = {}  # of names that no line lets join yet
+        self.adopted = 0
+
+    def has_id(self, name: str, member_id: str, at_us: int) -> None:
+        """A member has an id, with which it is to join."""
+        self.assigned_ids[name] = member_id, at_us
+
+    def adopt(self, number: int) -> list[str]:
+        """Let members join whose joins are in no line, as in releases 3.x, first ids first. Returns their names."""
+        scaled_us = max((at_us for at_us, text in self.commands if text.startswith("scale")), default=0)
+        names = [name for name in self.assigned_ids if name not in self.members][:number]
+        for name in names:
+            member_id, at_us = self.assigned_ids[name]
+            self.joins(name, member_id, max(at_us, scaled_us))
+        self.adopted += len(names)
+        return names
 
     def joins(self, name: str, member_id: str, at_us: int) -> None:
         """A member joins: a new one, one that left, or a new process of one whose end the coordinator does not know."""
+        self.assigned_ids.pop(name, None)
         known = self.members.get(name) or self._in_place_of_another(name)
         if known is None:
             self.members[name] = TwinMember(len(self.members) + 1, at_us)

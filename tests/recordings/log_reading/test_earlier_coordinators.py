@@ -75,8 +75,11 @@ def test_the_same_incident_in_the_words_of_3_x_has_the_same_rebalances(tmp_path:
             other.took_s,
         )
         assert (one.generation, one.members, one.attempts) == (other.generation, other.members, other.attempts)
-    (group,) = write_twin(tmp_path / "3", tmp_path / "twin.toml").groups
-    assert group.rebalances[0] == 2
+    twin = write_twin(tmp_path / "3", tmp_path / "twin.toml")
+    (group,) = twin.groups
+    assert group.rebalances == (2, 2)
+    assert group.paired == 2
+    assert "g04: 2 members join when they have their ids: their joins are in no line" in twin.inferred
 
 
 @pytest.mark.parametrize(
