@@ -29,6 +29,15 @@ PHASE_FILLS = {
     "joining": "#b9a6e6", "syncing": "#9c82dc", "revoking": "#6a3fc2", "reconciling": "#6a3fc2", "dead": "#dfe3e8",
 }  # fmt: skip
 
+LANES_LEGEND = (
+    "poll loops, kept for 2 minutes: ━ polls  ▓ processes  ▒ no poll()  ‖ frozen  ░ joins  ═ syncs  ▚ revokes  × down"
+)
+PHASE_WORDS = {
+    "reading": "polls", "busy": "processes", "late": "late, no poll() or frozen", "joining": "joins",
+    "syncing": "syncs", "revoking": "revokes", "dead": "down",
+}  # fmt: skip
+"""The word for each colour of a lane in the SVG."""
+
 
 class RasterSubject(NamedTuple):
     """A group of a flight; `name` is said of it: the group, or the recording's name and the group."""
@@ -87,7 +96,7 @@ def text_of(picture: Picture) -> str:
         lines += ["", _subject_words(subject, listing.grid, picture.axis.now_us), f"members: {', '.join(letters)}", ""]
         lines += [plain(row).rstrip() for row in rows]
     below = ["", *picture.below] if picture.below else []
-    return "\n".join([*lines, "", plain(LEGEND), *below, ""])
+    return "\n".join([*lines, "", plain(LEGEND), LANES_LEGEND, *below, ""])
 
 
 def svg_of(picture: Picture, hues: Sequence[str]) -> str:
@@ -105,6 +114,7 @@ def svg_of(picture: Picture, hues: Sequence[str]) -> str:
     parts.append(_text(8, y, "letter: owner · grey: several owners · violet: moving · red line: unowned", QUIET))
     parts.append(_text(8, y + ROW_PX, "vertical lines: a barrier opens or closes · height: partition-seconds", QUIET))
     y += 2 * ROW_PX
+    parts += _lanes_legend(y)
     for words in picture.below:
         y += ROW_PX
         parts.append(_text(8, y, words, INK, spaced=True))
@@ -123,6 +133,16 @@ def _text(x: float, y: float, words: str, fill: str, *, bold: bool = False, spac
 
 def _rect(x: float, y: float, width: float, height: float, fill: str, more: str = "") -> str:
     return f'<rect x="{x:g}" y="{y:g}" width="{width:g}" height="{height:g}" fill="{fill}"{more}/>'
+
+
+def _lanes_legend(y: float) -> list[str]:
+    """What the colours of the poll loops stand for, in one line."""
+    x, parts = 8, [_text(8, y, "poll loops, kept for 2 minutes:", QUIET)]
+    x += 210
+    for phase, words in PHASE_WORDS.items():
+        parts += [_rect(x, y - 7, CELL_PX, 5, PHASE_FILLS[phase]), _text(x + CELL_PX + 4, y, words, QUIET)]
+        x += CELL_PX * (3 + len(words))
+    return parts
 
 
 class _Block:

@@ -7,6 +7,7 @@ from xml.etree import ElementTree as ET
 
 from cluster.view import ClusterView, fold
 from cluster.view.ownership.history import LEAST_RUNS
+from console.presenters.activity_lanes import PHASES
 from console.presenters.raster.axis import axis_for
 from console.presenters.raster.grid import MOVING, NO_OWNER_YET, SEVERAL, UNOWNED, RasterGrid, raster_grid
 from console.presenters.raster.listing import RasterListing, axis_width
@@ -14,7 +15,10 @@ from console.presenters.raster.picture import (
     CELL_PX,
     GAP_STROKE,
     LABEL_PX,
+    LANES_LEGEND,
     MOVE_STROKE,
+    PHASE_FILLS,
+    PHASE_WORDS,
     ROWS,
     SHARED_FILL,
     WIDTH,
@@ -74,6 +78,15 @@ def test_the_svg_has_a_rectangle_for_each_stretch_of_each_row() -> None:
             else:
                 assert here[place] in fills.get(sign, set(PRINT_HUES)), (key, column)
     assert drawn[0][3] == "#ffffff", "print is on white"
+
+
+def test_every_sign_of_a_poll_loop_is_explained() -> None:
+    assert set(PHASE_FILLS.values()) == {PHASE_FILLS[phase] for phase in PHASE_WORDS}
+    assert all(f"{glyph} " in LANES_LEGEND for phase, (glyph, *_) in PHASES.items() if phase)
+    assert LANES_LEGEND in text_of(picture("billing")).splitlines()
+    root = ET.fromstring(svg_of(picture("billing"), PRINT_HUES))
+    texts = {text.text: text.get("y") for text in root.iter(f"{NAME}text")}
+    assert {texts[words] for words in PHASE_WORDS.values()} == {texts["poll loops, kept for 2 minutes:"]}
 
 
 def test_two_groups_have_one_axis_and_one_scale_of_cost() -> None:
