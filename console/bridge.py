@@ -100,6 +100,7 @@ class Bridge:
         self.failure = ""  # why the flight ended early
         self.input_error = ""  # why the scenario cannot be flown
         self.notice = ""  # a message to show once
+        self.warning = ""  # one of what went wrong
         self.broker_session_us: int | None = None  # until the scenario is loaded
         self.spec: ScenarioSpec | None = None
         self.producer_configs: ProducerConfigs = {}
@@ -537,7 +538,7 @@ class Bridge:
                 journal_command(recorder, note)
         except Exception as error:  # noqa: BLE001 - the flight continues without the recording
             self._copying = False
-            self.notice = f"the recording failed: {type(error).__name__}: {error}"
+            self.warning = f"the recording failed: {type(error).__name__}: {error}"
             self._wake()
             return
         self._recorder = recorder
@@ -581,7 +582,7 @@ class Bridge:
             path = self._recorder.path if self._recorder is not None else None
             path = path or keep_violation(plan, simulation.seq, self._commands)
         except (RecordingError, OSError) as error:
-            self.notice = f"the flight could not be recorded: {error}"
+            self.warning = f"the flight could not be recorded: {error}"
             return
         self.failure += f"\nit is recorded in {path}; `flightdeck rerun {path}` shows it again"
         self.notice = f"recorded in {path}"

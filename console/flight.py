@@ -51,6 +51,8 @@ class Source(Protocol):
 
     notice: str
     """A message to show once; the console empties it after that."""
+    warning: str
+    """The same for what went wrong."""
 
     @property
     def title(self) -> str:

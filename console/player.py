@@ -79,7 +79,7 @@ class Player:
         self.broker_session_us = self.spec.broker_session_us if self.spec is not None else None
         self.producer_configs = configs_of(self.spec) if self.spec is not None else {}
         self.warnings = [*self.playback.recording.warnings, *([unreadable] if unreadable else [])]
-        self.notice = "\n".join(self.warnings)
+        self.notice, self.warning = "", "\n".join(self.warnings)
         self.input_error = ""  # why the recording cannot be read on
         self.last_events: Sequence[Event] = ()  # a Player keeps none: seek to see them
         self.failure = ""

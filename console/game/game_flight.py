@@ -94,8 +94,11 @@ class GameFlight(Bridge):
 
     def _note_command(self, command: Command, source: str, turn: int, at_us: int, after_seq: int) -> None:
         super()._note_command(command, source, turn, at_us, after_seq)
+        wrong = len(self._game.referee.wrong)
         answer = self._game.referee.take(command, source, at_us)
-        if answer:
+        if len(self._game.referee.wrong) > wrong:
+            self.warning = answer
+        elif answer:
             follows = " · the debrief follows" if self._game.over else ""
             self.notice = "\n".join(filter(None, (self.notice, f"{answer}{follows}")))
         if self._game.over:
@@ -126,7 +129,7 @@ class GameRecording(Player):
 
     def __init__(self, path: Path, game: Game) -> None:
         super().__init__(path, playing=False)
-        self.notice = ""
+        self.warning = ""
         self._game = game
         self.seek(self.playback.end_us)
 

@@ -67,6 +67,15 @@ class LiveTravel:
         self.live.notice = text
 
     @property
+    def warning(self) -> str:
+        """What went wrong with the live flight, to show once."""
+        return self.live.warning
+
+    @warning.setter
+    def warning(self, text: str) -> None:
+        self.live.warning = text
+
+    @property
     def title(self) -> str:
         """Scenario and seed."""
         return self.live.title
@@ -202,7 +211,7 @@ class LiveTravel:
         if cursor.notice:
             self.notice, cursor.notice = "no match up to the live instant", ""
         if cursor.input_error:
-            self.notice, self._cursor = f"the past cannot be read: {cursor.input_error}", None
+            self.warning, self._cursor = f"the past cannot be read: {cursor.input_error}", None
         elif was_playing and cursor.playback.at_end:
             self._cursor = None  # played on into the present
         return False
@@ -269,7 +278,6 @@ class LiveTravel:
 
                 path, events = written
                 cursor = Player(path, playing=False, grown=(min(events, self.live_view.seq), self.live_view.at_us))
-                cursor.notice = ""
                 cursor.playback.seek_seq(cursor.playback.events)
             self._renew(cursor)
         except RecordingError as error:

@@ -29,6 +29,10 @@ class DamageRule(NamedTuple):
     points: int
     most: int
 
+    def counted(self, amount: int) -> str:
+        """`1 record`, `1,200 records`."""
+        return f"{amount:,} {self.unit.removesuffix('s') if amount == 1 else self.unit}"
+
 
 DAMAGE_RULES = (
     DamageRule("unread", "partition-seconds", Scope.GROUP, "unread_partition_us", 1_000_000, 1, 200),
@@ -111,8 +115,7 @@ def _damage(recording: Recording, from_us: int, over_us: int) -> list[ScoreTerm]
     terms = []
     for rule in DAMAGE_RULES:
         amount = max(0, _amount(after, rule) - _amount(before, rule)) // rule.per
-        words = f"{amount:,} {rule.unit}"
-        terms.append(ScoreTerm(rule.name, words, -min(rule.most, amount * rule.points)))
+        terms.append(ScoreTerm(rule.name, rule.counted(amount), -min(rule.most, amount * rule.points)))
     return terms
 
 

@@ -430,7 +430,7 @@ def test_a_violation_that_cannot_be_recorded_is_told_all_the_same(
     console.until(console.phase(FAILED))
     console.until(console.stopped)
     assert console.bridge.failure.startswith("an invariant does not hold: A1")
-    assert "No space left on device" in console.bridge.notice
+    assert "No space left on device" in console.bridge.warning
 
 
 def test_without_invariants_a_broken_cluster_flies_on(

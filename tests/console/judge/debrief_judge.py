@@ -193,6 +193,8 @@ class DebriefJudge:
                 continue
             name, what, claimed = said[1], said[2], int(said[3])
             total += claimed
+            plural = name not in {*TERMS, *OPEN_TERMS} or what.startswith("1 ") != what.endswith("s")
+            verdict.claim(plural, "score", f"{row!r}: one or several")
             if name in TERMS:
                 verdict.claim(claimed == points[name], "score", f"{row!r}: {points[name]}")
                 seen.add(name)

@@ -142,3 +142,15 @@ def test_a_remembered_theme_that_is_gone_is_the_default(tmp_path: Path) -> None:
     app = FlightdeckApp(source=StillFlight())
     app.remember_in(SettingsFile(tmp_path))
     assert app.theme == "flightdeck-dark"
+
+
+def test_what_went_wrong_is_told_as_a_warning() -> None:
+    async def script(seat: Seat) -> None:
+        source = seat.app.flight.source
+        source.warning = "the recording failed: No space left on device"
+        await seat.settle()
+        footer = seat.app.screen.query_one("#footer", Canvas)
+        assert "▲ the recording failed: No space left on device" in "".join(plain(row) for row in footer.drawn)
+        assert source.warning == "", "once"
+
+    sit(script, app=FlightdeckApp(source=StillFlight(20.0)))

@@ -225,7 +225,7 @@ def test_a_torn_tail_is_warned_of_and_played(play: Play, tmp_path: Path) -> None
     ended = play(path, "--headless")
     assert ended.code == 0
     assert "warning: the flight has no end" in ended.err
-    assert player(path=path).notice.startswith("the flight has no end")
+    assert player(path=path).warning.startswith("the flight has no end")
 
 
 def test_a_damaged_middle_is_refused_with_its_place_and_salvaged(play: Play, tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from recordings.game.concealment import Concealment
 from recordings.game.drawing import FROM_US, draw_game
 from recordings.game.levels import LEVELS
 from recordings.game.referee import Referee
-from recordings.game.score import points_for
+from recordings.game.score import DAMAGE_RULES, points_for
 
 NAMES = Names(
     ("broker-1", "broker-2"), {"billing": ("billing-1", "billing-2")}, {"checkout": ("checkout-1",)}, {"orders": 3}
@@ -148,6 +148,12 @@ def test_giving_up_ends_the_game() -> None:
     assert referee.take(Mark("give up"), "scenario", 5) == ""
     assert referee.take(Mark("give up"), "operator", 7) == "you gave up"
     assert (referee.over_us, referee.gave_up) == (7, True)
+
+
+def test_damage_is_counted_in_one_or_several() -> None:
+    said = {rule.name: [rule.counted(amount) for amount in (0, 1, 1_200)] for rule in DAMAGE_RULES}
+    assert said["re-read"] == ["0 records", "1 record", "1,200 records"]
+    assert said["unread"] == ["0 partition-seconds", "1 partition-second", "1,200 partition-seconds"]
 
 
 def test_points_fall_from_all_to_a_quarter() -> None:

@@ -52,7 +52,7 @@ class StillFlight:
         self.stopped = True
         self.stepped: Stepped | None = None
         self.failure = failure
-        self.notice = self.input_error = ""
+        self.notice = self.warning = self.input_error = ""
         self.last_events: Sequence[Event] = ()
         self.asked: list[str] = []
         self.refusal = ""
