@@ -255,10 +255,8 @@ class FlightdeckApp(App[None]):
         if source.notice:
             notice, source.notice = source.notice, ""
             self.notify(notice)
-        if source.warning:
-            warning, source.warning = source.warning, ""
-            self.notify(warning, severity="warning")
-        for text in self.flight.refused_commands.take_all():
+        warning, source.warning = source.warning, ""
+        for text in filter(None, (warning, *self.flight.refused_commands.take_all())):
             self.notify(text, severity="warning")
         if source.failure and not self._failure_shown:
             self._failure_shown = True

@@ -99,8 +99,7 @@ class Bridge:
         self.title = str(scenario) if isinstance(scenario, str | Path) else scenario.name
         self.failure = ""  # why the flight ended early
         self.input_error = ""  # why the scenario cannot be flown
-        self.notice = ""  # a message to show once
-        self.warning = ""  # one of what went wrong
+        self.notice = self.warning = ""  # messages to show once
         self.broker_session_us: int | None = None  # until the scenario is loaded
         self.spec: ScenarioSpec | None = None
         self.producer_configs: ProducerConfigs = {}

@@ -54,6 +54,7 @@ GROUP_COLUMNS = (
     TableColumn("rebalance", 27, grow=6),
 )
 
+NO_GROUPS = line(("no consumer groups in this scenario", MUTED))
 SILENT = 13  # `30 (2 silent)`
 
 
@@ -109,7 +110,7 @@ class GroupsListing(WorstFirstListing):
     """Every group: its state, its lag and its last rebalance."""
 
     title = "groups"
-    vacant = line(("this scenario declares no consumer group", MUTED))
+    vacant = NO_GROUPS
 
     def __init__(self, view: ClusterView, now_us: int, width: int, lags: Mapping[str, int] | None = None) -> None:
         super().__init__(width)

@@ -7,7 +7,8 @@ from console.app_interface import AppInterface
 from console.command_line import member_place
 from console.flight import Flight
 from console.presenters.fault_menu import CommandTarget
-from console.presenters.list_view import Listing
+from console.presenters.list_view import Listing, NotThere
+from console.presenters.overview import NO_GROUPS
 from console.presenters.raster.axis import ZOOMS, TimeAxis, axis_for
 from console.presenters.raster.comparison import difference_words, most_unowned_us
 from console.presenters.raster.files import SaveError, save, stem_of
@@ -35,6 +36,7 @@ CELL_LINES = 3  # title, the cell in words, the legend
 FEWEST = 6
 TALL_BOARD = 24
 NO_OWNERSHIP = "there is no ownership to show at this instant"
+TITLES = {"raster": "ownership over time", "lanes": RasterLanesListing.title}
 
 
 class RasterScreen(FlightScreen):
@@ -101,6 +103,13 @@ class RasterScreen(FlightScreen):
             factories["lanes"] = lambda width: RasterLanesListing(flight.view, subjects[0].group, axis, width)
         factories["cell"] = lambda width: CellListing(self._lines(made, now_us), width)
         return factories
+
+    def _not_there(self, name: str, width: int) -> NotThere:
+        """Without a group there is no owner, at no instant."""
+        found, view = super()._not_there(TITLES.get(name, name), width), self.console_app.flight.view
+        if view.brokers and not view.groups:
+            found.vacant = NO_GROUPS
+        return found
 
     def subjects(self) -> list[RasterSubject]:
         """What is drawn, each in a panel: the group, and the one that it is compared with."""

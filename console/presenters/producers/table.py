@@ -58,7 +58,7 @@ class ProducersListing(WorstFirstListing):
     """Every producer instance: its acknowledged rate and its errors."""
 
     title = "producers"
-    vacant = line(("this scenario declares no producer", MUTED))
+    vacant = line(("no producers in this scenario", MUTED))
 
     def __init__(self, view: ClusterView, now_us: int, width: int, configs: ProducerConfigs | None = None) -> None:
         super().__init__(width)

@@ -14,7 +14,7 @@ from console.presenters.styled_text import plain
 from console.screens.flight_screen import NO_RASTER
 from console.screens.raster import NO_OWNERSHIP, RasterScreen
 from console.widgets.cell_panel import RasterPanel
-from tests.support.console import recorded_flight
+from tests.support.console import recorded_flight, synthetic
 from tests.support.console.pilot import Seat, sit
 from tests.support.console.stopped_clock import StillFlight
 
@@ -238,3 +238,15 @@ def test_rows_are_shared_by_as_few_partitions_as_the_room_allows() -> None:
 def test_the_cursor_cuts_no_time_of_the_axis(column: int, shown: str) -> None:
     before, after = _beside("0:00   0:10   0:20", column)
     assert f"{before}▼{after}" == shown
+
+
+def test_a_flight_without_groups_says_so() -> None:
+    async def script(seat: Seat) -> None:
+        seat.app.go("raster")
+        await seat.settle()
+        assert "1 ownership over time ─" in seat.text()
+        assert "no consumer groups in this scenario" in seat.text()
+        assert "at this instant" not in seat.text()
+
+    events = tuple(one for one in synthetic.events(20.0) if not hasattr(one, "group"))
+    sit(script, app=FlightdeckApp(source=StillFlight(20.0, events=events)))
