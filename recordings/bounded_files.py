@@ -57,6 +57,12 @@ def _bounded(file: BinaryIO, path: Path, most_bytes: int) -> bytes:
     return content
 
 
+def refuse_existing(path: Path | None) -> None:
+    """Refuse to write over a file, if one is to be written, before any work for it. Raises RecordingError."""
+    if path is not None and path.exists():
+        raise RecordingError(f"{path} already exists; choose another name, or remove it first")
+
+
 def spoken_bytes(count: int) -> str:
     """A number of bytes for people: `16 MiB`."""
     for unit, size in (("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)):

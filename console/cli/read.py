@@ -47,11 +47,13 @@ def read(
 ) -> int:
     """Read logs of brokers and clients: what they say of groups and producers becomes a recording."""
     from console.cli.outputs.reading import of_read_summary, of_twin
+    from recordings.bounded_files import refuse_existing
     from recordings.flights import interruption
     from recordings.log_reading.make import read_logs
     from recordings.log_reading.summary import summary_of_logs
 
     clocks = _clocks(clock or [], logs)
+    refuse_existing(as_scenario)
     if follow:
         said = None if json else _say
         with interruption.seen_to():
@@ -62,8 +64,7 @@ def read(
         reading = read_logs(logs, out, pattern=pattern, clocks=clocks)
     found = summary_of_logs(out, salvage=False)
     if as_scenario is None:
-        shown = json_of(reading) if json or found is None else of_read_summary(found)
-        print_text(shown)
+        print_text(json_of(reading) if json or found is None else of_read_summary(found))
         return HELD
     twin = _flown_twin(out, as_scenario)
     if json:

@@ -31,9 +31,11 @@ def new(
     ] = None,
 ) -> int:
     """Write a scenario of your own: five questions, each also an option."""
+    from recordings.bounded_files import refuse_existing
     from recordings.importing.answers import scenario_of_answers
     from recordings.importing.make import keep_scenario
 
+    refuse_existing(out)
     given = {"protocol": protocol, "partitions": partitions, "members": members, "per-record": per_record}
     imported = scenario_of_answers(_answers({**given, "worry": worry}))
     keep_scenario(imported, out)

@@ -77,6 +77,13 @@ def test_a_scenario_is_never_written_over(flightdeck: Flightdeck, described: Pat
     assert Path("mine.toml").read_text() == "mine"
 
 
+def test_no_question_is_asked_for_a_file_that_exists(flightdeck: Flightdeck, tmp_path: Path) -> None:
+    (tmp_path / "mine.toml").write_text("mine")
+    ended = flightdeck("new", "--out", tmp_path / "mine.toml")
+    assert (ended.code, ended.out) == (2, "")
+    assert "mine.toml already exists" in ended.err
+
+
 def test_a_bad_line_is_one_sentence_with_its_place(flightdeck: Flightdeck, described: Path) -> None:
     described.write_text(DESCRIBED.replace("PartitionCount: 2", "PartitionCount: two"))
     ended = flightdeck("import", described, "--out", "mine.toml")

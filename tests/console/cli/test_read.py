@@ -133,3 +133,13 @@ def test_an_incident_becomes_a_scenario_that_says_what_was_guessed(tmp_path: Pat
     assert "flown once: the logs | the flight" in ended.out
     assert "guessed: load: no line says" in ended.out
     assert flightdeck("run", tmp_path / "twin.toml").code == 0
+
+
+def test_a_scenario_that_exists_is_refused_before_the_logs_are_read(tmp_path: Path, flightdeck: Flightdeck) -> None:
+    (tmp_path / "server.log").write_text(incident(cause="session"), encoding="utf-8")
+    (tmp_path / "twin.toml").write_text("mine", encoding="utf-8")
+    words = ("read", tmp_path / "server.log", "--out", tmp_path / "read", "--as-scenario", tmp_path / "twin.toml")
+    ended = flightdeck(*words)
+    assert (ended.code, ended.out) == (2, "")
+    assert "twin.toml already exists" in ended.err
+    assert not (tmp_path / "read").exists()
