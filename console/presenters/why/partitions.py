@@ -15,6 +15,7 @@ from console.presenters.why.groups import process_lines
 from console.presenters.why.paused import why_unread
 
 NAMED = 2
+OVERDUE = "overdue: the coordinator's next scan aborts it"
 LIFE = ("fault_started", "producer_state_changed")
 ANEW = {"Dead": "start", "Stopped": "start", "Paused": "resume"}
 
@@ -109,6 +110,8 @@ def stable_offset_stuck(facts: WhyFacts, name: str) -> WhyAnswer | None:
             ends = "its coordinator aborts it"
         elif one.state == ONGOING and left_us > 0:
             ends = f"{one.transactional_id} times out in {countdown(left_us)} (transaction.timeout.ms)"
+        elif one.state == ONGOING and not may:  # no coordinator ends a hanging one
+            ends = OVERDUE
         may = tuple(_begins_anew(facts, process) for process in processes) if stuck and not one.fencing else may
     return WhyAnswer(verdict, WARN if stuck else MOVING, in_order(*found), ends, may)
 

@@ -4,7 +4,7 @@ from console.presenters.formatting import countdown, duration
 from console.presenters.styled_text import ERROR, MOVING, OK, WARN, plain
 from console.presenters.transactions import ONGOING, UNDER_WAY, coordinator, left_of_timeout_us
 from console.presenters.why.answers import WhyAnswer, WhyFact, WhyFacts, in_order
-from console.presenters.why.partitions import held_back_by
+from console.presenters.why.partitions import OVERDUE, held_back_by
 
 SIGNS = {"✖": "is down", "‖": "is frozen", "↻": "has not loaded it"}
 LINES = ("transaction_fenced", "transaction_state_changed", "producer_epoch_refused", "transaction_marker_refused")
@@ -36,7 +36,7 @@ def open_transaction(facts: WhyFacts, name: str) -> WhyAnswer | None:
         return WhyAnswer(f"{verdict}: its coordinator aborts it", MOVING, found)
     tone = WARN if 2 * left_us <= 1_000 * one.timeout_ms else MOVING
     ends = f"its coordinator aborts it in {countdown(left_us)} (transaction.timeout.ms)"
-    return WhyAnswer(verdict, tone, found, ends if left_us > 0 else "overdue: the coordinator's next scan aborts it")
+    return WhyAnswer(verdict, tone, found, ends if left_us > 0 else OVERDUE)
 
 
 def holds_readers_back(facts: WhyFacts, name: str) -> WhyAnswer | None:

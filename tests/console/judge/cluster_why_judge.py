@@ -256,6 +256,10 @@ class ClusterWhyJudge:
         ids = self.books.transactions.ids
         return ((r"(\S+) began its transaction", lambda m: ids[m[1]].started_us // 1_000 == at_ms),)
 
+    def _is_overdue(self, name: str) -> bool:
+        one = self.books.transactions.ids[name]
+        return one.state == "Ongoing" and self.transactions._left_us(one) <= 0
+
     def transaction_ends(self) -> Sentences:
         """What ends a transaction."""
         ids = self.books.transactions.ids
@@ -266,6 +270,7 @@ class ClusterWhyJudge:
 
         return (
             ("its coordinator aborts it", lambda _: any(one.raised for one in ids.values())),
+            ("overdue: the coordinator's next scan aborts it", lambda _: any(self._is_overdue(one) for one in ids)),
             (rf"(\S+) times out in {D} \(transaction.timeout.ms\)", timeout),
         )
 
