@@ -124,12 +124,13 @@ def test_an_unknown_sentence_is_counted_and_shown_and_an_unknown_cause_is_unknow
     rebalance = "Preparing to rebalance group a b in state PreparingRebalance with old generation 7 (reason: Because.)."
     path = read(
         tmp_path,
-        LINE.format(1, "Group a b was \x1b[31mpainted 7 times.") + LINE.format(2, rebalance) + "\tat x.y.Z(Z.java:1)\n"
+        LINE.format(1, "Group a b was \x1b[31mpainted\x1b[2J 7 times.")
+        + LINE.format(2, rebalance) + "\tat x.y.Z(Z.java:1)\n"
         + LINE.format(3, "Stabilized group a b generation 8 with 2 members."),
     )  # fmt: skip
     summary = summary_of_logs(path, salvage=False)
     assert summary is not None
-    assert summary.reading.sentences == {"Group a b was \x1b[#mpainted # times.": 1}
+    assert summary.reading.sentences == {"Group a b was painted\x1b[#J # times.": 1}
     (row,) = summary.rebalances
     assert (row.group, row.cause, row.took_s, row.generation) == ("a b", None, None, None)
     assert (summary.groups[0].members, summary.groups[0].generation) == (2, 8)
