@@ -16,9 +16,9 @@ from recordings.log_reading.difference import difference_of_logs
 from recordings.log_reading.make import read_logs, reading_of
 from recordings.log_reading.other_lines import OTHER_FACTS
 from recordings.log_reading.reader import FACTS, NO_EVENT
-from recordings.log_reading.sentences import sentences
+from recordings.log_reading.sentences import said_by, sentences
 from recordings.log_reading.summary import summary_of_logs
-from recordings.log_reading.writers import COORDINATORS
+from recordings.log_reading.writers import BROKER, COORDINATORS
 from tests.fidelity.recorder.raw import raw_of
 from tests.support.repository import ROOT
 
@@ -98,6 +98,25 @@ def test_clients_alone_do_not_tell_how_often_a_group_rebalanced(tmp_path: Path) 
     one = difference_of_logs(tmp_path / "read", tmp_path / "clients")
     assert one is not None
     assert [group.rebalances for group in one.groups if group.group == "g04"] == [(2, None)]
+
+
+REGISTERED = (
+    "Skipped the become-leader state change for orders-1 with topic id Some(x1), partition registration"
+    " PartitionRegistration(replicas=[5, 6], directories=[d, f], isr=[{isr}], removingReplicas=[{moving}],"
+    " addingReplicas=[{moving}], elr=[{moving}], lastKnownElr=[{moving}], leader=5, leaderRecoveryState=RECOVERED,"
+    " leaderEpoch=3, partitionEpoch=8) and isNew=false since it is already the leader with leader epoch 3."
+)
+
+
+@pytest.mark.parametrize(
+    ("isr", "moving", "is_read"),
+    [("5, 6", "", True), ("", "", True), ("5", "6, 7", True), ("5,6", "", False), ("5, 6, ", "", False),
+     ("5", "6 7", False), ("5", ", ", False)],
+)  # fmt: skip
+def test_a_registration_with_a_damaged_list_is_not_read(isr: str, moving: str, is_read: bool) -> None:
+    said = said_by(BROKER, REGISTERED.format(isr=isr, moving=moving))
+    assert (said is not None) == is_read
+    assert said is None or said.words["isr"] == isr
 
 
 def test_every_fact_of_the_table_is_read() -> None:
