@@ -97,7 +97,7 @@ class GameFlight(Bridge):
         wrong = len(self._game.referee.wrong)
         answer = self._game.referee.take(command, source, at_us)
         if len(self._game.referee.wrong) > wrong:
-            self.warning = answer
+            self.warning = "\n".join(filter(None, (self.warning, answer)))
         elif answer:
             follows = " · the debrief follows" if self._game.over else ""
             self.notice = "\n".join(filter(None, (self.notice, f"{answer}{follows}")))

@@ -131,7 +131,7 @@ def _awaited(view: ClusterView, group: GroupView, member: MemberView, partition:
     source = member.read_from.get(partition, log.leader)
     if source < 0:
         return "leader"
-    if not view.brokers[source].alive or view.brokers[source].paused:
+    if not view.brokers[source].up or view.brokers[source].paused:  # one that starts takes no connections yet
         return "broker"
     if position >= log.high_watermark:
         return "records"

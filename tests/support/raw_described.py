@@ -21,10 +21,15 @@ class RawLog:
         """Lose what lies at or behind an offset."""
         self.batches = [one for one in self.batches if one["base_offset"] < end]
 
-    def producers(self) -> dict[int, tuple[int, int, int, int]]:
+    def last_stable_offset(self) -> int:
+        """The first offset of the first transaction that is open below the high watermark; else that itself."""
+        starts = [start for *_, start in self.producers(self.high_watermark).values()]
+        return min([self.high_watermark, *(start for start in starts if start >= 0)])
+
+    def producers(self, below: float = float("inf")) -> dict[int, tuple[int, int, int, int]]:
         """Producer id → epoch, last sequence (-1: none), ms of its last batch, first offset of its open transaction."""
         found: dict[int, tuple[int, int, int, int]] = {}
-        for one in self.batches:
+        for one in [one for one in self.batches if one["base_offset"] < below]:
             epoch, sequence, _, start = found.get(one["producer_id"], (-1, -1, 0, -1))
             if one.get("marker"):
                 sequence = sequence if epoch == one["epoch"] else -1
@@ -40,8 +45,8 @@ class RawLog:
 class RawGroup:
     """A group: its state, and the partitions and offsets of its coordinator."""
 
-    def __init__(self) -> None:
-        self.state = ""
+    def __init__(self, *, read_committed: bool = False) -> None:
+        self.state, self.read_committed = "", read_committed
         self.members: dict[str, str] = {}
         self.assigned: dict[str, list[str]] = {}
         self.committed: dict[str, int] = {}
@@ -60,6 +65,8 @@ class RawDescribed:
         self.groups: dict[str, RawGroup] = {}
         self.topics: dict[str, int] = {}
         self.transactions: dict[str, Line] = {}
+        self.answering: dict[int, bool] = {}  # broker → whether it runs and is not frozen
+        self._followers: dict[tuple[str, str], int] = {}
 
     def read(self, lines: Iterable[Line]) -> None:
         """Read lines whose kinds are told here; all others change nothing."""
@@ -113,12 +120,49 @@ class RawDescribed:
         if line["leader_epoch"] >= log.epoch and line["producer_id"] >= 0:
             log.batches.append(line)
 
+    # --- brokers ------------------------------------------------------------------------------------------------------
+
+    def _broker_started(self, line: Line) -> None:
+        self.answering[line["broker"]] = line.get("serves", True)
+
+    def _broker_state_changed(self, line: Line) -> None:
+        if line["state"] == "Running":
+            self.answering[line["broker"]] = True
+
+    def _broker_stopped(self, line: Line) -> None:
+        self.answering[line["broker"]] = False
+
+    _broker_paused = _broker_stopped
+
+    def _broker_resumed(self, line: Line) -> None:
+        self.answering[line["broker"]] = True
+
     # --- processes ----------------------------------------------------------------------------------------------------
 
     def _records_fetched(self, line: Line) -> None:
         for name, end in line["next_offsets"].items():
             fetch = line["records"][name], line["bytes"][name], line["broker"], line["at_us"] // 1_000
             self.held[line["member"], name] = end, *fetch
+
+    def _preferred_read_replica_changed(self, line: Line) -> None:
+        self._followers[line["member"], line["partition"]] = line["broker"]
+
+    def awaited(self, member: str, place: str, group: str, *, paused: bool) -> str:
+        """What the next records of a consumer's partition wait for."""
+        log, at = self.logs[place], self.at.get((member, place))
+        source = self._followers.get((member, place), -1)
+        source = log.leader if source < 0 else source
+        held_back = self.groups[group].read_committed and at is not None and at >= log.last_stable_offset()
+        reasons = {
+            "resume()": paused,
+            "poll()": (member, place) in self.held,
+            "position": at is None,
+            "leader": source < 0,
+            "broker": not self.answering.get(source, False),
+            "records": at is not None and at >= log.high_watermark,
+            "transaction": held_back,
+        }
+        return next((words for words, holds in reasons.items() if holds), "fetch")
 
     def _fetched_records_dropped(self, line: Line) -> None:
         for name in line["partitions"]:
@@ -148,7 +192,7 @@ class RawDescribed:
     # --- groups -------------------------------------------------------------------------------------------------------
 
     def _group_declared(self, line: Line) -> None:
-        self.groups[line["group"]] = RawGroup()
+        self.groups[line["group"]] = RawGroup(read_committed=line["read_committed"])
 
     def _member_id_assigned(self, line: Line) -> None:
         group = self._group(line)

@@ -146,21 +146,17 @@ class RasterGrid:
             return True
         if left < 0 or begun < 0 or left > self.axis.known or not (_has_now(self.axis) and _has_now(axis)):
             return False
+        if not changed:
+            now = self._signs_of_now
+            self._keep(axis, [row._replace(cells=row.cells[left:] + now[row.key] * begun) for row in self._in_order])
+            return True
         column = self.axis.known - 1 - left
-        if column < 0 or not changed:
-            return self._begin_cells(axis, left, begun)
+        if column < 0:
+            return False
         rows = [row._replace(cells=row.cells[left : left + column]) for row in self._in_order]
         self._changes = self.history.changes
         self.__dict__.pop("_signs_of_now", None)
         self._draw(rows, axis, column)
-        return True
-
-    def _begin_cells(self, axis: TimeAxis, left: int, begun: int) -> bool:
-        """Add cells in which nothing changes; False where something did."""
-        if self._changes != self.history.changes:
-            return False
-        now = self._signs_of_now
-        self._keep(axis, [row._replace(cells=row.cells[left:] + now[row.key] * begun) for row in self._in_order])
         return True
 
     def _draw(self, rows: Iterable[RasterRow], axis: TimeAxis, column: int) -> None:

@@ -5,7 +5,7 @@ from html import escape
 from typing import NamedTuple
 
 from cluster.view.ownership.history import NEVER
-from cluster.view.state import ClusterView, GroupView
+from cluster.view.state import ACTIVITY_US, ClusterView, GroupView
 from console.presenters.activity_lanes import phases_of
 from console.presenters.awaited_members import members_of
 from console.presenters.formatting import duration, partition_seconds
@@ -29,9 +29,8 @@ PHASE_FILLS = {
     "joining": "#b9a6e6", "syncing": "#9c82dc", "revoking": "#6a3fc2", "reconciling": "#6a3fc2", "dead": "#dfe3e8",
 }  # fmt: skip
 
-LANES_LEGEND = (
-    "poll loops, kept for 2 minutes: ━ polls  ▓ processes  ▒ no poll()  ‖ frozen  ░ joins  ═ syncs  ▚ revokes  × down"
-)
+LANES_WORDS = f"poll loops, kept for {ACTIVITY_US // 60_000_000} minutes:"
+LANES_LEGEND = f"{LANES_WORDS} ━ polls  ▓ processes  ▒ no poll()  ‖ frozen  ░ joins  ═ syncs  ▚ revokes  × down"
 PHASE_WORDS = {
     "reading": "polls", "busy": "processes", "late": "late, no poll() or frozen", "joining": "joins",
     "syncing": "syncs", "revoking": "revokes", "dead": "down",
@@ -137,7 +136,7 @@ def _rect(x: float, y: float, width: float, height: float, fill: str, more: str 
 
 def _lanes_legend(y: float) -> list[str]:
     """What the colours of the poll loops stand for, in one line."""
-    x, parts = 8, [_text(8, y, "poll loops, kept for 2 minutes:", QUIET)]
+    x, parts = 8, [_text(8, y, LANES_WORDS, QUIET)]
     x += 210
     for phase, words in PHASE_WORDS.items():
         parts += [_rect(x, y - 7, CELL_PX, 5, PHASE_FILLS[phase]), _text(x + CELL_PX + 4, y, words, QUIET)]

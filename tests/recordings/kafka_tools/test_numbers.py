@@ -109,12 +109,8 @@ def compare_buffers(raw: RawDescribed, described: Described) -> int:
     assert held == raw.held
     positions = {key: row[0] for key, row in told.items()}
     assert all(positions[key] == str(raw.at[key]) for key in raw.held)
-    for key, (paused, awaits) in {(row[10], f"{row[1]}-{row[2]}"): (row[9], row[11]) for row in printed}.items():
-        assert (awaits == "resume()") is (paused == "true")
-        assert (awaits == "poll()") is (key in held and paused == "false")
-        assert (awaits == "leader") <= (raw.logs[key[1]].leader < 0)
-        if awaits in {"records", "transaction", "fetch"}:
-            assert (awaits == "records") is (raw.at[key] >= raw.logs[key[1]].high_watermark)
+    for group, topic, number, *_, paused, member, awaits in printed:
+        assert awaits == raw.awaited(member, f"{topic}-{number}", group, paused=paused == "true")
     return len(held)
 
 
@@ -195,8 +191,10 @@ def _held(name: str, seen: Callable[[RawDescribed], None] = lambda _: None) -> i
     ],
 )
 def test_what_the_next_records_wait_for(scenario: str, words: set[str]) -> None:
-    line = "kafka-consumer-groups.sh --describe --all-groups --buffered"
-    found = {row[11] for raw, described in instants(load(scenario).spec, 60) for row in described.rows(line)}
+    line, found = "kafka-consumer-groups.sh --describe --all-groups --buffered", set[str]()
+    for raw, described in instants(load(scenario).spec, 60):
+        compare_buffers(raw, described)
+        found |= {row[11] for row in described.rows(line)}
     assert words <= found
 
 
@@ -209,6 +207,14 @@ def test_buffers_are_those_that_fetches_and_polls_leave() -> None:
 def test_a_buffer_that_is_told_wrong_is_caught() -> None:
     def spoil(raw: RawDescribed) -> None:
         raw.held = {key: (held[0] + 1, *held[1:]) for key, held in raw.held.items()}
+
+    with pytest.raises(AssertionError):
+        _held("fetcher-buffer", spoil)
+
+
+def test_a_wait_that_is_told_wrong_is_caught() -> None:
+    def spoil(raw: RawDescribed) -> None:
+        raw.answering = dict.fromkeys(raw.answering, False)
 
     with pytest.raises(AssertionError):
         _held("fetcher-buffer", spoil)
