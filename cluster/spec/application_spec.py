@@ -114,3 +114,9 @@ class ApplicationSpec(msgspec.Struct, frozen=True):
         """Whether a record that fails for good ends the process."""
         poisoned = self.poison is not None and self.poison.crashes
         return self.dead_letter is None and (poisoned or (self.fail is not None and self.fail.crashes))
+
+    @property
+    def skips(self) -> bool:
+        """Whether a record that fails for good is skipped: the process goes on with the next one."""
+        failing = [one.crashes for one in (self.poison, self.fail) if one is not None]
+        return self.dead_letter is None and not all(failing)

@@ -146,6 +146,21 @@ def test_an_application_that_commits_before_it_processes_may_lose() -> None:
     assert allowed(LOST, queries={"moved": [{"group": "billing"}]})
 
 
+def test_an_application_that_skips_what_it_cannot_process_loses_it() -> None:
+    skips = "[group.application]\nfail = { share = 0.1, crashes = false }"
+    assert allowed(LOST, texts={"group": skips})
+    assert not allowed(LOST, texts={"group": skips.replace("false", "true")})
+
+
+def test_a_producer_inside_an_application_counts_as_any_other() -> None:
+    """Records that it has acknowledged by the leader alone may be lost to the group that reads them."""
+    writing = (
+        '[group.application]\nwrites = "lines"\nproducer = {{ acks = {} }}\n[[topic]]\nname = "lines"\npartitions = 1'
+    )
+    assert allowed(LOST, texts={"group": writing.format(1)})
+    assert not allowed(LOST, texts={"group": writing.format('"all"')})
+
+
 def test_only_a_log_that_was_cut_explains_an_aborted_read() -> None:
     lossy = COMMITTED | {"hazards": [{"events": 1}]}
     assert allowed(ABORTED)

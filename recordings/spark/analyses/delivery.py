@@ -13,7 +13,7 @@ from pyspark.sql import functions as sf
 
 from cluster.config import Value, resolve
 from cluster.protocol.names import ADMIN_CLIENT
-from cluster.spec import ProducerSpec, ScenarioSpec
+from cluster.spec import ApplicationSpec, ScenarioSpec
 from recordings.scenarios.loader import ScenarioErrors, SettingError, parse_scenario
 from recordings.scenarios.overrides import apply_settings, parse_setting
 from recordings.spark.analyses.analysis import Analysis
@@ -62,22 +62,33 @@ class Circumstances(NamedTuple):
 
     def is_idempotent(self, producer: str) -> bool:
         """Whether a producer numbers its records, and waits for all in-sync replicas."""
-        own = [one.producer_config() for one in self._producers() if producer in one.instances()]
-        groups = self.spec.groups if self.spec is not None else ()
-        own += [resolve("producer", one.application.producer) for one in groups if producer in one.instances()]
-        return all(_is_safe(config) for config in own)
+        return all(_is_safe(config) for names, config in self._producers() if producer in names)
 
     def producers_are_safe(self) -> bool:
-        """Whether every producer waits for all in-sync replicas."""
-        return not self.changed and all(_is_safe(one.producer_config()) for one in self._producers())
+        """Whether every producer waits for all in-sync replicas, those of applications too."""
+        return not self.changed and all(_is_safe(config) for _, config in self._producers())
 
     def commits_what_is_processed(self, group: str) -> bool:
         """Whether a group's members commit no record before they have processed it."""
-        found = [one.application for one in self.spec.groups if one.name == group] if self.spec is not None else []
-        return not self.changed and all(one.commit in AT_LEAST_ONCE and not one.worker_threads for one in found)
+        return not self.changed and all(
+            one.commit in AT_LEAST_ONCE and not one.worker_threads for one in self._applications(group)
+        )
 
-    def _producers(self) -> Sequence[ProducerSpec]:
-        return self.spec.producers if self.spec is not None else ()
+    def skips_records(self, group: str) -> bool:
+        """Whether a group's application skips a record that it cannot process."""
+        return any(one.skips for one in self._applications(group))
+
+    def _applications(self, group: str) -> Sequence[ApplicationSpec]:
+        return [one.application for one in self.spec.groups if one.name == group] if self.spec is not None else []
+
+    def _producers(self) -> Iterator[tuple[Sequence[str], Mapping[str, Value]]]:
+        """The instances and the settings of each producer, and of the one in each process of an application."""
+        if self.spec is None:
+            return
+        yield from ((one.instances(), one.producer_config()) for one in self.spec.producers)
+        for group in self.spec.groups:
+            if group.application.has_producer:
+                yield group.instances(), resolve("producer", group.application.producer)
 
 
 def _is_safe(config: Mapping[str, Value]) -> bool:
@@ -104,6 +115,8 @@ def _lost_write(flown: Circumstances, group: str) -> str:
         return "the position of the group was set past them: by an operator, a seek() or auto.offset.reset"
     if not flown.commits_what_is_processed(group):
         return "the application commits records before it has processed them"
+    if flown.skips_records(group):
+        return "the application skips records that it cannot process"
     return _by_the_log(flown, group)
 
 
@@ -136,8 +149,8 @@ class Rule(NamedTuple):
 RULES: dict[str, Rule] = {
     "lost-write": Rule(
         "An acknowledged record that a group has passed and can never process.",
-        "After an unclean election or a crash; acks below all; an application that commits before it processes; a"
-        " position that an operator, a seek() or auto.offset.reset sets.",
+        "After an unclean election or a crash; acks below all; an application that commits before it processes, or"
+        " skips what it cannot process; a position that an operator, a seek() or auto.offset.reset sets.",
         _lost_write,
     ),
     "unseen": Rule(
