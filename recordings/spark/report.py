@@ -31,6 +31,7 @@ from recordings.spark.tables import Tables
 from recordings.tables.compaction import compact
 from recordings.tables.export import export, is_exported
 from recordings.tables.exported_files import refuse_unfit_files
+from recordings.tables.parquet_files import absolute
 from recordings.version import VERSION
 
 JSON = "report.json"
@@ -113,8 +114,8 @@ def _session(master: str | None, asked: Asked) -> AbstractContextManager[SparkSe
 def readable_tables(
     recordings: Sequence[str | Path], master: str | None, tables: str | None, salvage: bool, report_progress: Progress
 ) -> Iterator[tuple[list[str], list[str]]]:
-    """The places of all flights' tables, exported now if necessary, and the reader's warnings."""
-    exported = [str(place) for place in recordings if is_exported(place)]
+    """The places of all flights' tables for Spark, exported now if necessary, and the reader's warnings."""
+    exported = [absolute(str(place)) for place in recordings if is_exported(place)]
     flights = flights_at(recordings)
     if not flights:
         yield exported, []
@@ -127,7 +128,7 @@ def readable_tables(
     report_progress("reading the recordings", 0)
     with temporary_directory("flightdeck-tables-") if tables is None else nullcontext(tables) as place:
         warnings = [warning for each in export(flights, place, salvage=salvage) for warning in each.warnings]
-        yield [*exported, place], warnings
+        yield [*exported, absolute(place)], warnings
 
 
 @contextmanager

@@ -34,7 +34,12 @@ def opened_place(uri: str) -> "tuple[fs.FileSystem, str]":
     if "://" in uri:
         filesystem, path = fs.FileSystem.from_uri(uri)
         return filesystem, path
-    return fs.LocalFileSystem(), Path(uri).absolute().as_posix()
+    return fs.LocalFileSystem(), absolute(uri)
+
+
+def absolute(place: str) -> str:
+    """A directory's path for processes that run elsewhere; a URI stays as it is."""
+    return place if "://" in place else Path(place).absolute().as_posix()
 
 
 class Target:

@@ -32,6 +32,7 @@ from recordings.spark.sweep.sampling import Point, between, first_points
 from recordings.spark.sweep.sweep_file import NAMES, Sweep
 from recordings.spark.sweep.sweep_page import Swept, page
 from recordings.spark.sweep.tasks import ENDED, ORDER, FlightOrder, SweepTask
+from recordings.tables.parquet_files import absolute
 
 JSON, HTML, TABLE = "sweep.json", "sweep.html", "results.parquet"
 
@@ -61,7 +62,7 @@ def run_sweep(
     _refuse_slips(sweep, points, leave)
     kept = KeptFlights(out)
     kept.prepare()
-    task = SweepTask(sweep, out, recordings=recordings, allow_code=leave is not None)
+    task = SweepTask(sweep, absolute(out), recordings=recordings, allow_code=leave is not None)
     try:
         with nullcontext(spark) if spark is not None else spark_session(patient(master), name="sweep") as session:
             driver = _Driver(session, sweep, kept, task)

@@ -1,7 +1,7 @@
 """Pages that show a terminal: a reader who types their commands sees what they show.
 
-A block that is followed is one of ```` ```console ````. A page's commands share a folder; flights that two pages record
-alike are flown once.
+A block that is followed is one of ```` ```console ````; test_typed_blocks.py has commands whose output is not shown. A
+page's commands share a folder; flights that two pages record alike are flown once.
 """
 
 import re
@@ -32,23 +32,6 @@ KAFKA_REFUSES = "Error: "
 PRESSED = re.compile(r"^\| `(\S+(?:` `\S+)?)` \| [^|]+ \| ([^|]*)\|$", re.MULTILINE)
 QUOTED = re.compile("“([^”]+)”")
 PROGRESS = re.compile(r" *\d+ %")
-TYPED_ONLY = {
-    "alerts.md": "Spark, and 300 flights",
-    "bench.md": "measures the machine",
-    "cluster.md": "clusters of the reader's own",
-    "compare.md": "24 flights and Spark",
-    "game.md": "opens the console",
-    "import.md": "a Kafka cluster's tools; tests/console/cli/test_import.py has its example",
-    "lint.md": "files of the reader's own; tests/recordings/lint/test_lint_page.py has its example",
-    "metrics.md": "opens the console, serves, and needs Prometheus",
-    "plan.md": "32 flights of 26 minutes",
-    "prove.md": "more than a thousand flights",
-    "raster.md": "a recording of the reader's own",
-    "read.md": "logs of the reader's own",
-    "sweep.md": "Spark",
-    "tutorial.md": "opens the console",
-}
-"""Pages with commands that are checked as such (test_page_commands.py) and not executed, and why."""
 pytestmark = pytest.mark.xdist_group("followed-pages")  # one process: each flight is flown once
 Flown = dict[tuple[str, ...], tuple[Ended, Path]]
 
@@ -134,12 +117,6 @@ def test_the_keys_of_the_tutorial_show_what_it_says(reader: Flightdeck) -> None:
 def test_every_command_of_the_pages_is_one_and_nothing_else_is_typed() -> None:
     typed = [words for page in PAGES.values() for words, _ in shown(page)]
     assert all(words[0] == "flightdeck" and words[1] in COMMANDS for words in typed)
-
-
-def test_each_page_with_commands_that_are_not_executed_has_its_reason() -> None:
-    typed = re.compile(r"^```(?:sh|)\n[^`]*^flightdeck ", re.MULTILINE)
-    pages = {path.relative_to(ROOT / "docs").as_posix(): path.read_text("utf-8") for path in ROOT.glob("docs/**/*.md")}
-    assert sorted(name for name, page in pages.items() if typed.search(page)) == sorted(TYPED_ONLY)
 
 
 @pytest.mark.parametrize("wrong", ["9,601 produced", "9,600 produced\nmore", ""])

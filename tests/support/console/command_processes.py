@@ -6,6 +6,9 @@ import sys
 from collections.abc import Callable
 from typing import NamedTuple
 
+import pytest
+
+from console.cli import execution
 from tests.support.repository import ROOT
 
 
@@ -33,3 +36,17 @@ def in_a_process(*words: object, **environment: str) -> Ended:
         check=False,
     )
     return Ended(done.returncode, done.stdout, done.stderr)
+
+
+def in_this_process(captured: pytest.CaptureFixture[str]) -> Flightdeck:
+    """The command line in this process, what it prints captured by pytest."""
+
+    def run(*words: object) -> Ended:
+        try:
+            code = execution._run([str(word) for word in words])
+        except SystemExit as end:
+            code = end.code if isinstance(end.code, int) else 1
+        printed = captured.readouterr()
+        return Ended(code, printed.out, printed.err)
+
+    return run
