@@ -18,6 +18,10 @@ T = TypeVar("T")
 
 HEADER_BYTES = 16 << 20
 FOOTER_BYTES = 1 << 20
+UTF_16 = (b"\xff\xfe", b"\xfe\xff")
+"""Byte order marks, with which a file in UTF-16 begins."""
+COMPRESSED = (b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"PK\x03\x04", b"BZh", b"\xfd7zXZ")
+"""What files begin with that gzip, zstd, zip, bzip2 or xz have made."""
 
 
 class RecordingError(Exception):
@@ -48,6 +52,33 @@ def read_given(path: Path, most_bytes: int) -> bytes:
     """Read a file that the user named, of any type. Raises RecordingError if it is too large, and OSError."""
     with path.open("rb") as file:
         return _bounded(file, path, most_bytes)
+
+
+def text_given(path: Path, most_bytes: int) -> str:
+    """The text of a file that the user named, without a byte order mark. Raises RecordingError: the reason alone."""
+    try:
+        content = read_given(path, most_bytes)
+    except RecordingError:
+        raise RecordingError(f"it is larger than {spoken_bytes(most_bytes)}") from None
+    except IsADirectoryError:
+        raise RecordingError("it is a directory; name the files in it") from None
+    except OSError as error:
+        raise RecordingError(f"it cannot be read: {error.strerror or error}") from None
+    except ValueError:  # the name holds a NUL
+        raise RecordingError("no file has such a name") from None
+    try:
+        return content.decode().removeprefix("\ufeff")
+    except UnicodeDecodeError:
+        raise RecordingError(_no_text(content, path.name)) from None
+
+
+def _no_text(content: bytes, name: str) -> str:
+    """What bytes are that are not text in UTF-8, and what to do: PowerShell redirects in UTF-16."""
+    if content.startswith(UTF_16):
+        return f"it is in UTF-16; convert it, e.g. iconv -f UTF-16 -t UTF-8 {name}"
+    if content.startswith(COMPRESSED):
+        return "it is compressed; unpack it first, e.g. with gunzip or unzstd"
+    return "it is not text in UTF-8"
 
 
 def _bounded(file: BinaryIO, path: Path, most_bytes: int) -> bytes:

@@ -60,6 +60,9 @@ def _consumer(part: Part, draft: ClusterDraft) -> None:
     _assignors(part, group, texts, draft)
     group.commit = "" if part.flag("enable.auto.commit") in (True, None) else "after-each-poll"
     group.config.update(texts)
+    for topic in _channel_topics(part):
+        draft.topic(topic)
+        group.topics.add(topic)
     _facts(part, name, group, draft)
 
 
@@ -112,7 +115,20 @@ def _producer(part: Part, draft: ClusterDraft) -> None:
         name = f"{Path(part.file).stem}-writer" if Path(part.file).stem in draft.groups else Path(part.file).stem
     known = draft.producers.setdefault(name, ProducerDraft())
     known.config.update(texts)
+    for topic in _channel_topics(part):
+        draft.topic(topic)
+        known.topics = (*known.topics, topic)
     known.transactional_id = texts.get("transactional.id", known.transactional_id)
+
+
+def _channel_topics(part: Part) -> list[str]:
+    """What a channel of Quarkus reads or writes: the topics that it names, else its own name; none for a pattern."""
+    if part.frame != "quarkus" or "channel.pattern" in part.settings:
+        return []
+    said = part.settings.get("channel.topics") or part.settings.get("channel.topic")
+    if said is None:
+        return [part.name]
+    return [name.strip() for name in (said.value or "").split(",") if name.strip()]
 
 
 def _topic(part: Part, draft: ClusterDraft) -> None:

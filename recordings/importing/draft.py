@@ -5,7 +5,7 @@ from typing import Final
 
 import msgspec
 
-from recordings.bounded_files import RecordingError, read_given
+from recordings.bounded_files import RecordingError, text_given
 
 LARGEST_BYTES: Final = 16 << 20
 MOST_DIGITS: Final = 15
@@ -96,13 +96,9 @@ class ClusterDraft(msgspec.Struct):
 def text_of(path: Path) -> str:
     """The text of a file that the user named. Raises ImportFileError."""
     try:
-        return read_given(path, LARGEST_BYTES).decode().removeprefix("\ufeff")
-    except UnicodeDecodeError:
-        raise ImportFileError(str(path), 0, "it is not text in UTF-8") from None
-    except OSError as error:
-        raise ImportFileError(str(path), 0, f"it cannot be read: {error.strerror or error}") from None
-    except ValueError:  # the name holds a NUL
-        raise ImportFileError(str(path), 0, "no file has such a name") from None
+        return text_given(path, LARGEST_BYTES)
+    except RecordingError as error:
+        raise ImportFileError(str(path), 0, str(error)) from None
 
 
 def whole_number(text: str) -> int | None:

@@ -2,6 +2,7 @@
 
 import csv
 import io
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, Final
@@ -21,6 +22,8 @@ _GROUPS: Final = ("group", "consumergroup", "consumer_group", "group_id")
 """Labels that exporters give a group's name, such as kafka_exporter's and kminion's."""
 _TOPICS: Final = ("topic", "topic_name")
 _PARTITIONS: Final = ("partition", "partition_id")
+_LABELS: Final = re.compile(r"[a-zA-Z0-9_:]*\{.*\}")
+_LABEL: Final = re.compile(r'(\w+)="([^"]*)"')
 _LAST: Final = 1e15
 _MILLISECONDS: Final = 1e11  # an instant of Unix time above this is in milliseconds: in seconds it were the year 5138
 
@@ -37,7 +40,8 @@ class _Data(msgspec.Struct):
 
 class _Answer(msgspec.Struct):
     status: str
-    data: _Data
+    data: _Data | None = None
+    error: str = ""
 
 
 class _Sums:
@@ -87,7 +91,11 @@ def read_lag_table(text: str, file: str, draft: ClusterDraft) -> None:
         raise ImportFileError(file, 1, f"no column is called {', '.join(_TIMES[:-1])} or {_TIMES[-1]}")
     lag, group = _column(names, ("lag", "value")), _column(names, _GROUPS)
     others = _TOPICS + _PARTITIONS + _GROUPS
-    whose = [(place, title) for place, title in enumerate(titles) if place != time and names[place] not in others]
+    whose = [
+        (place, title if lag is not None else _title_group(title, draft))
+        for place, title in enumerate(titles)
+        if place != time and names[place] not in others
+    ]
     sums = _Sums()
     for line, row in rows:
         if not any(cell.strip() for cell in row):
@@ -107,6 +115,10 @@ def read_prometheus(text: str, file: str, draft: ClusterDraft) -> None:
     """What `/api/v1/query_range` answers: series by the labels of their group. Raises ImportFileError."""
     try:
         answer = msgspec.json.decode(text, type=_Answer)
+        if answer.error:
+            raise ImportFileError(file, 0, f"Prometheus answered with an error: {cut(answer.error)}")
+        if answer.data is None:
+            raise ImportFileError(file, 0, "it is not what Prometheus answers to a range query: it has no data")
         if answer.data.result_type != "matrix":
             reason = f"its result is a {answer.data.result_type}; query_range answers with a matrix"
             raise ImportFileError(file, 0, reason)
@@ -117,15 +129,28 @@ def read_prometheus(text: str, file: str, draft: ClusterDraft) -> None:
         raise ImportFileError(file, 0, "it is nested too deeply for an answer of Prometheus") from None
     sums = _Sums()
     for number, one in enumerate(series):
-        group = _label(one.metric, _GROUPS)
-        if topic := _label(one.metric, _TOPICS):
-            draft.group(group or UNNAMED).topics.add(topic)
-            partition = _label(one.metric, _PARTITIONS)
-            if partition.isdecimal():
-                draft.topic(topic).seen = max(draft.topic(topic).seen, int(partition))
+        group = _group_of(one.metric, draft)
         for seconds, value in one.values:
             _note(sums, group, seconds, value, (f"{file}, series {number + 1}", 0))
     sums.keep(file, draft)
+
+
+def _group_of(labels: Mapping[str, str], draft: ClusterDraft) -> str:
+    """The group of a series, from its labels; the draft gets the topic and partition that they name."""
+    group = _label(labels, _GROUPS)
+    if topic := _label(labels, _TOPICS):
+        draft.group(group or UNNAMED).topics.add(topic)
+        draft.topic(topic)
+        partition = _label(labels, _PARTITIONS)
+        if partition.isdecimal():
+            draft.topic(topic).seen = max(draft.topic(topic).seen, int(partition))
+    return group
+
+
+def _title_group(title: str, draft: ClusterDraft) -> str:
+    """The group that a column is called by: its title, or the labels in it where a panel has no legend."""
+    labels = dict(_LABEL.findall(title)) if _LABELS.fullmatch(title) is not None else {}
+    return _group_of(labels, draft) or title
 
 
 def _separator(titles: str) -> str:

@@ -56,6 +56,7 @@ class ToolOutputReader:
         self._table: PrintedTable | None = None
         self._entity: tuple[str, str] | None = None
         self._said = 0  # lines that were understood
+        self._failures: list[tuple[int, str]] = []
         self._others: list[int] = []
         self._partitions_that: dict[str, list[str]] = defaultdict(list)
         self._lags: dict[tuple[str, str, str], int] = {}
@@ -91,7 +92,7 @@ class ToolOutputReader:
         elif (said := _OF_GROUP.fullmatch(line.strip())) is not None:
             self._state_of(said["group"], said["said"])
         elif line.startswith(("Error", "Exception")):
-            self._draft.left_out.append(f"{self._file}:{self._line} is an error of the tool: {line.strip()[:160]}")
+            self._failures.append((self._line, line.strip()[:160]))
         else:
             return False
         return True
@@ -101,6 +102,11 @@ class ToolOutputReader:
         if not self._said:
             reason = "no line is of kafka-topics.sh, kafka-consumer-groups.sh or kafka-configs.sh with --describe"
             raise ImportFileError(self._file, self._others[0] if self._others else 0, reason)
+        if self._said == len(self._failures):
+            line, said = self._failures[0]
+            raise ImportFileError(self._file, line, f"the tool failed: {said}")
+        for line, said in self._failures:
+            self._draft.left_out.append(f"{self._file}:{line} is an error of the tool: {said}")
         for group in {group for group, _, _ in self._lags}:
             self._draft.group(group).lag = sum(lag for (of, _, _), lag in self._lags.items() if of == group)
         for group, ids in self._members.items():

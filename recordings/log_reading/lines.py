@@ -49,6 +49,8 @@ class LogFile:
                 yield from self.lines_in(readline)
         except EOFError:
             self.cut_short = True
+        except IsADirectoryError:
+            raise RecordingError(f"cannot read the log {self.path}: it is a directory; name the logs in it") from None
         except (OSError, zlib.error, zstandard.ZstdError) as error:
             reason = getattr(error, "strerror", None) or error
             raise RecordingError(f"cannot read the log {self.path}: {reason}") from error

@@ -9,7 +9,7 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
-from recordings.bounded_files import RecordingError, read_given, spoken_bytes
+from recordings.bounded_files import RecordingError, spoken_bytes, text_given
 
 LARGEST_BYTES = 256 << 10
 """The size of a scenario or a script; the largest of the library has a twentieth of it."""
@@ -35,15 +35,9 @@ class TomlError(ValueError):
 def read_text(path: Path) -> str:
     """The text of a file that the user named. Raises TomlError."""
     try:
-        return read_given(path, LARGEST_BYTES).decode()
-    except UnicodeDecodeError:
-        raise TomlError("it is not text in UTF-8") from None
-    except RecordingError:
-        raise TomlError(f"it is larger than {spoken_bytes(LARGEST_BYTES)}") from None
-    except OSError as error:
-        raise TomlError(f"it cannot be read: {error.strerror}") from None
-    except ValueError:  # the name holds a NUL
-        raise TomlError("no file has such a name") from None
+        return text_given(path, LARGEST_BYTES)
+    except RecordingError as error:
+        raise TomlError(str(error)) from None
 
 
 def read_toml(text: str) -> dict[str, Any]:

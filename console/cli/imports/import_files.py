@@ -45,9 +45,10 @@ def words_of_import(imported: "Imported", out: Path) -> str:
     spec = imported.spec
     members = sum(group.members for group in spec.groups)
     partitions = sum(topic.partitions for topic in spec.topics)
+    groups = f"{many(len(spec.groups), 'group')} with {many(members, 'member')}" if spec.groups else "no group"
     has = (
         f"{many(len(spec.brokers), 'broker')}, {many(len(spec.topics), 'topic')} with"
-        f" {many(partitions, 'partition')}, {many(len(spec.groups), 'group')} with {many(members, 'member')}"
+        f" {many(partitions, 'partition')}, {groups}"
     )
     lines = [f"{out}: {has}"]
     lines += [f"  guessed: {words}" for words in imported.guessed]

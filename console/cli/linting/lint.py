@@ -55,8 +55,8 @@ def lint(
         print_text(json_of(sarif_of(report)))
     elif format == "json":
         print_text(json_of(report))
-    else:
-        print_text(_text_of(report))
+    elif text := _text_of(report):
+        print_text(text)
     for error in report.errors:
         print_error("\n".join(map(visible_line, error.splitlines())))
     for file in report.without_kafka:
@@ -98,7 +98,7 @@ def _rules(names: list[str] | None) -> list[str]:
 def _text_of(report: "LintReport") -> str:
     """Each finding in a few lines, and their number."""
     lines = [line for finding in report.findings for line in _lines(finding)]
-    return "\n".join([*lines, _closing(report)])
+    return "\n".join([*lines, *_closing(report)])
 
 
 def _lines(finding: "LintFinding") -> list[str]:
@@ -115,12 +115,15 @@ def _lines(finding: "LintFinding") -> list[str]:
     ]
 
 
-def _closing(report: "LintReport") -> str:
+def _closing(report: "LintReport") -> list[str]:
+    """How many files were read and what was found; nothing of no file."""
     read = len(report.files) - len(report.errors)
+    if not read:
+        return []
     counts = [
         f"{count} {word}{'s' if count != 1 else ''}"
         for word in ("error", "warning", "note")
         if (count := sum(finding.severity == word for finding in report.findings))
     ]
     files = f"{read} file{'s' if read != 1 else ''}"
-    return f"{files}: {', '.join(counts) if counts else 'nothing found'}"
+    return [f"{files}: {', '.join(counts) if counts else 'nothing found'}"]

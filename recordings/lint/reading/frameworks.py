@@ -261,6 +261,10 @@ def _size_bytes(text: str) -> int | None:
     return int(match[1]) * factor if match is not None and factor is not None else None
 
 
+_READ = ("commit-strategy", "failure-strategy", "partitions", "concurrency", "topic", "topics", "pattern")
+"""Keys of a channel that are no key of Kafka's, and of which something is said."""
+
+
 def _quarkus_parts(settings: list[Setting], file: str) -> list[Part]:
     """A consumer for each incoming channel of Kafka, a producer for each outgoing one."""
     drafts: dict[tuple[str, str], _Draft] = {}
@@ -278,7 +282,7 @@ def _quarkus_parts(settings: list[Setting], file: str) -> list[Part]:
         draft = drafts.setdefault(place, _Draft(kind, place[1], "quarkus"))
         if key == "connector" and setting.value not in (None, "smallrye-kafka"):
             others.add(place)
-        elif key in ("commit-strategy", "failure-strategy", "partitions", "concurrency"):
+        elif key in _READ:
             draft.put(f"channel.{key}", setting)
         elif key not in _QUARKUS_OWN:
             draft.look_up(key, setting, _QUARKUS_OWN)

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Final
 
-from recordings.bounded_files import RecordingError, read_given, spoken_bytes
+from recordings.bounded_files import RecordingError, text_given
 
 LARGEST_BYTES: Final = 512 << 10
 """Of a file; configurations have a hundredth of it."""
@@ -23,12 +23,6 @@ class LintInputError(Exception):
 def text_of_file(path: Path) -> str:
     """The text of a file that the user named. Raises LintInputError."""
     try:
-        return read_given(path, LARGEST_BYTES).decode().removeprefix("\ufeff")
-    except UnicodeDecodeError:
-        raise LintInputError(str(path), 0, "it is not text in UTF-8") from None
-    except RecordingError:
-        raise LintInputError(str(path), 0, f"it is larger than {spoken_bytes(LARGEST_BYTES)}") from None
-    except OSError as error:
-        raise LintInputError(str(path), 0, f"it cannot be read: {error.strerror}") from None
-    except ValueError:  # the name holds a NUL
-        raise LintInputError(str(path), 0, "no file has such a name") from None
+        return text_given(path, LARGEST_BYTES)
+    except RecordingError as error:
+        raise LintInputError(str(path), 0, str(error)) from None

@@ -23,6 +23,17 @@ _TRUE: Final = frozenset({"yes", "on"})
 _FALSE: Final = frozenset({"no", "off"})
 _UNDERSCORED: Final = re.compile(r"[-+]?[0-9][0-9_]*")
 
+_TEMPLATE: Final = re.compile(r"^\s*\{\{-? ?(?:if|range|with|end|include|define|else|/\*)", re.MULTILINE)
+_UNQUOTED: Final = re.compile(r"^([^\n#\"'{]*[:-] +)(\{\{[^\n]*)", re.MULTILINE)
+_REASONS: Final = {
+    "mapping values are not allowed": "a second `:` in the line, or a line above it is indented otherwise",
+    "expected <block end>": "it is indented otherwise than the lines above",
+    "could not find expected ':'": "a `:` is missing above it",
+    "quoted scalar": "a quote has no end, or a wrong escape",
+    "flow ": "a bracket or brace has no end",
+}
+"""By what the parser says."""
+
 Path = tuple[str, ...]
 YamlEntry = tuple[Path, str, int]
 
@@ -40,10 +51,11 @@ class YamlValue:
 def read_yaml(text: str, file: str) -> list[list[YamlEntry]]:
     """The documents of a file, each as (path, text, line) of its scalars in order. Raises LintInputError."""
     try:
-        documents = list(islice(_documents(text, file), MOST_DOCUMENTS + 1))
+        documents = list(islice(_documents(_with_scalars(text), file), MOST_DOCUMENTS + 1))
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
-        raise LintInputError(file, mark.line + 1 if mark else 0, "it is not YAML") from None
+        line = mark.line + 1 if mark else 0
+        raise LintInputError(file, line, f"it is not YAML{_why(error, text, line)}") from None
     except yaml.YAMLError:
         raise LintInputError(file, 0, "it is not YAML") from None
     except (ValueError, IndexError, RecursionError):  # PyYAML's own, for numbers and marks out of range
@@ -52,6 +64,21 @@ def read_yaml(text: str, file: str) -> list[list[YamlEntry]]:
         raise LintInputError(file, documents[-1].line, f"it has more than {MOST_DOCUMENTS} documents")
     budget = [MOST_VALUES]
     return [list(_flat(document, (), budget, file, 0)) for document in documents]
+
+
+def _with_scalars(text: str) -> str:
+    """A text of which no value begins with an unquoted `{{ … }}` of a template: YAML would read it as two mappings."""
+    return _UNQUOTED.sub(lambda line: line[1] + line[2].replace("{{", "$(").replace("}}", ")"), text)
+
+
+def _why(error: yaml.MarkedYAMLError, text: str, line: int) -> str:
+    """The parser's reason in words that quote nothing of the file; empty where it has none that helps."""
+    if _TEMPLATE.search(text) is not None:
+        return ", but a template: lint what it renders, e.g. with `helm template`"
+    said = f"{error.context} {error.problem}"
+    if line and "\t" in text.split("\n")[line - 1].partition(":")[0] and "any token" in said:
+        return ": a tab indents the line"
+    return next((f": {words}" for part, words in _REASONS.items() if part in said), "")
 
 
 def _documents(text: str, file: str) -> Iterator[YamlValue]:

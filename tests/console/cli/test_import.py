@@ -61,6 +61,13 @@ def test_the_commands_of_the_page_are_understood(
         assert load(Path("mine.toml")).spec.groups[0].name == "billing"
 
 
+def test_topics_alone_make_a_scenario_without_a_group(flightdeck: Flightdeck, described: Path) -> None:
+    topics, _, _ = described.read_text().partition("\nGROUP")
+    described.write_text(topics)
+    ended = flightdeck("import", described, "--out", "mine.toml")
+    assert ended.out.startswith("mine.toml: 2 brokers, 1 topic with 2 partitions, no group\n")
+
+
 def test_json_has_both_lists(flightdeck: Flightdeck, described: Path) -> None:
     shown = json.loads(flightdeck("import", described, "--out", "mine.toml", "--json").out)
     assert shown["scenario"] == "mine.toml"

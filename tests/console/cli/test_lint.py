@@ -39,6 +39,7 @@ def test_nothing_found_is_0_and_what_cannot_be_read_is_2(flightdeck: Flightdeck,
     assert "absent.properties: it cannot be read" in ended.err
     assert "notes.txt" in ended.err
     assert "2 files: 1 error, 1 warning" in ended.out
+    assert flightdeck("lint", broken).out == "", "nothing was read, and so nothing is said of it"
 
 
 def test_a_file_that_configures_nothing_of_kafka_is_said(flightdeck: Flightdeck, tmp_path: Path) -> None:

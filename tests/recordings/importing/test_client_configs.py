@@ -1,11 +1,15 @@
 """Configurations of clients, topics and brokers as a scenario, and what is left out of it."""
 
+import gzip
+import re
 from pathlib import Path
 
 import pytest
 
 from recordings.bounded_files import RecordingError
 from recordings.importing.make import Imported, read_files, scenario_of
+from recordings.lint.reading.files import read_file
+from recordings.lint.reading.lint_input import LintInputError
 from recordings.scenarios.loader import parse_scenario
 from tests.support.kafka_tools_recorded import LOOKS
 
@@ -91,11 +95,57 @@ def test_spring_with_its_defaults_and_units(tmp_path: Path) -> None:
 
 def test_quarkus_and_a_topic_of_strimzi(tmp_path: Path) -> None:
     found = made(tmp_path, application__properties=QUARKUS, topic__yaml=STRIMZI)
-    (group,), (producer,), (topic,) = found.spec.groups, found.spec.producers, found.spec.topics
+    (group,), (producer,) = found.spec.groups, found.spec.producers
+    (topic,) = [topic for topic in found.spec.topics if topic.name == "orders"]
     assert group.config == {"heartbeat.interval.ms": 1_000}
     assert (producer.name, producer.config) == ("bills", {"linger.ms": 20})
     assert (topic.name, topic.partitions, topic.replication) == ("orders", 24, 2)
     assert topic.config == {"retention.ms": 7_200_000}
+
+
+CHANNEL = """mp.messaging.{way}.bills.connector=smallrye-kafka
+mp.messaging.{way}.bills.group.id=billing
+mp.messaging.{way}.bills.{key}={value}
+"""
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "topics"),
+    [
+        ("topic", "invoices", ("invoices",)),
+        ("topics", "invoices, refunds", ("invoices", "refunds")),
+        ("max.poll.records", "50", ("bills",)),
+        ("pattern", "true", ("orders",)),
+    ],
+)
+def test_a_channel_of_quarkus_has_its_topics(key: str, value: str, topics: tuple[str, ...], tmp_path: Path) -> None:
+    read = made(tmp_path, a__properties=CHANNEL.format(way="incoming", key=key, value=value))
+    assert read.spec.groups[0].topics == topics
+    assert any("no file names a topic" in words for words in read.guessed) == (key == "pattern")
+    if key == "topic":
+        written = made(tmp_path, b__properties=CHANNEL.format(way="outgoing", key=key, value=value))
+        assert written.spec.producers[0].topics == topics
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        ("Topic: orders".encode("utf-16"), "it is in UTF-16; convert it, e.g. iconv -f UTF-16 -t UTF-8 given.txt"),
+        (gzip.compress(b"Topic: orders"), "it is compressed; unpack it first, e.g. with gunzip or unzstd"),
+        (b"Topic: \xe9", "it is not text in UTF-8"),
+        (None, "it is a directory; name the files in it"),
+    ],
+)
+def test_what_is_no_text_is_said_with_what_to_do(content: bytes | None, reason: str, tmp_path: Path) -> None:
+    path = tmp_path / "given.txt"
+    if content is None:
+        path.mkdir()
+    else:
+        path.write_bytes(content)
+    with pytest.raises(RecordingError, match=f"given.txt: {re.escape(reason)}$"):
+        read_files([path])
+    with pytest.raises(LintInputError, match=f"given.txt: {re.escape(reason)}$"):
+        read_file(path)
 
 
 @pytest.mark.timeout(20)  # it must not count up to what a file says

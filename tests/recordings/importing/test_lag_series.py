@@ -49,6 +49,17 @@ def test_each_column_may_be_a_group_and_an_empty_cell_is_no_sample() -> None:
     assert found["audit"][0] == (0.0, 7.0)
 
 
+def test_a_column_without_a_legend_is_called_by_its_labels() -> None:
+    title = """"kafka_consumergroup_lag{{consumergroup=""billing"", topic=""orders"", partition=""{0}""}}\""""
+    text = f"Time,{title.format(0)},{title.format(4)}\n" + "".join(f"{row},{row},{row}\n" for row in ROWS)
+    draft = read(text)
+    assert series(draft) == {"billing": [(float(row), 2.0 * row) for row in ROWS]}
+    assert draft.groups["billing"].topics == {"orders"}
+    assert draft.topics["orders"].seen == 4
+    bare = read(text.replace(', partition=""0""', "").replace(', partition=""4""', ""))
+    assert bare.topics["orders"].seen == -1
+
+
 @pytest.mark.parametrize("between", [";", "\t"])
 def test_cells_may_be_separated_otherwise_and_then_have_decimal_commas(between: str) -> None:
     text = between.join(("time", "lag")) + "\n" + "".join(f"{row}{between}{row},5\n" for row in ROWS)
@@ -103,6 +114,7 @@ def test_prometheus_labels_name_group_topic_and_partition(label: str) -> None:
     [
         ("{", "it is not what Prometheus answers to a range query"),
         ('{"status": "error"}', "it is not what Prometheus answers to a range query"),
+        ('{"status": "error", "error": "bad\\u001b range"}', "Prometheus answered with an error: bad\x1b range"),
         (answer([], "vector"), "its result is a vector; query_range answers with a matrix"),
         (answer([]), "it has no sample of a lag"),
         (answer([{"metric": {}, "values": [["a", "b"]]}]), "it is not what Prometheus answers to a range query"),

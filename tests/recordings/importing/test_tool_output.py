@@ -202,7 +202,7 @@ def test_a_mistake_has_its_file_line_and_reason(text: str, reason: str) -> None:
 
 
 def test_a_file_that_is_none_is_one_sentence(tmp_path: Path) -> None:
-    (tmp_path / "latin.txt").write_bytes(b"\xff\xfe")
+    (tmp_path / "latin.txt").write_bytes(b"\xe9t\xe9")
     for name, reason in (
         ("latin.txt", "not text"),
         ("gone.txt", "No such file"),
@@ -242,3 +242,11 @@ def test_more_replicas_than_brokers_that_a_scenario_can_have_are_refused() -> No
     draft.topic("orders").replication = 2_147_483_648
     with pytest.raises(RecordingError, match="the files need 2,147,483,648 brokers; a cluster has at most 1,000 here"):
         scenario_of(draft, "Imported", "")
+
+
+def test_the_error_of_a_tool_alone_makes_no_scenario() -> None:
+    failed = "\nError while executing topic command : Timed out waiting for a node assignment. Call: listTopics\n"
+    with pytest.raises(ImportFileError, match=r"^0\.txt:2: the tool failed: Error while .* Timed out"):
+        made(failed)
+    found = made(f"{failed}{LOOKS['topics']['printed']}")
+    assert any(words.startswith("0.txt:2 is an error of the tool: ") for words in found.left_out)

@@ -125,6 +125,39 @@ def test_what_cannot_be_read_is_said_with_its_line(text: str, name: str, line: i
     assert error.value.line == line
 
 
+@pytest.mark.parametrize(
+    ("text", "line", "reason"),
+    [
+        ("a:\n\tb: 1\n", 2, ": a tab indents the line"),
+        ("a: [1\n", 2, ": a bracket or brace has no end"),
+        ("a: b: c\n", 1, ": a second `:` in the line, or a line above it is indented otherwise"),
+        ("a:\n  b: 1\n c: 2\n", 3, ": it is indented otherwise than the lines above"),
+        ("a: 'x\n", 2, ": a quote has no end, or a wrong escape"),
+        ("a: 1\nb\nc: 2\n", 3, ": a `:` is missing above it"),
+        (
+            "{{- if .Values.x }}\na: 1\n{{- end }}\n",
+            1,
+            ", but a template: lint what it renders, e.g. with `helm template`",
+        ),
+        ("a: @secret\n", 1, ""),
+    ],
+)
+def test_what_is_no_yaml_has_a_reason_that_quotes_nothing(text: str, line: int, reason: str) -> None:
+    assert refusal_of(text, "a.yaml") == f"a.yaml:{line}: it is not YAML{reason}"
+
+
+def test_a_value_of_a_template_is_unknown_and_no_key() -> None:
+    text = "spring.kafka:\n  consumer:\n    group-id: {{ .Values.g | quote }}\n    max-poll-records: {{ .n }}0\n"
+    (part,) = parts_of(text)
+    assert part.unknown == ()
+    assert {key: setting.value for key, setting in part.settings.items()} == {
+        "group.id": None,
+        "max.poll.records": None,
+    }
+    assert found(text, "a.yaml") == []
+    assert read_yaml("- {{ .a }}\n- '{{ b }}'\n", "a.yaml") == [[((), "$( .a ),{{ b }}", 1)]]
+
+
 MEANT = {
     "spring.kafka.consumer.session-timeout": "spring.kafka.consumer.properties[session.timeout.ms]",
     "spring.kafka.consumer.max-poll-interval-ms": "spring.kafka.consumer.properties[max.poll.interval.ms]",

@@ -198,6 +198,12 @@ def test_a_log_that_cannot_be_followed_is_refused(begin: bytes, reason: str, tmp
         read_logs([tmp_path / "server.log"], tmp_path / "read", goes_on=lambda: False)
 
 
+def test_a_directory_is_no_log(tmp_path: Path) -> None:
+    (tmp_path / "logs").mkdir()
+    with pytest.raises(RecordingError, match=r"cannot read the log .*logs: it is a directory; name the logs in it$"):
+        read_logs([tmp_path / "logs"], tmp_path / "read")
+
+
 def test_a_log_in_utf_16_is_named_with_a_way_to_convert_it(tmp_path: Path) -> None:
     (tmp_path / "server.log").write_bytes(DEFAULT.encode("utf-16"))
     with pytest.raises(RecordingError, match=r"is in UTF-16; convert it, e\.g\. iconv -f UTF-16 -t UTF-8 server\.log"):

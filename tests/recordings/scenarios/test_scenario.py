@@ -188,7 +188,7 @@ def test_names_count_what_a_step_scales_to() -> None:
 def test_a_file_that_is_not_there_or_not_text(tmp_path: Path) -> None:
     with pytest.raises(ScenarioErrors, match=r"nowhere\.toml: it cannot be read: No such file"):
         load(tmp_path / "nowhere.toml")
-    with pytest.raises(ScenarioErrors, match=r"it cannot be read: Is a directory"):
+    with pytest.raises(ScenarioErrors, match=r"it is a directory; name the files in it"):
         load(tmp_path)
     (tmp_path / "latin.toml").write_bytes(b'title = "\xe9"')
     with pytest.raises(ScenarioErrors, match="it is not text in UTF-8"):
