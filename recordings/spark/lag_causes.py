@@ -16,7 +16,8 @@ from recordings.spark.report_model import Effect, FlightReport, Group, Incident
 BEHIND_US = 15 * SECOND_US  # three times Kafka's auto.commit.interval.ms
 SIGNIFICANT_FACTOR = 1.5  # of the lag before: less is the saw-tooth of a group that commits now and then
 SIGNIFICANT_RECORDS = 10
-SEEK, AUTOSCALER = "seek", "autoscaler"  # the kind of a command, and the source of others
+OLDER_RECORDS = frozenset({"seek", "subscribe"})  # kinds of commands that give a group older records to read
+AUTOSCALER = "autoscaler"  # the source of commands
 SHORTLY_US = 5 * SECOND_US  # a change may take until the next commit to show
 
 
@@ -24,9 +25,9 @@ class Behind(msgspec.Struct, frozen=True, kw_only=True):
     """A group's worst stretch: at `peak_us` its oldest uncommitted record had waited since `since_us`.
 
     `faults`: in force during it, the one that covers most of it first; `changes`: other commands that took effect in
-    it, its seeks and its autoscaler's work at any time of it; `transactions`: open ones for which it waited;
-    `started_us`: when its first rebalance began, if that was within the stretch; `caught_up_us`: when it had caught
-    up; None: it had not when the flight ended.
+    it, its seeks, subscriptions and its autoscaler's work at any time of it; `transactions`: open ones for which it
+    waited; `started_us`: when its first rebalance began, if that was within the stretch; `caught_up_us`: when it had
+    caught up; None: it had not when the flight ended.
     """
 
     group: Group
@@ -90,7 +91,7 @@ def _stretch(flight: FlightReport, group: Group) -> Behind:
         each
         for each in changes
         if each in resized
-        or (_over_us(each) >= since_us and (each.at_us <= since_us + SHORTLY_US or each.kind == SEEK))
+        or (_over_us(each) >= since_us and (each.at_us <= since_us + SHORTLY_US or each.kind in OLDER_RECORDS))
     ]
     waiting = [each for each in flight.lasting_transactions if each.group == group.group and each.from_us < peak_us]
     return Behind(

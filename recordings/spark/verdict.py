@@ -1,7 +1,7 @@
 """The verdict: the flight in a headline and some sentences, for a reader with half a minute.
 
-The headline names loss first, then the facts of all analyses, the gravest first. The sentences are those of the
-analyses, in the order of `ANALYSES`. Each derives from the numbers of the report alone.
+The headline names loss first, then the facts of all analyses, the gravest first, while they fit. The sentences are
+those of the analyses, in the order of `ANALYSES`. Each derives from the numbers of the report alone.
 """
 
 from collections.abc import Iterator, Sequence
@@ -16,6 +16,8 @@ from recordings.spark.report_model import FlightReport, Verdict
 CALM, EVENTFUL, HARM = "calm", "eventful", "harm"
 UNJUDGED = Verdict(level=CALM, headline="", sentences=[])
 FACTS_BESIDE_LOSS = 2
+WORDS = 20
+"""Of a headline: the sentences have what does not fit."""
 
 
 def verdict(flight: FlightReport, analyses: Sequence[Analysis[Any]] = ANALYSES) -> Verdict:
@@ -32,9 +34,19 @@ def _headline(flight: FlightReport, level: str, facts: list[Fact]) -> str:
         return "Calm: no acknowledged record is lost, every group keeps up, and no group rebalances."
     said = [fact.text for fact in facts]
     if level == EVENTFUL:
-        return "; ".join(["No acknowledged record is lost", *said]) + "."
+        return _fitting("No acknowledged record is lost", said)
     kind = "Data loss" if loses_records(flight) else "Order broken"
-    return "; ".join([f"{kind}: {listed(list(harms(flight)))}", *said[:FACTS_BESIDE_LOSS]]) + "."
+    return _fitting(f"{kind}: {listed(list(harms(flight)))}", said[:FACTS_BESIDE_LOSS])
+
+
+def _fitting(first: str, facts: list[str]) -> str:
+    """The first fact and, of the others, as many as a headline has words for."""
+    said = [first]
+    for fact in facts:
+        if len(" ".join([*said, fact]).split()) > WORDS:
+            break
+        said.append(fact)
+    return "; ".join(said) + "."
 
 
 def _damage(flight: FlightReport) -> Iterator[str]:

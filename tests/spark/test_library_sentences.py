@@ -1,5 +1,6 @@
 """What the report says of each library flight, and what it must not say (`library_sentences.toml`)."""
 
+import re
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -7,6 +8,7 @@ from typing import Any
 import pytest
 
 from recordings.spark.report_model import FlightReport
+from recordings.spark.verdict import WORDS
 from tests.support.library import LIBRARY
 from tests.support.spark.five_readers import FiveReaders
 
@@ -34,8 +36,10 @@ def told(flight: FlightReport) -> str:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", sorted(SENTENCES))
 def test_the_report_says_what_is_true_of_it_and_nothing_false(name: str, whole_fleet: FiveReaders) -> None:
-    text = told(whole_fleet.reported(name))
+    text, verdict = told(whole_fleet.reported(name)), whole_fleet.reported(name).verdict
     assert "not allowed" not in text, "the library's clusters are sound"
+    spoken = (re.sub("“[^”]*”", "command", line) for line in (verdict.headline, *verdict.sentences))
+    assert [line for line in spoken if len(line.split()) > WORDS] == []
     missing = [part for part in SENTENCES[name]["says"] if part not in text]
     false = [part for part in SENTENCES[name]["never"] if part in text]
     assert not missing, text

@@ -153,10 +153,11 @@ def test_storms_are_rebalances_one_upon_the_other(spark: SparkSession) -> None:
 
     names = "run_id string, group string, rebalance int, started_us long, ended_us long, cause string"
     columns = f"{names}, stopped_partition_us long, reread long, initial boolean"
-    rows = [row(1, 0), row(2, 59), row(3, 100, "member left"), row(4, 161), row(5, 162, "partitions revoked")]
+    rows = [row(2, 0), row(3, 59), row(4, 100, "member left"), row(5, 161), row(6, 162, "partitions revoked")]
     rows += [row(1, 0, group="new", initial=True), row(2, 1, group="new"), row(3, 2, group="new")]  # a first join
     rows += [row(1, 0, group="forming", initial=True), *(row(n, n - 1, group="forming") for n in (2, 3, 4, 64))]
-    rows += [row(1, 0, group="calm"), row(2, 61, group="calm"), row(3, 122, group="calm")]
+    rows += [row(2, 0, group="calm"), row(3, 61, group="calm"), row(4, 122, group="calm")]
+    rows += [row(n, at_s, "metadata changed", group="pattern") for n, at_s in ((1, 0), (2, 30), (3, 40))]
     [storm] = storms(spark.createDataFrame(rows, columns)).collect()
     assert (storm["group"], storm["rebalances"]) == ("g", 3)
     assert (storm["from_us"], storm["until_us"]) == (0, 100 * SECOND_US + 5)

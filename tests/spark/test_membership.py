@@ -22,7 +22,7 @@ Told = dict[tuple[str, str], dict[str, Any]]
 
 def told(flight: FlightReport) -> Told:
     rows: list[Any] = flight.membership  # type: ignore[attr-defined]  # an analysis's own list
-    kept = ("starts", "stops", "removals", "down_us", "longest_down_us", "down_at_end", "frozen_us")
+    kept = ("starts", "stops", "crashes", "removals", "down_us", "longest_down_us", "down_at_end", "frozen_us")
     return {(row.group, row.member): {name: getattr(row, name) for name in kept} for row in rows}
 
 
@@ -31,7 +31,7 @@ class _Member:
 
     def __init__(self) -> None:
         self.starts = self.frozen_us = 0
-        self.stops, self.removals = Counter[str](), Counter[str]()
+        self.stops, self.removals, self.crashes = Counter[str](), Counter[str](), Counter[str]()
         self.down: list[int] = []
         self.down_since: int | None = None
         self.frozen_since: int | None = None
@@ -51,6 +51,8 @@ class _Member:
                 self.down_since = None
         elif kind == "member_stopped":
             self.stops[line["how"]] += 1
+            if line["how"] == "crash":
+                self.crashes[line["reason"]] += 1
             self.down_since = at_us
         elif kind == "member_paused":
             self.frozen_since = at_us
@@ -65,6 +67,7 @@ class _Member:
             "starts": self.starts,
             "stops": dict(self.stops),
             "removals": dict(self.removals),
+            "crashes": dict(self.crashes),
             "down_us": sum(self.down),
             "longest_down_us": max(self.down, default=0),
             "down_at_end": away,

@@ -185,9 +185,16 @@ def test_a_cluster_is_not_sent_to_look_for_local_files(rare: Path, tmp_path: Pat
         report([rare], tmp_path / "out", master="spark://elsewhere:7077")
 
 
-@pytest.mark.parametrize("masters", ["spark://127.0.0.1:{port}", "spark://127.0.0.1:{port},127.0.0.1:{port}"])
+@pytest.mark.parametrize(
+    ("masters", "what"),
+    [
+        ("spark://127.0.0.1:{port}", "Spark master"),
+        ("spark://127.0.0.1:{port},127.0.0.1:{port}", "Spark master"),
+        ("sc://127.0.0.1:{port}/;user_id=me", "Spark Connect server"),
+    ],
+)
 def test_a_master_that_does_not_answer_is_named_at_once(
-    masters: str, rare: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    masters: str, what: str, rare: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     export([rare], tmp_path / "tables")
     with socket.socket() as closed:  # bound and not listening: no other process has the port, and it refuses
@@ -197,7 +204,7 @@ def test_a_master_that_does_not_answer_is_named_at_once(
             main(["report", str(tmp_path / "tables"), "--out", str(tmp_path / "out"), "--master", master])
     assert left.value.code == 2
     said = capsys.readouterr().err.strip().splitlines()[-1]
-    assert said == f"flightdeck: no Spark master answers at {master}: Connection refused"
+    assert said == f"flightdeck: no {what} answers at {master}: Connection refused"
     assert not (tmp_path / "out").exists()
 
 

@@ -33,12 +33,14 @@ class Gravity(IntEnum):
     PRODUCER_FENCED = 2
     LEADERLESS = 3
     BELOW_MIN_ISR = 4
-    BEHIND = 5
-    REBALANCED = 6
-    UNOWNED = 7
-    PROCESSED_AGAIN = 8
-    BROKER_DOWN = 9
-    OTHER = 10
+    CRASHED = 5
+    BEHIND = 6
+    REBALANCED = 7
+    UNOWNED = 8
+    PROCESSED_AGAIN = 9
+    BROKER_DOWN = 10
+    ELECTED = 11
+    OTHER = 12
 
 
 class Fact(NamedTuple):

@@ -33,7 +33,7 @@ STRETCHES = 200
 def availability(tables: Tables) -> DataFrame:
     """Each topic that was not available throughout: `run_id`, `topic` and, in partitions and microseconds:
 
-    `without_leader` (partitions that ever had no live leader), `without_leader_us` (the sum over them),
+    `without_leader` (partitions that ever has no live leader), `without_leader_us` (the sum over them),
     `longest_without_leader_us`; `without_leader_stretches`: the `STRETCHES` longest (`us`, `from_us`, `until_us`,
     `partitions`). `below_min_isr`, `below_min_isr_us`, `longest_below_min_isr_us`, `below_min_isr_stretches` likewise.
     """
@@ -168,10 +168,10 @@ def _sentences(flight: FlightReport) -> Iterator[str]:
     for topic in flight.availability:
         if topic.without_leader:
             stretch = partition_time(topic.without_leader, topic.without_leader_us)
-            yield f"{topic.topic} had no live leader: {stretch}, at worst {duration(topic.longest_without_leader_us)}."
+            yield f"{topic.topic} has no live leader: {stretch}, at worst {duration(topic.longest_without_leader_us)}."
         if topic.below_min_isr:
             stretch = partition_time(topic.below_min_isr, topic.below_min_isr_us)
-            yield f"{topic.topic} was below min.insync.replicas: {stretch}; leaders refuse acks=all meanwhile."
+            yield f"{topic.topic} is below min.insync.replicas: {stretch}; leaders refuse acks=all meanwhile."
 
 
 AVAILABILITY = Analysis(

@@ -257,10 +257,10 @@ def _refusals(group: Group) -> Iterator[str]:
         for state in (FENCED, FATAL)
     )
     if fenced:
-        again = "fenced members lose their partitions and join again with member epoch 0"
-        yield f"The coordinator of {group.group} fenced {first_few(fenced)}; {again}."
+        yield f"The coordinator of {group.group} fences {first_few(fenced)}."
+        yield f"Fenced members of {group.group} lose their partitions and join again with member epoch 0."
     if fatal:
-        yield f"A fatal error in {group.group} ended {first_few(fatal)}."
+        yield f"A fatal error in {group.group} ends {first_few(fatal)}."
 
 
 def _partition_seconds(total_us: int) -> str:

@@ -67,14 +67,20 @@ def _lasting(rows: "FlightRows") -> list[LastingTransaction]:
 def _sentences(flight: FlightReport) -> "Iterator[str]":
     """The transaction behind which most waited, if it was open for long."""
     found: list[HeldBack] = getattr(flight, HELD_BACK.key)
-    long = [one for one in found if (one.until_us or flight.virtual_us) - one.from_us > BEHIND_US]
-    worst = max(long, key=lambda one: one.waiting, default=None)
-    if worst is not None and worst.waiting:
-        open_us = (worst.until_us or flight.virtual_us) - worst.from_us
+    long = [(one, held_us) for one in found if (held_us := _held_us(one, flight.virtual_us)) > BEHIND_US]
+    worst, held_us = max(long, key=lambda each: each[0].waiting, default=(None, 0))
+    if worst is not None and worst.held_from_us is not None and worst.waiting:
         yield (
-            f"A transaction of {worst.producer} held back the last stable offset of {worst.partition} from"
-            f" {clock(worst.from_us)} for {duration(open_us)}: {many(worst.waiting, 'offset')} waited behind it."
+            f"A transaction of {worst.producer} holds the last stable offset of {worst.partition} back from"
+            f" {clock(worst.held_from_us)} for {duration(held_us)}."
         )
+        waiting = "1 offset waits" if worst.waiting == 1 else f"{many(worst.waiting, 'offset')} wait"
+        yield f"{'When the flight ends' if worst.until_us is None else 'At its end'} {waiting} behind it."
+
+
+def _held_us(one: HeldBack, end_us: int) -> int:
+    """How long it held the last stable offset back: not while an earlier transaction of its partition was open."""
+    return 0 if one.held_from_us is None else (end_us if one.until_us is None else one.until_us) - one.held_from_us
 
 
 HELD_BACK = Analysis(

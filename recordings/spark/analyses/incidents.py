@@ -166,15 +166,17 @@ def _sentences(flight: FlightReport) -> Iterator[str]:
 def _furthest_behind(behind: Behind) -> Iterator[str]:
     name, lag = behind.group.group, behind.group.lag
     yield (
-        f"{name} was furthest behind at {clock(behind.peak_us)}: its oldest uncommitted record was"
-        f" {duration(lag.time_lag_peak_us)} old; its lag peaked at {many(lag.lag_peak, 'record')}."
+        f"{name} is furthest behind at {clock(behind.peak_us)}: its oldest uncommitted record is"
+        f" {duration(lag.time_lag_peak_us)} old."
     )
+    peak_us = lag.lag_peak_second * SECOND_US
+    yield f"The lag of {name} peaks at {many(lag.lag_peak, 'record')} at {clock(peak_us)}."
     yield from _explained(behind)
     if behind.caught_up_us is None:
-        yield f"{name} did not catch up: {many(lag.lag_end, 'record')} behind when the flight ends."
+        yield f"{name} does not catch up: {many(lag.lag_end, 'record')} behind when the flight ends."
         yield from _concentrated(behind.group)
     else:
-        yield f"{name} had caught up by {clock(behind.caught_up_us)}."
+        yield f"{name} catches up by {clock(behind.caught_up_us)}."
 
 
 def _concentrated(group: Group) -> Iterator[str]:
@@ -194,13 +196,15 @@ def _explained(behind: Behind) -> Iterator[str]:
     if behind.faults:
         yield f"Faults in force meanwhile: {_commands(behind.faults)}."
     elif behind.started_us is not None:
-        yield f"{name} had no members until {clock(behind.started_us)}; the records were older."
+        yield f"{name} has no members until {clock(behind.started_us)}; the records are older."
     elif behind.changes:
-        yield f"No fault was in force; commands then: {_commands(behind.changes)}."
+        yield f"No fault is in force; commands then: {_commands(behind.changes)}."
     elif not behind.transactions:
-        yield "No fault was in force, and no command explains it."
+        yield "No fault is in force, and no command comes shortly before."
     if behind.transactions:
-        yield f"{name} reads committed records, and waited for {first_few([*map(_open, behind.transactions)])}."
+        longest, *others = sorted(behind.transactions, key=_from)
+        more = f" and {len(others)} more" if others else ""
+        yield f"{name} reads committed records, and waits for {_open(longest)}{more}."
 
 
 def _commands(incidents: list[Incident]) -> str:
@@ -211,9 +215,13 @@ def _by(incident: Incident) -> str:
     return " by its autoscaler" if incident.source == AUTOSCALER else ""
 
 
+def _from(one: LastingTransaction) -> int:
+    return one.from_us
+
+
 def _open(one: LastingTransaction) -> str:
     until = "to the end" if one.until_us is None else f"until {clock(one.until_us)}"
-    return f"the transaction of {one.producer} that was open in {one.partition} from {clock(one.from_us)} {until}"
+    return f"the transaction of {one.producer} in {one.partition}, open from {clock(one.from_us)} {until}"
 
 
 INCIDENTS = Analysis(

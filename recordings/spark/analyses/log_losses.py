@@ -98,22 +98,22 @@ def _fate(flight: FlightReport) -> str:
     losing = [group for group in flight.groups if group.lost]
     if not losing:
         return ", none of them lost"
-    return f", {losing[0].group} lost {count(losing[0].lost)} of them" if len(losing) == 1 else ""
+    return f", {count(losing[0].lost)} of them lost by {losing[0].group}" if len(losing) == 1 else ""
 
 
 def _lost(flight: FlightReport) -> Iterator[str]:
     """The topics that lost acknowledged records, the groups that never process some, and those that had before."""
     for topic in flight.log_losses:
         records, them = many(topic.records, "acknowledged record"), "it" if topic.records == 1 else "them"
-        yield f"Topic {topic.topic} lost {records}: no replica's log holds {them} any more."
+        yield f"Topic {topic.topic} loses {records}: no replica's log holds {them} any more."
     losing = [group for group in flight.groups if group.lost]
     if flight.log_losses or len(losing) > 1:
         for group in losing:
-            yield f"{group.group} lost {many(group.lost, 'acknowledged record')} that it never processed."
+            yield f"{group.group} loses {many(group.lost, 'acknowledged record')} that it never processes."
     for group in flight.groups:
         if flight.log_losses and group.delivered_then_lost:
             records = many(group.delivered_then_lost, "acknowledged record")
-            yield f"{group.group} processed {records} that no replica's log holds any more."
+            yield f"{group.group} has processed {records} that no replica's log holds any more."
 
 
 LOG_LOSSES = Analysis(

@@ -200,7 +200,7 @@ def _queue_time(row: "Row | None") -> QueueTime | None:
 def _facts(flight: FlightReport) -> Iterator[Fact]:
     failed = sum(each.failed for each in flight.producers)
     if failed:
-        yield Fact(Gravity.SENDS_FAILED, f"{many(failed, 'record')} failed to send")
+        yield Fact(Gravity.SENDS_FAILED, f"{many(failed, 'record')} {'fails' if failed == 1 else 'fail'} to send")
     fenced = [each.producer for each in flight.producers if each.fenced]
     if fenced:
         yield Fact(Gravity.PRODUCER_FENCED, f"{first_few(fenced)} fenced")
@@ -220,17 +220,17 @@ def _sentences(flight: FlightReport) -> Iterator[str]:
         retried.update(each.retried)
     if retried:
         errors = [f"{error} {times(number)}" for error, number in by_count(retried)[:SHOWN]]
-        yield f"Producers retried {many(sum(retried.values()), 'batch', 'batches')}: {listed(errors)}."
+        yield f"Producers retry {many(sum(retried.values()), 'batch', 'batches')}: {listed(errors)}."
 
 
 def _sentence(producer: ProducerReport) -> str:
     happened = []
     if producer.failed:
         errors = listed([error for error, _ in by_count(producer.failures)])
-        happened.append(f"{many(producer.failed, 'record')} failed to send ({errors})")
+        happened.append(f"fails to send {many(producer.failed, 'record')} ({errors})")
     if producer.fenced:
-        happened.append("was fenced" if producer.fenced == 1 else f"was fenced {times(producer.fenced)}")
-    return f"{producer.producer}: {listed(happened)}."
+        happened.append("is fenced" if producer.fenced == 1 else f"is fenced {times(producer.fenced)}")
+    return f"{producer.producer} {listed(happened)}."
 
 
 PRODUCERS = Analysis(

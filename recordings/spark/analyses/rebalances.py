@@ -40,7 +40,7 @@ def _facts(flight: FlightReport) -> Iterator[Fact]:
     if rebalancing:
         groups = rebalancing[0].group if len(rebalancing) == 1 else f"{len(rebalancing)} groups"
         number = times(sum(group.rebalances for group in rebalancing))
-        yield Fact(Gravity.REBALANCED, f"{groups} rebalanced {number}")
+        yield Fact(Gravity.REBALANCED, f"{groups} {'rebalances' if len(rebalancing) == 1 else 'rebalance'} {number}")
     for stretch in _away(flight)[:1]:
         yield Fact(Gravity.UNOWNED, stretch)
 
@@ -48,22 +48,46 @@ def _facts(flight: FlightReport) -> Iterator[Fact]:
 def _sentences(flight: FlightReport) -> Iterator[str]:
     for group in flight.groups:
         if group.rebalances:
-            yield _rebalances(flight, group)
+            yield from _rebalances(flight, group)
             yield from _slowest(flight, group)
-    yield from (f"{stretch}: a static member was away." for stretch in _away(flight))
+    yield from (f"{stretch}: a static member is away." for stretch in _away(flight))
     yield from _costliest(flight)
 
 
-def _rebalances(flight: FlightReport, group: Group) -> str:
+def _rebalances(flight: FlightReport, group: Group) -> Iterator[str]:
     mine = [each for each in flight.rebalances if each.group == group.group]
-    over = [each for each in mine if each.ends in COMPLETED and not (each.initial and each.rebalance == 1)]
-    why = _epochs(mine, over) if group.protocol == CONSUMER else f" ({_causes(over)})" if over else ""
+    over = [each for each in mine if each.ends in COMPLETED and not _began_it(each)]
+    number = times(group.rebalances)
+    if group.protocol == CONSUMER:
+        epoch = max((each.generation or 0 for each in mine), default=0)
+        yield f"{group.group} rebalances {number} after its start, up to group epoch {epoch}."
+        if over:
+            yield f"Its causes: {_instants(over)}."
+    elif group.rebalances > len(over) > 0:
+        barriers = many(group.rebalances, "join barrier")
+        within = many(len(over), "rebalance")
+        yield f"{group.group} completes {barriers} after its start, in {within} ({_causes(over)})."
+    else:
+        yield f"{group.group} rebalances {number} after its start{f' ({_causes(over)})' if over else ''}."
+    if cost := _cost(group):
+        yield f"{group.group} {listed(cost)}."
+
+
+def _began_it(rebalance: Rebalance) -> bool:
+    """Whether it is the one that starts its group; a pattern may set it off before any member has joined."""
+    return rebalance.rebalance == 1 and (rebalance.initial or rebalance.protocol == CONSUMER)
+
+
+def _cost(group: Group) -> list[str]:
+    """What its rebalances cost; partitions without an owner when the flight ends have a sentence of their own."""
     unowned_us = group.stopped_partition_us + group.orphaned_partition_us
-    stopped = partition_time(group.partitions, unowned_us)
-    cost = [f"{stopped} unowned in all"] if unowned_us else ["no partition unowned"]
+    cost = []
+    if unowned_us or not group.unowned_at_end_us:
+        stretch = partition_time(group.partitions, unowned_us) if unowned_us else "no partition"
+        cost.append(f"leaves {stretch} without an owner")
     if group.reread:
-        cost.append(f"{many(group.reread, 'record')} re-read")
-    return f"{group.group} rebalanced {times(group.rebalances)} after its start{why}: {listed(cost)}."
+        cost.append(f"re-reads {many(group.reread, 'record')}")
+    return cost
 
 
 def _causes(over: list[Rebalance]) -> str:
@@ -71,14 +95,12 @@ def _causes(over: list[Rebalance]) -> str:
     return listed([f"{cause} {times(number)}" if number > 1 else cause for cause, number in causes.most_common()])
 
 
-def _epochs(mine: list[Rebalance], over: list[Rebalance]) -> str:
-    """The last group epoch, and when each cause raised it: `, up to group epoch 5 (member joined at 0:05)`."""
-    epoch = max((each.generation or 0 for each in mine), default=0)
+def _instants(over: list[Rebalance]) -> str:
+    """When each cause raised the group epoch: `member joined at 0:05; member left at 0:41`."""
     began: dict[str, list[str]] = defaultdict(list)
     for each in over:
         began[each.cause].append(clock(each.started_us))
-    why = "; ".join(f"{cause} at {first_few(instants)}" for cause, instants in began.items())
-    return f", up to group epoch {epoch}" + (f" ({why})" if why else "")
+    return "; ".join(f"{cause} at {first_few(instants)}" for cause, instants in began.items())
 
 
 def _slowest(flight: FlightReport, group: Group) -> Iterator[str]:
@@ -87,8 +109,8 @@ def _slowest(flight: FlightReport, group: Group) -> Iterator[str]:
     worst = max(mine, key=lambda each: each.waited_us, default=None)
     if worst is not None and worst.waited_us >= NOTICED_US:
         yield (
-            f"{group.group} was Reconciling from {clock(worst.started_us)} (group epoch {worst.generation}):"
-            f" {worst.waited_for} revoked its partitions only after {duration(worst.waited_us)}."
+            f"{group.group} is Reconciling from {clock(worst.started_us)} (group epoch {worst.generation}):"
+            f" {worst.waited_for} revokes its partitions only after {duration(worst.waited_us)}."
         )
 
 
@@ -97,7 +119,7 @@ def _away(flight: FlightReport) -> list[str]:
     found = [each for each in flight.rebalances if each.after_partition_us >= SECOND_US]
     stretches = [partition_time(each.after_partitions, each.after_partition_us) for each in found]
     return [
-        f"{each.group} left {stretch} unowned without a rebalance"
+        f"{each.group} leaves {stretch} unowned without a rebalance"
         for each, stretch in zip(found, stretches, strict=True)
     ]
 
@@ -109,18 +131,22 @@ def _costliest(flight: FlightReport) -> Iterator[str]:
     worst = max(flight.rebalances, key=cost, default=None)
     if worst is None or cost(worst) < SECOND_US:
         return
-    yield f"The costliest rebalance began at {clock(worst.started_us)}, because {cause_in_words(worst)}."
+    yield f"The costliest rebalance begins at {clock(worst.started_us)}, because {cause_in_words(worst)}."
     if worst.orphaned_partition_us > worst.stopped_partition_us:
         stretch = partition_time(worst.orphaned_partitions, worst.orphaned_partition_us)
-        yield f"Before it began, {stretch} had no owner."
+        yield f"Before it begins, {stretch} {_have(worst.orphaned_partitions)} no owner."
     else:
         stretch = partition_time(worst.stopped_partitions, worst.stopped_partition_us)
-        until = "members took their target assignments" if worst.protocol == CONSUMER else "the new assignment"
-        yield f"From its start until {until}, {stretch} had no owner."
+        until = "members take their target assignments" if worst.protocol == CONSUMER else "the new assignment"
+        yield f"From its start until {until}, {stretch} {_have(worst.stopped_partitions)} no owner."
     if worst.protocol == CONSUMER:
         return
     if worst.waited_for and not worst.initial and worst.waited_us >= SECOND_US:
-        yield f"Its join barrier waited longest for {worst.waited_for} ({duration(worst.waited_us)})."
+        yield f"Its join barrier waits longest for {worst.waited_for} ({duration(worst.waited_us)})."
+
+
+def _have(partitions: int) -> str:
+    return "has" if partitions == 1 else "have"
 
 
 REBALANCES = Analysis(

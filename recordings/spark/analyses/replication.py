@@ -8,7 +8,7 @@ import msgspec
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as sf
 
-from recordings.spark.analyses.analysis import Analysis, make, natural
+from recordings.spark.analyses.analysis import Analysis, Fact, Gravity, make, natural
 from recordings.spark.facts.offsets import topic_of
 from recordings.spark.formatting import by_count, first_few, listed, many, times
 from recordings.spark.report_model import FlightReport
@@ -72,6 +72,14 @@ def _build(rows: "FlightRows") -> list[ReplicaChanges]:
     return [make(ReplicaChanges, row) for row in sorted(rows["replication"], key=lambda row: natural(row["topic"]))]
 
 
+def _facts(flight: FlightReport) -> Iterator[Fact]:
+    """Left out where a partition had no live leader, or a broker was down: those facts say more."""
+    rows: list[Any] = getattr(flight, REPLICATION.key)
+    elected = sum(sum(row.elections.values()) for row in rows)
+    if elected and not flight.outages and not any(each.without_leader for each in flight.availability):
+        yield Fact(Gravity.ELECTED, f"the controller elects {many(elected, 'leader')}")
+
+
 def _sentences(flight: FlightReport) -> Iterator[str]:
     rows: list[Any] = getattr(flight, REPLICATION.key)
     elections: Counter[str] = Counter()
@@ -80,12 +88,12 @@ def _sentences(flight: FlightReport) -> Iterator[str]:
     if elections:
         topics = first_few([row.topic for row in rows if row.elections])
         reasons = listed([f"{reason} {times(number)}" for reason, number in by_count(elections)])
-        yield f"The controller elected {many(elections.total(), 'leader')} in {topics} ({reasons})."
+        yield f"The controller elects {many(elections.total(), 'leader')} in {topics} ({reasons})."
     moved = [row for row in rows if row.shrinks]
     if moved:
         topics, back = first_few([row.topic for row in moved]), sum(row.expands for row in moved)
-        more = f" and grew {times(back)}" if back else " and never grew again"
-        yield f"In-sync replicas of {topics} shrank {times(sum(row.shrinks for row in moved))}{more}."
+        more = f" and grow {times(back)}" if back else " and never grow again"
+        yield f"The in-sync replicas of {topics} shrink {times(sum(row.shrinks for row in moved))}{more}."
 
 
 REPLICATION = Analysis(
@@ -93,5 +101,6 @@ REPLICATION = Analysis(
     row=ReplicaChanges,
     queries={"replication": replica_changes},
     build=_build,
+    facts=_facts,
     sentences=_sentences,
 )

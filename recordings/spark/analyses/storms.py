@@ -25,15 +25,17 @@ NEXT_ROUND = RebalanceCause.PARTITIONS_REVOKED.value  # the second round of a co
 def storms(found: DataFrame, gap_us: int = STORM_GAP_US, least: int = STORM_REBALANCES) -> DataFrame:
     """Rebalances that follow one another within `gap_us`, at least `least` of them, from `rebalances`.
 
-    `GROUP`, `from_us`, `until_us`, `rebalances`, `causes` (of each, in order), `stopped_partition_us`, `reread`. First
-    joins of an Empty group (and others within 3 s of one) and second rounds of cooperative rebalances do not count.
+    `GROUP`, `from_us`, `until_us`, `rebalances`, `causes` (of each, in order), `stopped_partition_us`, `reread`. A
+    group's first rebalance, first joins of an Empty group (and others within 3 s of one) and second rounds of
+    cooperative rebalances do not count.
     """
     order = Window.partitionBy(*GROUP).orderBy("rebalance")
     begins = sf.coalesce(sf.col("started_us") - sf.lag("started_us").over(order) > gap_us, sf.lit(True))
     causes = sf.transform(sf.sort_array(sf.collect_list(sf.struct("rebalance", "cause"))), lambda row: row["cause"])
+    forming = sf.col("initial") | (sf.col("rebalance") == 1)  # a pattern may set off the first one, before any join
     return (
-        found.withColumn("formed_us", sf.max(sf.when(sf.col("initial"), sf.col("started_us"))).over(order))
-        .where((sf.col("cause") != NEXT_ROUND) & ~sf.col("initial"))
+        found.withColumn("formed_us", sf.max(sf.when(forming, sf.col("started_us"))).over(order))
+        .where((sf.col("cause") != NEXT_ROUND) & ~forming)
         .where(sf.coalesce(sf.col("started_us") - sf.col("formed_us") > FORMING_US, sf.lit(True)))
         .withColumn("begins", begins)
         .withColumn("storm", sf.count_if("begins").over(order))

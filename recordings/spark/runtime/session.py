@@ -7,7 +7,7 @@ spark://…`, `yarn`, a Spark Connect URL, `spark-submit`) the cluster's setting
 import os
 import socket
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -22,8 +22,11 @@ from recordings.spark.runtime.java import find_java, stop_java, write_wrapper
 
 LOCAL = "local[*]"
 STANDALONE = "spark://"
+CONNECT = "sc://"
+CONNECT_PORT = 15002
+"""Spark Connect's default."""
 PATIENCE_S = 10
-"""For a connection to a standalone master."""
+"""For a connection to a standalone master or a Spark Connect server."""
 PORT_DIGITS = 5
 HOT_JARS = (  # by how many classes of each a report needs
     *("spark-catalyst", "scala-library", "spark-core", "scala-reflect", "spark-sql-api", "spark-sql", "log4j-core"),
@@ -106,13 +109,16 @@ def spark_session(master: str | None = None, *, name: str = "flightdeck") -> Ite
     not answer, or this process runs a session on another master.
     """
     if master is not None and master.startswith(STANDALONE):
-        _reach(master)
+        _reach(master, master.removeprefix(STANDALONE).split(","), "Spark master")
+    if master is not None and master.startswith(CONNECT):
+        address = master.removeprefix(CONNECT).partition("/")[0]
+        _reach(master, [address if ":" in address else f"{address}:{CONNECT_PORT}"], "Spark Connect server")
     running = SparkSession.getActiveSession()
     if running is not None:
         _check_master(running, master)
         yield running
         return
-    if master is not None and master.startswith("sc://"):
+    if master is not None and master.startswith(CONNECT):
         with _stopping(_connect(master, name)) as session:
             yield session
     elif "PYSPARK_GATEWAY_PORT" in os.environ:  # started by spark-submit: it has a Java and a master
@@ -165,13 +171,13 @@ def suited_to(session: SparkSession, events: int) -> Iterator[None]:
                 session.conf.set(name, former)
 
 
-def _reach(masters: str) -> None:
-    """Check that a standalone master answers: Spark itself tries for a minute, stops, and then names none.
+def _reach(url: str, addresses: Sequence[str], what: str) -> None:
+    """Check that one of `HOST:PORT` takes connections. Spark refuses any other form.
 
-    `masters`: `spark://HOST:PORT[,HOST:PORT…]`. Spark refuses any other form.
+    Spark itself tries a standalone master for a minute, stops, and then names none; a Spark Connect server for minutes.
     """
     reasons = []
-    for address in masters.removeprefix(STANDALONE).split(","):
+    for address in addresses:
         host, _, port = address.rpartition(":")
         if not (host and port.isascii() and port.isdigit() and len(port) <= PORT_DIGITS):
             return
@@ -181,7 +187,7 @@ def _reach(masters: str) -> None:
             reasons.append(getattr(error, "strerror", None) or str(error))
         else:
             return
-    raise SparkStartError(f"no Spark master answers at {masters}: {'; '.join(dict.fromkeys(reasons))}")
+    raise SparkStartError(f"no {what} answers at {url}: {'; '.join(dict.fromkeys(reasons))}")
 
 
 def _connect(url: str, name: str) -> SparkSession:
