@@ -208,6 +208,15 @@ def test_a_master_that_does_not_answer_is_named_at_once(
     assert not (tmp_path / "out").exists()
 
 
+def test_what_is_no_master_is_named_without_a_stack(rare: Path, tmp_path: Path) -> None:
+    export([rare], tmp_path / "tables")
+    command = [*FLIGHTDECK, "report", str(tmp_path / "tables"), "--out", str(tmp_path / "out"), "--master", "nonsense"]
+    answer = subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT)
+    assert answer.returncode == 2
+    said = answer.stderr.splitlines()[-1]
+    assert said.startswith("flightdeck: Spark did not start on nonsense: Master must either be yarn or start with")
+
+
 def test_a_spark_that_goes_away_is_named(rare: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def gone(*_: object) -> NoReturn:
         raise ConnectionRefusedError(errno.ECONNREFUSED, "Connection refused")

@@ -117,8 +117,8 @@ def _facts(flight: FlightReport) -> Iterator[Fact]:
 
 
 def _sentences(flight: FlightReport) -> Iterator[str]:
-    told = {(group.group, each.member) for group in flight.groups for each in group.refused_members}  # fatal errors
-    crashing = [each for each in _crashing(flight) if (each.group, each.member) not in told]
+    fatal = {(group.group, each.member) for group in flight.groups for each in group.refused_members}
+    crashing = [each for each in _crashing(flight) if (each.group, each.member) not in fatal]
     for each in crashing[:SHOWN]:
         reasons: Counter[str] = Counter()
         for reason, number in each.crashes.items():

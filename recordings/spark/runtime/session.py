@@ -5,6 +5,7 @@ spark://…`, `yarn`, a Spark Connect URL, `spark-submit`) the cluster's setting
 """
 
 import os
+import re
 import socket
 import sys
 from collections.abc import Iterator, Sequence
@@ -35,6 +36,7 @@ HOT_JARS = (  # by how many classes of each a report needs
     *("spark-", "json4s-"),
 )
 LOG_LINES = 15
+ENDED_BY = re.compile(r'Exception in thread "main" (?:\w+\.)+\w+: (.+)')
 MEMORY_MIB = (1024, 4096)  # least, most; between them a quarter of the machine's memory
 
 EVERYWHERE = {
@@ -227,9 +229,9 @@ def _launch(name: str, master: str, place: Path) -> SparkSession:
         try:
             return _classic(name, master, settings)
         except Exception as error:  # Py4J's, Spark's and the operating system's: all mean that Spark did not start
-            said = _log_tail(log)
+            said = _reason(log) or f"{_first_line(error)}{_log_tail(log)}"
             stop_java(place / "java")
-            raise SparkStartError(f"Spark did not start on {master}: {_first_line(error)}{said}") from error
+            raise SparkStartError(f"Spark did not start on {master}: {said}") from error
         except BaseException:  # an interrupt: Java may be starting, and would go on
             stop_java(place / "java")
             raise
@@ -298,8 +300,16 @@ def _first_line(error: Exception) -> str:
     return next((line.strip() for line in text.splitlines() if line.strip()), type(error).__name__)
 
 
+def _reason(log: Path) -> str:
+    """The message of the exception that ended Java, if that is all there is to say: the master is none, say."""
+    found = [one[1] for line in _lines(log) if (one := ENDED_BY.match(line))]
+    return found[-1] if found else ""
+
+
+def _lines(log: Path) -> list[str]:
+    return log.read_text(encoding="utf-8", errors="replace").splitlines() if log.exists() else []
+
+
 def _log_tail(log: Path) -> str:
-    if not log.exists():
-        return ""
-    lines = log.read_text(encoding="utf-8", errors="replace").splitlines()[-LOG_LINES:]
+    lines = _lines(log)[-LOG_LINES:]
     return "\nSpark said last:\n" + "\n".join(lines) if lines else ""
