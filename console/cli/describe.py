@@ -43,6 +43,8 @@ def describe(
     elif is_tool_line(subject):
         text = f"{subject} {text}".rstrip()
     else:
+        if Path(subject).is_dir():
+            raise UsageError(f"describe: `{subject}` is a directory: write `flightdeck describe SUBJECT RECORDING`")
         near = nearest(subject, SUBJECTS)
         hint = f"did you mean {near}?" if near else f"known are {', '.join(SUBJECTS)}"
         raise UsageError(f"describe: there is no subject `{subject}`: {hint}")

@@ -14,13 +14,20 @@ from cluster.config import nearest
 _WORD: Final = re.compile(r"""\s*(?:\\\n\s*)*((?:'[^']*'|"(?:\\.|[^"\\])*"|\\.|[^\s'"\\])+)""", re.DOTALL)
 _PIECE: Final = re.compile(r"""'([^']*)'|"((?:\\.|[^"\\])*)"|\\(.)|([^'"\\]+)""", re.DOTALL)
 _NAME: Final = re.compile(r"(?:.*/)?(kafka-[a-z-]+?)(?:\.sh|\.bat)?")
-_PROMPT: Final = re.compile(r"\s*[$#]\s+")
+_PROMPT: Final = re.compile(r"\s*(?:\[?[\w.-]{1,80}@[^\s$#\]]{1,80}(?: [^\s$#\]]{1,80})?\]?)?[$#]\s+")
+_LAUNCHER: Final = re.compile(
+    r"(?:.*/)?(?:kubectl|oc|docker|docker-compose|podman|nerdctl|sudo|env)|[A-Za-z_]\w*=.*", re.DOTALL
+)
+"""What begins a line that starts a tool elsewhere: `kubectl exec kafka-0 -- kafka-topics.sh …`, `KAFKA_OPTS=… …`."""
+_SHELLS: Final = frozenset({"|", "||", "&&", "&", ";", ">", ">>", "<", "2>&1", "2>", "|&"})
 _RESETS: Final = ("from-file", "shift-by", "to-offset", "to-earliest", "to-current", "to-latest", "by-duration",
                   "to-datetime")  # fmt: skip
 _CHECKED: Final = ("to-offset", "to-datetime", "by-duration", "to-earliest", "to-latest", "to-current", "shift-by",
                    "from-file")  # fmt: skip
 REPORTS: Final = ("under-replicated-partitions", "under-min-isr-partitions", "at-min-isr-partitions",
                   "unavailable-partitions")  # fmt: skip
+MOST_BEFORE: Final = 40
+"""Words of a launcher before its tool."""
 _IGNORED: Final = ("bootstrap-server", "command-config", "timeout")
 
 
@@ -211,13 +218,13 @@ def reset_scenario(line: ToolLine) -> str:
 
 def is_tool_line(text: str) -> bool:
     """Whether a line begins with one of Kafka's tools, known here or not."""
-    first = next(_words(text, tolerant=True), None)
-    return first is not None and _NAME.fullmatch(first.word) is not None
+    words = _launched(list(_words(text, tolerant=True)))
+    return bool(words) and _NAME.fullmatch(words[0].word) is not None
 
 
 def read_tool_line(text: str) -> ToolLine:
     """Read a line. Raises CommandError: the reason, the column, and the nearest word."""
-    words = list(_words(text))
+    words = _launched(list(_words(text)))
     if not words:
         raise CommandError("no command was given", 0)
     found = _NAME.fullmatch(words[0].word)
@@ -232,6 +239,16 @@ def read_tool_line(text: str) -> ToolLine:
     return _read_options(tool, words[1:], len(text.rstrip()))
 
 
+def _launched(words: list[ToolWord]) -> list[ToolWord]:
+    """The words from the tool on, where a launcher stands before it; all words if there is no tool behind one."""
+    if words and _LAUNCHER.fullmatch(words[0].word) is not None:
+        for place, word in enumerate(words[:MOST_BEFORE]):
+            found = _NAME.fullmatch(word.word)
+            if found is not None and (found[1] in TOOLS or found[1] in ELSEWHERE or word.word.endswith(".sh")):
+                return words[place:]
+    return words
+
+
 def _read_options(tool: Tool, words: list[ToolWord], end: int) -> ToolLine:
     line = ToolLine(tool.name, "", {}, {}, end)
     actions: list[ToolWord] = []
@@ -239,6 +256,8 @@ def _read_options(tool: Tool, words: list[ToolWord], end: int) -> ToolLine:
     while position < len(words):
         word = words[position]
         position += 1
+        if word.word in _SHELLS:
+            raise CommandError(f"`{word.word}` is the shell's: leave it out, and what follows", word.column)
         if not word.word.startswith("-") or len(word.word) == 1:
             if tool.verbs and not actions:
                 actions.append(word)

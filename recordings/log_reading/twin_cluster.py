@@ -51,7 +51,7 @@ class TwinBrokers:
         """The value of the key `brokers`; what is guessed of it goes to `inferred`."""
         ids, named = self.ids(), len(self._named)
         if named < LEAST_BROKERS:
-            inferred.append(f"{len(ids)} brokers: lines name {named}, and replicas need as many")
+            inferred.append(f"{len(ids)} brokers, one for each replica of a partition; lines name {named}")
         else:
             inferred.append(f"{len(ids)} brokers: so many have a number in a line; another may be silent")
         if ids == tuple(range(1, len(ids) + 1)):

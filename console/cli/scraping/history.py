@@ -11,6 +11,7 @@ from cyclopts import Parameter
 from console.cli.errors import HELD, UsageError, warn
 from console.cli.options import duration_of
 from console.cli.streams import json_of, print_text
+from console.presenters.formatting import many
 
 if TYPE_CHECKING:
     from recordings.metrics.history import ExportedHistory
@@ -67,7 +68,8 @@ def _words(found: "ExportedHistory") -> str:
         datetime.fromtimestamp(at_s, UTC).strftime("%Y-%m-%d %H:%M:%S") for at_s in (found.from_s, found.to_s)
     )
     return (
-        f"{found.openmetrics}: {found.samples:,} samples of {found.series:,} series at {found.instants:,} instants,"
-        f" {found.bytes:,} bytes\nfrom {begin} to {end} UTC; `promtool tsdb create-blocks-from openmetrics"
-        f" {found.openmetrics} DIR` makes blocks of them"
+        f"{found.openmetrics}: {found.samples:,} samples of {found.series:,} series at"
+        f" {many(found.instants, 'instant')}, {found.bytes:,} bytes\n"
+        f"from {begin} to {end} UTC; `promtool tsdb create-blocks-from openmetrics {found.openmetrics} DIR`"
+        " makes blocks of them"
     )

@@ -63,6 +63,8 @@ def test_records_go_on_where_they_were_cut_off(recording: Path, capsys: pytest.C
         (["topics", "--topic", "nowhere"], 1, "Topic 'nowhere' does not exist as expected"),
         (["groups", "--membres"], 2, "did you mean --members"),
         (["group", "--state"], 2, "did you mean groups"),
+        (["kafka-topics.sh --list | grep orders"], 2, "`|` is the shell's: leave it out"),
+        (["kubectl exec kafka-0 -- kafka-topics.sh --list"], 0, "payments"),
         (["producers"], 2, "argument --topic is required"),
         (["producers", "--topic", "orders", "--partition", "x"], 2, "`x` is not a whole number"),
         (["groups", "--at", "900h"], 2, "ends at"),
@@ -80,6 +82,12 @@ def test_what_cannot_be_described_is_said(
     ended, out, err = run(capsys, first, str(recording), *more)
     assert (ended, said in out + err) == (code, True), out + err
     assert "Traceback" not in err
+
+
+def test_a_recording_in_the_place_of_the_subject_is_said(recording: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    ended, _, err = run(capsys, str(recording), "groups")
+    said = f"`{recording}` is a directory: write `flightdeck describe SUBJECT RECORDING`"
+    assert (ended, said in err.replace("\n", " ")) == (2, True), err
 
 
 @pytest.mark.parametrize(

@@ -140,3 +140,5 @@ def test_a_recording_becomes_a_file_of_openmetrics(recording: Path, flightdeck: 
     assert "from 2026-11-27 14:00:00 to 2026-11-27 14:00:20 UTC" in ended.out
     assert (tmp_path / "a.om").read_text(encoding="utf-8").endswith("# EOF\n")
     assert Recording(recording).footer is not None
+    once = flightdeck("export", recording, "--openmetrics", tmp_path / "b.om", "--step", "1m").out
+    assert " series at 1 instant, " in once

@@ -161,6 +161,28 @@ def test_lines_are_the_commands_that_the_cluster_has(line: str, commands: list[s
 
 
 @pytest.mark.parametrize(
+    "before",
+    [
+        "kubectl exec -it kafka-0 -c kafka -- bin/",
+        "docker exec kafka-broker /opt/kafka/bin/",
+        "docker compose exec kafka ",
+        "sudo -u kafka ",
+        "KAFKA_OPTS='-Xmx1g -D a=b' env A=b ",
+        "$ ",
+        "[kafka@host-1 ~]$ ",
+        "root@3f2a:/opt/kafka# bin/",
+        "kafka@host:~$ sudo ",
+    ],
+)
+def test_what_starts_a_tool_elsewhere_is_left_out(before: str) -> None:
+    line = "kafka-topics.sh --bootstrap-server x:9092 --alter --topic orders --partitions 9"
+    assert commands_of(before + line) == commands_of(line)
+    with pytest.raises(CommandError) as refused:
+        commands_of(f"{before}{line} --topik")
+    assert refused.value.column == len(before) + len(line) + 1
+
+
+@pytest.mark.parametrize(
     ("line", "said", "suggestion"),
     [
         ("kafka-reassign-partitions.sh --execute", 'Missing required argument "[reassignment-json-file]"', None),
@@ -218,6 +240,10 @@ def test_lines_are_the_commands_that_the_cluster_has(line: str, commands: list[s
         ("kafka-transactions.sh abrt --topic orders", "exactly one action", "abort"),
         ("kafka-leader-election.sh --election-type best --topic orders --partition 0", "PREFERRED or UNCLEAN", None),
         ("kafka-topics.sh orders", "belongs to no option", None),
+        ("kafka-topics.sh --list | grep a", "`|` is the shell's: leave it out, and what follows", None),
+        ("kafka-topics.sh --alter --topic a --partitions 9 && echo", "`&&` is the shell's", None),
+        ("kubectl exec kafka-0 -- kafka-console-producer.sh", "set PRODUCER rate N", None),
+        ("kubectl get pods", "no command `kubectl`", None),
         ("kafka-console-producer.sh --topic orders", "set PRODUCER rate N", None),
     ],
 )
