@@ -28,6 +28,12 @@ class RecordingError(Exception):
     """A recording cannot be written or read; the message names the file and the reason."""
 
 
+def system_reason(error: Exception) -> str:
+    """Why a place cannot be read or written: in the system's words, where pyarrow has words around them."""
+    number = error.errno if isinstance(error, OSError) else None
+    return os.strerror(number) if number else str(error)
+
+
 def open_ours(path: Path) -> BinaryIO:
     """Open a file of a recording for reading. Raises RecordingError when it is no regular file, and OSError."""
     try:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from recordings.bounded_files import RecordingError
+from recordings.bounded_files import RecordingError, system_reason
 from recordings.tables.schema import Column, ColumnType, Table
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ class Target:
 
     def refused(self, error: Exception) -> RecordingError:
         """The RecordingError for an error of a filesystem."""
-        return RecordingError(f"cannot export to {self.uri}: {error}")
+        return RecordingError(f"cannot export to {self.uri}: {system_reason(error)}")
 
     def prepare(self, tables: Iterable[Table]) -> None:
         """Create every table, with its schema and without rows."""

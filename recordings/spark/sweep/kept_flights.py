@@ -12,7 +12,7 @@ from typing import Final
 
 import msgspec
 
-from recordings.bounded_files import RecordingError
+from recordings.bounded_files import RecordingError, system_reason
 from recordings.comparison.bill import MEASURES
 from recordings.journal.format import FORMAT
 from recordings.planning.grid import RowSettings, texts_of
@@ -86,7 +86,7 @@ class KeptFlights:
             with self.filesystem.open_output_stream(posixpath.join(self.root, name)) as file:
                 file.write(content)
         except (OSError, ValueError) as error:
-            raise RecordingError(f"cannot write {self.out}/{name}: {error}") from error
+            raise RecordingError(f"cannot write {self.out}/{name}: {system_reason(error)}") from error
 
     def prepare(self) -> None:
         """Make the directory, unless it is there; refuse one that is something else's."""
@@ -140,4 +140,4 @@ class KeptFlights:
         return posixpath.join(self.root, FLIGHTS, f"{key}.json")
 
     def _refused(self, error: Exception) -> RecordingError:
-        return RecordingError(f"cannot keep flights in {self.out}: {error}")
+        return RecordingError(f"cannot keep flights in {self.out}: {system_reason(error)}")

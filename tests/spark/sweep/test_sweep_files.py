@@ -193,6 +193,13 @@ def test_a_directory_for_recordings_that_cannot_be_written_ends_the_sweep(tmp_pa
         task.fly(FlightOrder("abc", 0, (), 7))
 
 
+def test_a_place_that_cannot_be_written_is_named_in_the_system_s_words(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("in the way")
+    with pytest.raises(RecordingError) as refused:
+        KeptFlights(f"{tmp_path}/file/out").prepare()
+    assert str(refused.value) == f"cannot keep flights in {tmp_path}/file/out: Not a directory"
+
+
 def test_a_kept_flight_is_whole_or_not_there(tmp_path: Path) -> None:
     kept = KeptFlights(str(tmp_path / "out"))
     kept.prepare()
