@@ -155,10 +155,13 @@ def _nothing(files: Sequence[LogFile], reader: GroupLogReader) -> str:
         if own is not None:
             does = "does" if without == 1 else "do"
             return f"{_lines(without)} of brokers and clients {does} not fit --pattern `{brief(own.text)}`"
-        return f"{_lines(without)} of brokers or clients without a known instant; known is [2026-11-27 05:10:11,123]"
+        known = "known is [2026-11-27 05:10:11,123]; --pattern takes the lines' own, as log4j has it"
+        return f"{_lines(without)} of brokers or clients without a known instant; {known}"
     if reader.unmatched:
         of_coordinators = _lines(reader.unmatched.total())
-        return f"no sentence in {of_coordinators} of group coordinators is known (those of Kafka 3.0 to 4.3 are)"
+        ((often, _),) = reader.unmatched.most_common(1)
+        known = f"(those of Kafka 3.0 to 4.3 are, one a line), such as `{brief(often)}`"
+        return f"no sentence in {of_coordinators} of group coordinators is known {known}"
     example = "[GroupCoordinator id=1 topic=…] Stabilized …"
     return f"{_lines(lines)}, none of them with a sentence that is read, e.g. `{example}`"
 

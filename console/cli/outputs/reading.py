@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from console.cli.output import table
+from console.presenters.formatting import many
 
 if TYPE_CHECKING:
     from recordings.log_reading.difference import GroupDifference, LogsDifference
@@ -22,13 +23,15 @@ def of_read_summary(found: "ReadSummary") -> str:
     """What was read of which logs, then groups and rebalances."""
     reading = found.reading
     began = f"from {reading.began}" if reading.began else "without dates: seconds count from midnight"
-    lines = [f"read from {len(reading.files)} log{'s' if len(reading.files) != 1 else ''}, {began}"]
+    lines = [f"read from {many(len(reading.files), 'log')}, {began}"]
     for each in reading.files:
         more = f", {each.without_instant:,} without a known instant" if each.without_instant else ""
         more += "; the file is cut off: its whole lines were read" if each.cut_short else ""
-        lines.append(f"  {each.log}: {each.lines:,} lines, {each.coordinator:,} of group coordinators{more}")
-    others = f"; {reading.others:,} lines of clients, controllers and other parts of brokers" if reading.others else ""
-    lines.append(f"{reading.matched:,} lines matched, {reading.unmatched:,} did not{others}; {reading.events:,} events")
+        lines.append(f"  {each.log}: {many(each.lines, 'line')}, {each.coordinator:,} of group coordinators{more}")
+    of = "of clients, controllers and other parts of brokers"
+    others = f"; {many(reading.others, 'line')} {of}" if reading.others else ""
+    matched = f"{many(reading.matched, 'line')} matched, {reading.unmatched:,} did not"
+    lines.append(f"{matched}{others}; {many(reading.events, 'event')}")
     if reading.passed_over:
         passed = ", ".join(f"{number:,} of a {writer}" for writer, number in sorted(reading.passed_over.items()))
         lines.append(f"passed over, because they say what is not read: {passed}")

@@ -21,6 +21,8 @@ from recordings.lint.reading.yaml_text import YamlEntry, read_yaml
 YAML: Final = (".yaml", ".yml")
 PROPERTIES: Final = (".properties", ".conf", ".cfg", ".config")
 
+_HOCON: Final = re.compile(r"^[ \t]*[\w.\"-]{1,200}[ \t]*=?[ \t]*\{[ \t]*$", re.MULTILINE)
+"""A line that opens a block."""
 _PROFILE: Final = re.compile(r"%([A-Za-z0-9_,-]{1,100})\.")
 _ON_PROFILE: Final = ("spring.config.activate.on-profile", "spring.profiles")
 MOST_PROFILES: Final = 20
@@ -46,6 +48,9 @@ def read_text(text: str, file: str) -> LintFile:
     elif suffix in YAML:
         parts = _of_yaml(text, file, 0)
     elif suffix in PROPERTIES:
+        if (block := _HOCON.search(text)) is not None:
+            line = text.count("\n", 0, block.start()) + 1
+            raise LintInputError(file, line, "it is HOCON, which is not read; properties and YAML are")
         parts = _of_properties(text, file, 0)
     else:
         kinds = ", ".join((".toml (a scenario)", *YAML, *PROPERTIES))

@@ -88,6 +88,17 @@ def test_readings_that_differ_are_found(
     assert said in ended.out
 
 
+def test_one_line_is_one(tmp_path: Path, flightdeck: Flightdeck) -> None:
+    client = "[Consumer clientId=a-1, groupId=orders] Adding newly assigned partitions: [orders-0]"
+    logger = "org.apache.kafka.clients.consumer.internals.ConsumerRebalanceListenerInvoker"
+    (tmp_path / "app.log").write_text(f"[2026-11-27 05:10:11,000] INFO {client} ({logger})\n")
+    lines = flightdeck("read", tmp_path / "app.log", "--out", tmp_path / "read").out.splitlines()
+    assert lines[1].endswith("app.log: 1 line, 0 of group coordinators")
+    assert lines[2].startswith(
+        "0 lines matched, 0 did not; 1 line of clients, controllers and other parts of brokers; "
+    )
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [

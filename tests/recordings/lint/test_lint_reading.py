@@ -158,6 +158,14 @@ def test_a_value_of_a_template_is_unknown_and_no_key() -> None:
     assert read_yaml("- {{ .a }}\n- '{{ b }}'\n", "a.yaml") == [[((), "$( .a ),{{ b }}", 1)]]
 
 
+def test_hocon_is_no_file_of_properties() -> None:
+    text = '# Akka\nkafka.clients {\n  group.id = "x"\n}\n'
+    assert refusal_of(text, "application.conf") == (
+        "application.conf:2: it is HOCON, which is not read; properties and YAML are"
+    )
+    assert refusal_of("group.id=${x\na={}\nb = {{ c }}\n", "application.conf") is None
+
+
 MEANT = {
     "spring.kafka.consumer.session-timeout": "spring.kafka.consumer.properties[session.timeout.ms]",
     "spring.kafka.consumer.max-poll-interval-ms": "spring.kafka.consumer.properties[max.poll.interval.ms]",

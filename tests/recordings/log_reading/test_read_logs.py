@@ -151,9 +151,9 @@ def test_logs_of_two_brokers_are_merged_and_instants_never_run_backwards(tmp_pat
     [
         ("", "the log is empty"),
         ("nothing\n", "1 line, none of them with a sentence that is read"),
-        (LINE.format(1, "Nothing known."), "no sentence in 1 line"),
+        (LINE.format(1, "Nothing known."), r"no sentence in 1 line .*one a line\), such as `Nothing known\.`"),
         ("Friday [GroupCoordinator id=1 topic=t partition=1] Stabilized\n", "without a known instant"),
-        (LINE.format(1, EMPTY).replace("2026-", "9999-"), "without a known instant"),
+        (LINE.format(1, EMPTY).replace("2026-", "9999-"), "without a known instant; .*--pattern takes the lines' own"),
         (LINE.format(1, EMPTY) + "[00:00:01,000] [GroupCoordinator id=1 topic=t partition=1] x\n", "line 2: instants"),
     ],
 )  # fmt: skip
