@@ -36,6 +36,7 @@ def follow(
 
     Ctrl-C stops it with ReportInterruptedError; the last report stays.
     """
+    kept = f"nothing was written to {out}"
     try:
         with nullcontext(spark) if spark is not None else spark_session(master, name="flightdeck report") as session:
             while True:
@@ -49,6 +50,7 @@ def follow(
                     spark=session,
                     refresh_s=None if complete else max(1, round(refresh_s)),
                 )
+                kept = f"{out} has the last report"
                 progress = None  # of the first report, which waits for Java
                 if made is not None:
                     made(last)
@@ -57,7 +59,7 @@ def follow(
                 while time.monotonic() < began + refresh_s and not _has_its_end(recording):
                     time.sleep(min(LOOK_EVERY_S, refresh_s))
     except (KeyboardInterrupt, ReportInterruptedError):
-        raise ReportInterruptedError(f"stopped following {recording}; {out} has the last report") from None
+        raise ReportInterruptedError(f"stopped following {recording}; {kept}") from None
 
 
 def _has_its_end(recording: Path) -> bool:

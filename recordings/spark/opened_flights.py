@@ -27,6 +27,7 @@ from recordings.spark.facts.transactions import transactions
 from recordings.spark.report import readable_tables
 from recordings.spark.runtime.session import spark_session
 from recordings.spark.tables import Tables
+from recordings.tables.exported_files import refuse_unfit_files
 from recordings.tables.schema import TABLES
 
 
@@ -37,8 +38,12 @@ class OpenedFlights:
     """
 
     def __init__(self, places: Sequence[str | Path], *, spark: SparkSession | None, salvage: bool) -> None:
+        if not places:
+            raise ReportError("no flight is named: open a recording, or a place that flights were exported to")
         with ExitStack() as opening:
             found, self.warnings = opening.enter_context(readable_tables(places, None, None, salvage, lambda *_: None))
+            for place in found:
+                refuse_unfit_files(place)
             self.spark = spark or opening.enter_context(spark_session(name="flightdeck notebook"))
             self.tables = Tables(self.spark, found)
             self._open = opening.pop_all()

@@ -2,12 +2,15 @@
 
 import shutil
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 from pyspark.sql import SparkSession
 
 from recordings.journal.format import FOOTER
 from recordings.journal.reader import Recording
+from recordings.spark import following
+from recordings.spark.errors import ReportInterruptedError
 from recordings.spark.following import follow
 from recordings.spark.html_page import HTML
 from recordings.spark.report import Reported
@@ -42,3 +45,14 @@ def test_a_flight_is_followed_to_its_end(rare: Path, spark: SparkSession, tmp_pa
     assert len(seen) == 2
     assert seen[0][0] < seen[1][0] == whole.virtual_us
     assert [reloads for _, reloads in seen] == [True, False]
+
+
+@pytest.mark.parametrize(("reports", "says"), [(0, "nothing was written to"), (1, "has the last report")])
+def test_what_is_left_of_an_interrupted_one_is_told(
+    reports: int, says: str, rare: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    growing = shutil.copytree(rare, tmp_path / "growing.flight")
+    (growing / FOOTER).unlink()
+    monkeypatch.setattr(following, "report", Mock(side_effect=[Mock()] * reports + [KeyboardInterrupt]))
+    with pytest.raises(ReportInterruptedError, match=says):
+        follow(growing, tmp_path / "out", spark=Mock(), refresh_s=0.01)

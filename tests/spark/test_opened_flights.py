@@ -6,7 +6,9 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
+from pyarrow import parquet
 from pyspark.sql import DataFrame, SparkSession
 
 import recordings.spark
@@ -59,8 +61,19 @@ def test_recordings_and_exported_tables_open_alike(
 def test_what_cannot_be_opened_is_said_in_a_sentence(spark: SparkSession, recorded_pair: list[Path]) -> None:
     with pytest.raises(RecordingError, match="nowhere does not exist"):
         recordings.spark.open("nowhere")
+    with pytest.raises(ReportError, match="no flight is named"):
+        recordings.spark.open([])
     with recordings.spark.open(recorded_pair[0]) as flights, pytest.raises(ReportError, match="mean member_removed"):
         flights.events("member_remove")
+
+
+def test_a_foreign_file_among_the_tables_is_named(recorded_pair: list[Path], tmp_path: Path) -> None:
+    """Spark reads what it lacks as null: a notebook would count nothing, and no error would say so."""
+    export(recorded_pair[1:], tmp_path)
+    foreign = next((tmp_path / "tables" / "records_appended").glob("[!s]*.parquet"))
+    parquet.write_table(pa.table({"x": [1]}), foreign)
+    with pytest.raises(RecordingError, match=f"{foreign} is no file of the table `records_appended`"):
+        recordings.spark.open(tmp_path)
 
 
 @pytest.mark.slow

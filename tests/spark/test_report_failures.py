@@ -23,6 +23,7 @@ from recordings.spark.errors import ReportError
 from recordings.spark.html_page import HTML
 from recordings.spark.report import JSON, report
 from recordings.spark.runtime.interrupts import temporary_directory
+from recordings.spark.runtime.session import stopping
 from recordings.tables.export import export
 from tests.support.repository import ROOT
 from tests.support.slow_cases import partly_campaign
@@ -206,6 +207,15 @@ def test_a_master_that_does_not_answer_is_named_at_once(
     said = capsys.readouterr().err.strip().splitlines()[-1]
     assert said == f"flightdeck: no {what} answers at {master}: Connection refused"
     assert not (tmp_path / "out").exists()
+
+
+def test_a_java_that_has_ended_hides_no_error() -> None:
+    """A signal to the whole process group ends it too: stopping its session must not take the sentence's place."""
+    dead = create_autospec(SparkSession, instance=True)
+    dead.stop.side_effect = ConnectionRefusedError(errno.ECONNREFUSED, "Connection refused")
+    with pytest.raises(ReportError, match="Spark stopped"), stopping(dead):
+        raise ReportError("Spark stopped while it worked")
+    dead.stop.assert_called_once()
 
 
 def test_what_is_no_master_is_named_without_a_stack(rare: Path, tmp_path: Path) -> None:

@@ -9,11 +9,12 @@ import re
 import socket
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 import pyspark
+from py4j.protocol import Py4JError  # type: ignore[import-untyped]  # published without types
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
@@ -121,16 +122,16 @@ def spark_session(master: str | None = None, *, name: str = "flightdeck") -> Ite
         yield running
         return
     if master is not None and master.startswith(CONNECT):
-        with _stopping(_connect(master, name)) as session:
+        with stopping(_connect(master, name)) as session:
             yield session
     elif "PYSPARK_GATEWAY_PORT" in os.environ:  # started by spark-submit: it has a Java and a master
-        with own_interrupts(), _stopping(_classic(name, master, {})) as session:
+        with own_interrupts(), stopping(_classic(name, master, {})) as session:
             yield session
     else:
         with (
             own_interrupts(),
             temporary_directory("flightdeck-spark-") as place,
-            _stopping(_launch(name, master or LOCAL, Path(place))) as session,
+            stopping(_launch(name, master or LOCAL, Path(place))) as session,
         ):
             yield session
 
@@ -144,11 +145,13 @@ def _check_master(running: SparkSession, master: str | None) -> None:
 
 
 @contextmanager
-def _stopping(session: SparkSession) -> Iterator[SparkSession]:
+def stopping(session: SparkSession) -> Iterator[SparkSession]:
+    """The session, stopped at the end."""
     try:
         yield session
     finally:
-        session.stop()
+        with suppress(ConnectionError, Py4JError):  # Java has ended already: the error that came of it is raised
+            session.stop()
 
 
 def is_local(session: SparkSession) -> bool:
