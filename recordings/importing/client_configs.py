@@ -1,5 +1,6 @@
 """Configurations of clients, topics and brokers: `recordings.lint.reading` makes parts of a file, parts become keys."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from cluster.config.assignor_names import assignor_of
@@ -17,7 +18,7 @@ def read_configuration(text: str, file: str, draft: ClusterDraft) -> None:
         raise ImportFileError(error.file, error.line, error.reason) from None
     if not any(part.settings or part.facts for part in parts):
         raise ImportFileError(file, 0, "it configures nothing of Kafka")
-    for part in parts:
+    for part in _of_one_profile(parts, file, draft):
         match part.kind:
             case "consumer":
                 _consumer(part, draft)
@@ -30,6 +31,20 @@ def read_configuration(text: str, file: str, draft: ClusterDraft) -> None:
                 _topic(part, draft)
             case _:
                 draft.left_out.append(f"{part.file}: the keys of {part.name or 'a client'}, a {part.kind}")
+
+
+def _of_one_profile(parts: Sequence[Part], file: str, draft: ClusterDraft) -> list[Part]:
+    """What holds in all profiles, which are alternatives; or the first one, where only profiles have such a client."""
+    kinds: dict[str, set[str]] = {"": set()}
+    for part in parts:
+        kinds.setdefault(part.profile, set()).update({part.kind} if part.settings else ())
+    chosen = next((name for name, has in kinds.items() if has - kinds[""]), "")
+    if chosen:
+        draft.guessed.append(f"{file}: it is read as in profile {chosen}, the first that has clients of its own")
+    others = [name for name in kinds if name not in ("", chosen)]
+    if others:
+        draft.left_out.append(f"{file}: what is otherwise in profile {', '.join(others)}")
+    return [part for part in parts if part.profile == chosen]
 
 
 def _texts(part: Part, draft: ClusterDraft) -> dict[str, str]:

@@ -175,6 +175,7 @@ class ToolOutputReader:
         if said == "has no active members":
             self._draft.group(group).members = 0
         elif said == "is rebalancing":
+            self._draft.group(group)
             self._draft.left_out.append(f"the rebalance of {group} that was under way")
         else:
             self._draft.left_out.append(f"{group}: the tool says that this group does not exist")

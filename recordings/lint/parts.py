@@ -45,7 +45,8 @@ class Part(msgspec.Struct, frozen=True):
 
     `defaults`: what a framework sets where the file says nothing; None is a value that only the process knows.
     `unknown`: keys of the file that are no key of this kind, with the names that could have been meant. `frame` is the
-    framework that reads the file. `topics`: those that a producer writes to, where the file says so.
+    framework that reads the file. `topics`: those that a producer writes to, where the file says so. `profile`: the one
+    in which the part holds; empty, what holds in all.
     """
 
     kind: PartKind
@@ -58,6 +59,7 @@ class Part(msgspec.Struct, frozen=True):
     unknown: tuple["UnknownKey", ...] = ()
     frame: Literal["", "spring", "quarkus", "strimzi", "scenario"] = ""
     topics: tuple[str, ...] = ()
+    profile: str = ""
 
     def text(self, key: str) -> str | None:
         """The value of a key: the file's, the framework's, Kafka's default. None: there is none, or it is unknown."""

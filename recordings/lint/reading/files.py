@@ -123,8 +123,8 @@ def _of_documents(documents: list[list[Setting]], file: str) -> list[Part]:
             else:
                 profiles.setdefault(profile, []).append(known)
     parts = _of_settings(everywhere, file)
-    for over in list(profiles.values())[:MOST_PROFILES]:
-        parts += _of_settings([*everywhere, *over], file)
+    for name, over in list(profiles.items())[:MOST_PROFILES]:
+        parts += [msgspec.structs.replace(part, profile=name) for part in _of_settings([*everywhere, *over], file)]
     return parts
 
 

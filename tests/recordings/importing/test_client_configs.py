@@ -103,6 +103,36 @@ def test_quarkus_and_a_topic_of_strimzi(tmp_path: Path) -> None:
     assert topic.config == {"retention.ms": 7_200_000}
 
 
+PROFILES = """spring.kafka.bootstrap-servers: kafka:9092
+{everywhere}
+---
+spring.config.activate.on-profile: prod
+spring.kafka.consumer: {{group-id: billing, max-poll-records: 10}}
+---
+spring.config.activate.on-profile: dev
+spring.kafka.consumer: {{group-id: billing, max-poll-records: 20}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("everywhere", "records", "guessed", "left_out"),
+    [
+        ("spring.kafka.consumer: {group-id: billing, max-poll-records: 50}", 50, None, "prod, dev"),
+        ("", 10, "it is read as in profile prod, the first that has clients of its own", "dev"),
+    ],
+)
+def test_profiles_are_alternatives(
+    everywhere: str, records: int, guessed: str | None, left_out: str, tmp_path: Path
+) -> None:
+    found = made(tmp_path, a__yaml=PROFILES.format(everywhere=everywhere))
+    (group,) = found.spec.groups
+    assert (group.name, group.config["max.poll.records"]) == ("billing", records)
+    assert [words.split(": ", 1)[1] for words in found.guessed if "profile" in words] == [guessed][
+        : guessed is not None
+    ]
+    assert f"{tmp_path / 'a.yaml'}: what is otherwise in profile {left_out}" in found.left_out
+
+
 CHANNEL = """mp.messaging.{way}.bills.connector=smallrye-kafka
 mp.messaging.{way}.bills.group.id=billing
 mp.messaging.{way}.bills.{key}={value}
@@ -135,6 +165,7 @@ def test_a_channel_of_quarkus_has_its_topics(key: str, value: str, topics: tuple
         (b"Topic: \xe9", "it is not text in UTF-8"),
         (None, "it is a directory; name the files in it"),
     ],
+    ids=["UTF-16", "gzip", "Latin-1", "directory"],  # what gzip makes has an instant in it
 )
 def test_what_is_no_text_is_said_with_what_to_do(content: bytes | None, reason: str, tmp_path: Path) -> None:
     path = tmp_path / "given.txt"

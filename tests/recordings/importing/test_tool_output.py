@@ -250,3 +250,9 @@ def test_the_error_of_a_tool_alone_makes_no_scenario() -> None:
         made(failed)
     found = made(f"{failed}{LOOKS['topics']['printed']}")
     assert any(words.startswith("0.txt:2 is an error of the tool: ") for words in found.left_out)
+
+
+def test_a_group_that_only_a_warning_names_is_there() -> None:
+    found = made("\nWarning: Consumer group 'billing' is rebalancing.\n")
+    assert [group.name for group in found.spec.groups] == ["billing"]
+    assert "the rebalance of billing that was under way" in found.left_out
