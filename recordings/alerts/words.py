@@ -23,7 +23,7 @@ def _best(board: Leaderboard) -> str:
     if not best.found:
         return f"No rule is better than {best.rule!r}, and it finds no fault."
     after = f"in {seconds(best.median_delay_us)} (median)"
-    return f"Best rule: {best.rule!r}: it finds {_of(best)} {after}, with {_many(best.false, 'false alert')}."
+    return f"{best.rule!r} is the best rule: it finds {_of(best)} {after}, with {_many(best.false, 'false alert')}."
 
 
 def _of(one: RuleScore) -> str:

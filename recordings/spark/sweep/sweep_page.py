@@ -10,7 +10,7 @@ import msgspec
 from recordings.comparison.amounts import amount, spoken
 from recordings.comparison.bill import MEASURES, Measure
 from recordings.spark.charts import Tick
-from recordings.spark.formatting import many
+from recordings.spark.formatting import SECOND_US, many
 from recordings.spark.page_templates import rendered, single_page
 from recordings.spark.sweep.frontier import Frontier, SweptPoint
 
@@ -62,8 +62,14 @@ def replay(swept: Swept, point: SweptPoint) -> str:
     words = ["flightdeck", "run", point.scenario, "--seed", str(point.seed)]
     words += [word for text in (*swept.fixed, *point.settings) for word in ("--set", text)]
     if swept.until_us is not None:
-        words += ["--until", f"{swept.until_us}us"]
+        words += ["--until", _duration(swept.until_us)]
     return shlex.join([*words, "--record", f"{point.scenario}-seed-{point.seed}.flight"])
+
+
+def _duration(us: int) -> str:
+    """As a command takes it: `90s`."""
+    seconds, rest = divmod(us, SECOND_US)
+    return f"{us}us" if rest else f"{seconds}s"
 
 
 def sentences(swept: Swept) -> list[str]:

@@ -25,7 +25,7 @@ def test_the_best_rule_is_named_before_the_tables(flightdeck: Flightdeck, killed
     ended = flightdeck("alerts", killed)
     assert ended.code == 0, ended.err
     first, basis, *table = ended.out.splitlines()
-    assert first.startswith("Best rule: ")
+    assert " is the best rule: it finds " in first
     assert "2 faults" in first
     assert basis == "1 flight: 2 faults hurt a group."
     assert table[1].split() == ["rule", "found", "missed", "hidden", "median", "delay", "false", "unexplained"]

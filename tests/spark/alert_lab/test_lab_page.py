@@ -68,7 +68,7 @@ def test_the_classes_are_counted_apart() -> None:
 
 def test_the_words_name_the_best_rule_and_what_it_misses() -> None:
     assert sentences(SEEN.leaderboard) == [
-        "Best rule: '<b>lag</b>': it finds 2 of 3 faults in 25.0 s (median), with 0 false alerts.",
+        "'<b>lag</b>' is the best rule: it finds 2 of 3 faults in 25.0 s (median), with 0 false alerts.",
         "It misses 1 of 1 fault of the class 'stall of consumer'.",
         "3 flights: 3 faults hurt a group.",
     ]

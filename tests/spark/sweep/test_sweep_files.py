@@ -13,10 +13,11 @@ from recordings.bounded_files import RecordingError
 from recordings.comparison.bill import MEASURES
 from recordings.scenarios.loader import ScenarioErrors, load
 from recordings.spark.runtime.worker_tasks import ATTEMPTS
-from recordings.spark.sweep.frontier import judge
+from recordings.spark.sweep.frontier import Frontier, SweptPoint, judge
 from recordings.spark.sweep.kept_flights import KeptFlights, SweptFlight, key_of
 from recordings.spark.sweep.sampling import Point, between, first_points
 from recordings.spark.sweep.sweep_file import Sweep, load_sweep
+from recordings.spark.sweep.sweep_page import Swept, replay
 from recordings.spark.sweep.tasks import FlightOrder, SweepTask
 from tests.support.repository import ROOT
 
@@ -191,6 +192,25 @@ def test_a_directory_for_recordings_that_cannot_be_written_ends_the_sweep(tmp_pa
     task = SweepTask(written(tmp_path), str(tmp_path / "out"), recordings=tmp_path / "file", allow_code=False)
     with pytest.raises(RecordingError, match="file"):
         task.fly(FlightOrder("abc", 0, (), 7))
+
+
+@pytest.mark.parametrize(("until_us", "words"), [(20_000_000, "--until 20s"), (1_500_000, "--until 1500000us")])
+def test_a_point_s_flight_is_flown_again_up_to_the_same_end(until_us: int, words: str) -> None:
+    point = SweptPoint(
+        point=Point(0, ()), scenario="s", settings=[], flights=1, failed=[], measures={}, seed=3, held=True
+    )
+    swept = Swept(
+        title="t",
+        scenarios=["s"],
+        seeds=[3],
+        fixed=[],
+        until_us=until_us,
+        rounds=1,
+        flown_now=1,
+        seconds=0,
+        frontier=Frontier(axes=AXES, points=[point], missing=0),
+    )
+    assert replay(swept, point) == f"flightdeck run s --seed 3 {words} --record s-seed-3.flight"
 
 
 def test_a_place_that_cannot_be_written_is_named_in_the_system_s_words(tmp_path: Path) -> None:
