@@ -81,6 +81,9 @@ app = App(
 )
 
 
+STANDARD_INPUT = "/dev/stdin"
+
+
 @app.default
 def console(  # noqa: PLR0913 - options
     *,
@@ -316,7 +319,11 @@ app.command(impact, name="blast", show=False)  # the name of earlier releases
 
 
 def execute(words: Sequence[str]) -> object:
-    """Execute a command line. Help is printed through `write_help`, so that its output errors are handled alike."""
+    """Execute a command line; `-` is the standard input, a file as any other.
+
+    Help is printed through `write_help`, so that its output errors are handled alike.
+    """
+    words = [STANDARD_INPUT if word == "-" else word for word in words]
     if HELP.isdisjoint(words):
         return app(words, exit_on_error=False, print_error=False)
     from rich.console import Console

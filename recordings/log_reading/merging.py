@@ -149,6 +149,8 @@ class _Growing:
         except FileNotFoundError:  # between two files of one name
             if self._file is None:
                 raise RecordingError(f"cannot read the log {path}: there is no such file") from None
+        except IsADirectoryError:
+            raise RecordingError(f"cannot read the log {path}: it is a directory; name the logs in it") from None
         except OSError as error:
             raise RecordingError(f"cannot read the log {path}: {error.strerror or error}") from error
 

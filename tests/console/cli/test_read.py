@@ -88,6 +88,13 @@ def test_readings_that_differ_are_found(
     assert said in ended.out
 
 
+def test_what_another_command_prints_is_read(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "console.cli", "read", "-", "--out", str(tmp_path / "read")]
+    ended = subprocess.run(command, cwd=ROOT, input=incident(), capture_output=True, text=True, check=False)
+    assert (ended.returncode, ended.stderr) == (0, "")
+    assert "  /dev/stdin: 3 lines, 3 of group coordinators\n" in ended.stdout
+
+
 def test_one_line_is_one(tmp_path: Path, flightdeck: Flightdeck) -> None:
     client = "[Consumer clientId=a-1, groupId=orders] Adding newly assigned partitions: [orders-0]"
     logger = "org.apache.kafka.clients.consumer.internals.ConsumerRebalanceListenerInvoker"

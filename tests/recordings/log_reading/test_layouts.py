@@ -202,6 +202,8 @@ def test_a_directory_is_no_log(tmp_path: Path) -> None:
     (tmp_path / "logs").mkdir()
     with pytest.raises(RecordingError, match=r"cannot read the log .*logs: it is a directory; name the logs in it$"):
         read_logs([tmp_path / "logs"], tmp_path / "read")
+    with pytest.raises(RecordingError, match=r"cannot read the log .*logs: it is a directory; name the logs in it$"):
+        read_logs([tmp_path / "logs"], tmp_path / "read", goes_on=lambda: False)
 
 
 def test_a_log_in_utf_16_is_named_with_a_way_to_convert_it(tmp_path: Path) -> None:
