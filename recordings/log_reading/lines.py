@@ -103,7 +103,9 @@ def opened(path: Path) -> Iterator[Readline]:
 
 
 def refuse_growing(path: Path, file: IO[bytes]) -> None:
-    """Refuse a log that cannot be read as it grows. Raises RecordingError: compressed, or in UTF-16."""
+    """Refuse a log that cannot be read as it grows. Raises RecordingError: a pipe, compressed, or in UTF-16."""
+    if not file.seekable():
+        raise RecordingError(f"{path} is a pipe, and --follow reads files; what is piped is read to its end without it")
     begin = file.read(4)
     file.seek(0)
     if decompressor_of(begin) is not None:

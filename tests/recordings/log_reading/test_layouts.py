@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import os
 import random
 from collections.abc import Callable
 from pathlib import Path
@@ -196,6 +197,15 @@ def test_a_log_that_cannot_be_followed_is_refused(begin: bytes, reason: str, tmp
     (tmp_path / "server.log").write_bytes(begin)
     with pytest.raises(RecordingError, match=reason):
         read_logs([tmp_path / "server.log"], tmp_path / "read", goes_on=lambda: False)
+
+
+def test_a_pipe_is_not_followed(tmp_path: Path) -> None:
+    reading, writing = os.pipe()
+    with os.fdopen(reading), os.fdopen(writing, "wb") as pipe:
+        pipe.write(DEFAULT.encode())
+        pipe.flush()
+        with pytest.raises(RecordingError, match=rf"/dev/fd/{reading} is a pipe, and --follow reads files"):
+            read_logs([Path(f"/dev/fd/{reading}")], tmp_path / "read", goes_on=lambda: False)
 
 
 def test_a_directory_is_no_log(tmp_path: Path) -> None:
