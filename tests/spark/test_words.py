@@ -210,11 +210,15 @@ def test_what_brokers_suffered_is_told() -> None:
         " 1 partition below min.insync.replicas."
     )
     assert judged.sentences[1:] == [
-        "Down or frozen: broker-2 for 30 s.",
+        "broker-2 is down for 30 s.",
         "orders has no live leader: 4 partitions × 9 s, at worst 9 s.",
         "orders is below min.insync.replicas: 1 partition × 42 s; leaders refuse acks=all meanwhile.",
     ]
     assert verdict(replace(CALM, outages=[outage])).headline.endswith("; broker-2 down.")
+    frozen = replace(outage, broker=3, how="pause")
+    assert verdict(replace(CALM, outages=[frozen])).sentences[1] == "broker-3 is frozen for 30 s."
+    both = verdict(replace(CALM, outages=[outage, frozen])).sentences[1]
+    assert both == "broker-2 is down or frozen for 30 s and broker-3 for 30 s."
 
 
 def test_a_group_that_never_caught_up_is_not_said_to_have() -> None:

@@ -44,7 +44,7 @@ class Gravity(IntEnum):
 
 
 class Fact(NamedTuple):
-    """A part of the headline beside loss: `billing rebalanced twice`."""
+    """A part of the headline beside loss: `billing rebalances twice`."""
 
     gravity: Gravity
     text: str

@@ -15,6 +15,8 @@ from recordings.spark.tables import Tables
 if TYPE_CHECKING:
     from recordings.spark.analyses.analysis import FlightRows
 
+PAUSED = "pause"  # how a broker is away that is frozen
+
 
 def outages(tables: Tables) -> DataFrame:
     """Each stretch in which a broker does not serve or is frozen: `run_id`, `broker`, `from_us`, `until_us`.
@@ -33,7 +35,7 @@ def outages(tables: Tables) -> DataFrame:
         changes = changes.unionByName(rows.withColumns({"down": down, "frozen": sf.lit(frozen).cast("boolean")}))
     time = Window.partitionBy("run_id", "broker").orderBy("seq")
     known = changes.withColumns({name: sf.last(name, ignorenulls=True).over(time) for name in ("down", "frozen")})
-    how = sf.when(sf.col("down") != "", sf.col("down")).when(sf.col("frozen"), "pause").otherwise("")
+    how = sf.when(sf.col("down") != "", sf.col("down")).when(sf.col("frozen"), PAUSED).otherwise("")
     stretches = lasting(tables, known.withColumn("how", how), "run_id", "broker")
     return stretches.where("how != ''").select("run_id", "broker", "how", "from_us", "until_us")
 
@@ -65,8 +67,11 @@ def _sentences(flight: FlightReport) -> Iterator[str]:
     for outage in flight.outages:
         down.setdefault(outage.broker, []).append(outage.until_us - outage.from_us)
     if down:
-        parts = [f"broker-{broker} for {duration(sum(lengths))}" for broker, lengths in sorted(down.items())]
-        yield f"Down or frozen: {first_few(parts)}."
+        paused = {outage.how == PAUSED for outage in flight.outages}
+        state = "down or frozen" if len(paused) > 1 else "frozen" if paused == {True} else "down"
+        first, *others = [(broker, duration(sum(lengths))) for broker, lengths in sorted(down.items())]
+        parts = [f"broker-{first[0]} is {state} for {first[1]}", *(f"broker-{n} for {took}" for n, took in others)]
+        yield f"{first_few(parts)}."
 
 
 OUTAGES = Analysis(
