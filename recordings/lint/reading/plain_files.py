@@ -32,6 +32,13 @@ REMOVED: Final = {
 }
 """Keys of earlier releases that 4.x does not have: the role, and what has their place."""
 
+_LIBRDKAFKA: Final = frozenset({
+    "statistics.interval.ms", "topic.metadata.refresh.interval.ms", "socket.timeout.ms", "socket.keepalive.enable",
+    "socket.nagle.disable", "receive.message.max.bytes", "broker.address.ttl", "broker.address.family",
+    "log.connection.close", "enable.random.seed",
+})  # fmt: skip
+"""Keys that librdkafka alone has; it also keeps names that Kafka has removed. Source: its CONFIGURATION.md."""
+
 _PREFIXES: Final[dict[str, PartKind]] = {
     "consumer.override.": "consumer", "producer.override.": "producer", "main.consumer.": "consumer",
     "consumer.": "consumer", "producer.": "producer",
@@ -42,6 +49,8 @@ def plain_parts(settings: list[Setting], file: str) -> list[Part]:
     """The parts of a file whose keys are Kafka's own."""
     prefixed, plain = _divided(settings)
     names = {each.written for each in plain}
+    if names & _LIBRDKAFKA:
+        plain = [each for each in plain if each.written not in REMOVED]
     kinds = _kinds(names) if plain else []
     parts = [_part(kind, plain, file, first=place == 0) for place, kind in enumerate(kinds)]
     for kind, of_kind in prefixed.items():

@@ -24,6 +24,8 @@ _FALSE: Final = frozenset({"no", "off"})
 _UNDERSCORED: Final = re.compile(r"[-+]?[0-9][0-9_]*")
 
 _TEMPLATE: Final = re.compile(r"^\s*\{\{-? ?(?:if|range|with|end|include|define|else|/\*)", re.MULTILINE)
+_BREAK: Final = re.compile("\r\n|[\n\r\x85\u2028\u2029]")
+"""What ends a line of YAML."""
 _UNQUOTED: Final = re.compile(r"^([^\n#\"'{]*[:-] +)(\{\{[^\n]*)", re.MULTILINE)
 _REASONS: Final = {
     "mapping values are not allowed": "a second `:` in the line, or a line above it is indented otherwise",
@@ -76,7 +78,8 @@ def _why(error: yaml.MarkedYAMLError, text: str, line: int) -> str:
     if _TEMPLATE.search(text) is not None:
         return ", but a template: lint what it renders, e.g. with `helm template`"
     said = f"{error.context} {error.problem}"
-    if line and "\t" in text.split("\n")[line - 1].partition(":")[0] and "any token" in said:
+    (at,) = _BREAK.split(text)[line - 1 : line] or [""]
+    if "\t" in at.partition(":")[0] and "any token" in said:
         return ": a tab indents the line"
     return next((f": {words}" for part, words in _REASONS.items() if part in said), "")
 

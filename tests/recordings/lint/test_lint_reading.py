@@ -140,6 +140,8 @@ def test_what_cannot_be_read_is_said_with_its_line(text: str, name: str, line: i
             ", but a template: lint what it renders, e.g. with `helm template`",
         ),
         ("a: @secret\n", 1, ""),
+        ("a: \r0", 2, ": a `:` is missing above it"),
+        ("a:\r\tb: 1\r", 2, ": a tab indents the line"),
     ],
 )
 def test_what_is_no_yaml_has_a_reason_that_quotes_nothing(text: str, line: int, reason: str) -> None:
@@ -156,6 +158,12 @@ def test_a_value_of_a_template_is_unknown_and_no_key() -> None:
     }
     assert found(text, "a.yaml") == []
     assert read_yaml("- {{ .a }}\n- '{{ b }}'\n", "a.yaml") == [[((), "$( .a ),{{ b }}", 1)]]
+
+
+def test_names_that_librdkafka_keeps_are_not_removed_ones() -> None:
+    text = "group.id=a\nfetch.message.max.bytes=1048576\n"
+    assert len(found(text, "a.properties")) == 1
+    assert found(f"{text}statistics.interval.ms=60000\n", "a.properties") == []
 
 
 def test_hocon_is_no_file_of_properties() -> None:
