@@ -5,8 +5,9 @@ planning, while the cores are idle.
 """
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
+from types import MappingProxyType
 from typing import Any
 
 from pyspark.sql import DataFrame, Row
@@ -42,7 +43,12 @@ def queries_of(analyses: Sequence[Analysis[Any]]) -> dict[str, Query]:
 QUERIES = queries_of(ANALYSES)
 
 
-def run_queries(tables: Tables, progress: Callable[[str, int, int], object] | None = None) -> QueryResults:
+def run_queries(
+    tables: Tables,
+    progress: Callable[[str, int, int], object] | None = None,
+    *,
+    queries: Mapping[str, Query] = MappingProxyType(QUERIES),
+) -> QueryResults:
     """The rows of each query, by its name. After each it calls `progress`: the name, how many are done, of how many.
 
     Beside them `flights` and `kinds` (`Tables.kinds`). Raises ReportError if the tables have not every recorded event.
@@ -52,7 +58,7 @@ def run_queries(tables: Tables, progress: Callable[[str, int, int], object] | No
     ready = len(results)
     with suited_to(tables.spark, sum(row["events"] for row in tables.kinds())):
         threads = ThreadPoolExecutor(AT_ONCE, thread_name_prefix="report")
-        futures = {threads.submit(_rows, query, tables): name for name, query in QUERIES.items()}
+        futures = {threads.submit(_rows, query, tables): name for name, query in queries.items()}
         try:
             for done, future in enumerate(as_completed(futures), start=1):
                 results[futures[future]] = future.result()

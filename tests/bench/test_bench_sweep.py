@@ -9,6 +9,8 @@ import sys
 import time
 from pathlib import Path
 
+import pytest
+
 from recordings.spark.runtime.session import spark_session
 from recordings.spark.sweep.sweep import run_sweep
 from recordings.spark.sweep.sweep_file import load_sweep
@@ -25,6 +27,7 @@ until = "90s"
 POINTS = 8
 
 
+@pytest.mark.timeout(3600)
 def test_a_sweep_scales_with_the_cores(tmp_path: Path) -> None:
     (tmp_path / "sweep.toml").write_text(FILE.format(seeds=FLIGHTS // POINTS))
     (tmp_path / "first.toml").write_text(FILE.format(seeds=1))

@@ -39,30 +39,38 @@ def fates(tables: Tables, end: DataFrame) -> DataFrame:
 def finished(tables: Tables) -> DataFrame:
     """The records that each group finished, as disjoint pieces.
 
-    `READER`, `from`, `to`, `stretch` (its number: pieces of one have no gap between them), `processed` (repetitions
-    too), `repeated`, `first_offset`.
+    `reader` (`offsets.read_partitions`; `with_reader` has the names), `from`, `to`, `stretch` (its number: pieces of
+    one have no gap between them), `processed` (repetitions too), `repeated`, `first_offset`.
     """
 
     def make() -> DataFrame:
         numbers = read_partitions(tables).select(*READER, "reader")
         order = Window.partitionBy("reader").orderBy("first_offset", "next_offset")
         reached = sf.max("next_offset").over(order.rowsBetween(Window.unboundedPreceding, -1))
+        so_far = order.rowsBetween(Window.unboundedPreceding, Window.currentRow)
         start = sf.greatest("first_offset", sf.coalesce("_reached", "first_offset"))
         return (
             tables["records_processed"]
             .select(*READER, "first_offset", "next_offset", "repeated")
             .join(sf.broadcast(numbers), list(READER))
+            .drop(*READER)  # names are longer than all these numbers together
             .withColumn("_reached", reached)
             .withColumn("from", sf.least(start, "next_offset"))
             # numbered here, while the pieces are in order
             .withColumn("_new", sf.coalesce(sf.col("first_offset") > sf.col("_reached"), sf.lit(True)))
-            .withColumn("stretch", sf.count_if("_new").over(order))
+            .withColumn("stretch", sf.count_if("_new").over(so_far))
             .withColumn("processed", sf.col("next_offset") - sf.col("first_offset"))
             .withColumnRenamed("next_offset", "to")
-            .drop("_reached", "_new", "reader")
+            .drop("_reached", "_new")
         )
 
     return tables.once("finished", make)
+
+
+def with_reader(tables: Tables, rows: DataFrame) -> DataFrame:
+    """The rows with the `READER` of their number, `reader`."""
+    names = read_partitions(tables).select(*READER, "reader")
+    return rows.join(sf.broadcast(names), "reader").drop("reader")
 
 
 def _known(tables: Tables) -> DataFrame:
@@ -76,12 +84,10 @@ def _known(tables: Tables) -> DataFrame:
             sf.max(sf.col("place.base_offset") + sf.col("records")).alias("high"),
         )
     )
-    perhaps_copies = (
-        finished(tables)
-        .where(sf.col("repeated") > sf.col("from") - sf.col("first_offset"))
-        .groupBy(*PARTITION)
-        .agg(sf.min("first_offset").alias("low"), sf.max("to").alias("high"))
-    )
+    repeating = finished(tables).where(sf.col("repeated") > sf.col("from") - sf.col("first_offset"))
+    perhaps_copies = with_reader(
+        tables, repeating.groupBy("reader").agg(sf.min("first_offset").alias("low"), sf.max("to").alias("high"))
+    ).select(*PARTITION, "low", "high")
     fetched_before = tables["truncated_records_processed"].groupBy(*PARTITION)
     not_what_stands = fetched_before.agg(
         sf.min("first_offset").alias("low"), sf.max(sf.col("first_offset") + sf.col("records")).alias("high")
@@ -114,7 +120,10 @@ def _known(tables: Tables) -> DataFrame:
 
 def _states(tables: Tables, readers: DataFrame) -> DataFrame:
     """The offsets at which a state begins or ends: `READER`, `offset`, and +1 or -1 in the state's column."""
-    pieces = finished(tables).groupBy(*READER, "stretch").agg(sf.min("from").alias("low"), sf.max("to").alias("high"))
+    stretches = (
+        finished(tables).groupBy("reader", "stretch").agg(sf.min("from").alias("low"), sf.max("to").alias("high"))
+    )
+    pieces = with_reader(tables, stretches)
     none = sf.lit(0)
     passed = readers.where("start is not null").select(
         *READER,

@@ -1,9 +1,11 @@
 """Totals of a flight: records by topic and by group. All of them equal the fold's."""
 
+from functools import reduce
+
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as sf
 
-from recordings.spark.facts.delivery import fates, finished
+from recordings.spark.facts.delivery import fates, finished, with_reader
 from recordings.spark.facts.offsets import topic_of
 from recordings.spark.facts.passages import READER
 from recordings.spark.report_model import FATES
@@ -25,9 +27,9 @@ def partition_totals(tables: Tables) -> DataFrame:
         sent = tables["produce_sent"].select("run_id", sf.explode("records").alias("partition", "produced"))
         unsent = tables["batch_failed"].where("not sent").select(*key, sf.col("records").alias("produced"))
         acked = tables["batch_acknowledged"].select(*key, sf.col("records").alias("acked"))
-        rows = sent
-        for other in (unsent, acked, _appended(tables)):
-            rows = rows.unionByName(other, allowMissingColumns=True)
+        # each is added up by itself first: a union of rows has all columns of all of them
+        sums = [_sums(rows, key) for rows in (sent, unsent, acked, _appended(tables))]
+        rows = reduce(lambda one, other: one.unionByName(other, allowMissingColumns=True), sums)
         topics = tables["topic_created"].select("run_id", "topic", "internal").distinct()
         return (
             rows.groupBy(*key)
@@ -38,6 +40,10 @@ def partition_totals(tables: Tables) -> DataFrame:
         )
 
     return tables.once("partition_totals", make)
+
+
+def _sums(rows: DataFrame, key: tuple[str, ...]) -> DataFrame:
+    return rows.groupBy(*key).agg(*(sf.sum(name).alias(name) for name in COUNTED if name in rows.columns))
 
 
 def _appended(tables: Tables) -> DataFrame:
@@ -91,10 +97,11 @@ def reader_totals(tables: Tables, end: DataFrame) -> DataFrame:
     `end`: the rows of `lag_by_partition` at the flight's end. `processed` counts repetitions, `duplicated` only them.
     """
     none = sf.lit(0)
-    worked = (
+    worked = with_reader(
+        tables,
         finished(tables)
-        .groupBy(*READER)
-        .agg(sf.sum("processed").alias("processed"), sf.sum("repeated").alias("duplicated"))
+        .groupBy("reader")
+        .agg(sf.sum("processed").alias("processed"), sf.sum("repeated").alias("duplicated")),
     )
     return (
         fates(tables, end)
