@@ -100,6 +100,7 @@ def _read(session: SparkSession, pairs: list[FlightPair], *, salvage: bool) -> l
 def _pair(pair: FlightPair, read: BillPair) -> ComparedPair:
     return ComparedPair(
         scenario=pair.scenario,
+        scenario_b=pair.scenario_b,
         seed=pair.seed,
         a=str(pair.a),
         b=str(pair.b),

@@ -22,10 +22,12 @@ SURE: Final = f"{CONFIDENCE:.0%}".replace("%", " %")
 class ComparedPair(msgspec.Struct, frozen=True, kw_only=True):
     """A pair of flights: their recordings, the instant up to which they count, and all measures over all payers.
 
+    `scenario` is that of the first flight, `scenario_b` that of the second: they may be two versions of one file.
     `failure`: why the pair is left out; it has no measures then. `shortened`: one flight is longer than `until_us`.
     """
 
     scenario: str
+    scenario_b: str
     seed: int
     a: str
     b: str
@@ -87,7 +89,7 @@ def sentences(compared: Compared) -> list[str]:
         found.append("One pair of flights says nothing of chance: fly both sets with eight seeds or more.")
     elif judged < FEWEST:
         found.append(f"With fewer than {FEWEST} seeds a measure differs only if every seed agrees.")
-    return found + list(_left_out(compared))
+    return found + _other_scenarios(compared) + _left_out(compared)
 
 
 def evidence(pair: ComparedPair) -> str:
@@ -139,6 +141,12 @@ def _with(judged: int) -> str:
 def _idle(compared: Compared) -> list[str]:
     both = ((compared.a, compared.differences.idle_a), (compared.b, compared.differences.idle_b))
     return [without_comparison(name, groups) for name, groups in both if groups]
+
+
+def _other_scenarios(compared: Compared) -> list[str]:
+    """Seeds draw the same faults for two scenarios only where these have the same: readers judge that themselves."""
+    others = {(pair.scenario, pair.scenario_b) for pair in compared.judged if pair.scenario != pair.scenario_b}
+    return [f"{compared.a} flies {one}, {compared.b} flies {other}: two scenarios." for one, other in sorted(others)]
 
 
 def _left_out(compared: Compared) -> list[str]:

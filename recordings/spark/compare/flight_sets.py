@@ -34,6 +34,7 @@ class FlightPair(msgspec.Struct, frozen=True, kw_only=True):
     """Two flights of one seed, the first of set A."""
 
     scenario: str
+    scenario_b: str
     seed: int
     a: Path
     b: Path
@@ -101,7 +102,7 @@ def pair_sets(a: FlightSet, b: FlightSet) -> PairedSets:
 
 
 def _pair(a: SetFlight, b: SetFlight) -> FlightPair:
-    return FlightPair(scenario=a.scenario, seed=a.seed, a=a.recording, b=b.recording)
+    return FlightPair(scenario=a.scenario, scenario_b=b.scenario, seed=a.seed, a=a.recording, b=b.recording)
 
 
 def _by_key(flights: FlightSet, *, by_seed_alone: bool) -> dict[tuple[str, int], SetFlight]:

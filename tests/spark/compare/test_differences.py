@@ -106,6 +106,7 @@ def made(bills: list[tuple[Bill, Bill]], **more: object) -> Compared:
     pairs = [
         ComparedPair(
             scenario="s",
+            scenario_b="s",
             seed=seed,
             a=f"warm/{seed}.flight",
             b=f"cold & new/{seed}.flight",
@@ -136,6 +137,14 @@ def test_the_answer_comes_in_words() -> None:
     assert sentences(made([(bill(), bill())] * 8)) == ["warm and cold cost the same in every pair of flights."]
     noise = [(bill(lost=each), bill(lost=39 - each)) for each in NOISE]
     assert sentences(made(noise)) == ["warm and cold are not different with 99 % confidence over 12 seeds."]
+
+
+def test_sets_of_two_scenarios_are_named() -> None:
+    compared = made(BETTER)
+    pairs = [msgspec.structs.replace(pair, scenario_b="other") for pair in compared.pairs]
+    found = sentences(msgspec.structs.replace(compared, pairs=pairs))
+    assert found[-1] == "warm flies s, cold flies other: two scenarios."
+    assert found[:-1] == sentences(compared)
 
 
 def test_what_is_left_out_is_said() -> None:
