@@ -60,7 +60,7 @@ def test_a_verdict_that_miscounts_is_caught(name: str, every_run: FiveReaders) -
     more = [replace(loss, records=loss.records + 1) for loss in flight.log_losses]
     found = _judge(name, every_run, verdict(replace(flight, log_losses=more)))
     assert any("301 of them lost from the log" in words and "300 in truth" in words for words in found)
-    assert any(words.startswith("Topic orders lost 301 acknowledged records") for words in found)
+    assert any(words.startswith("Topic orders loses 301 acknowledged records") for words in found)
 
 
 def test_a_verdict_that_names_another_group_is_caught(every_run: FiveReaders) -> None:
@@ -68,4 +68,4 @@ def test_a_verdict_that_names_another_group_is_caught(every_run: FiveReaders) ->
     names = {"billing": "vault", "vault": "billing"}
     swapped = [replace(group, group=names[group.group]) for group in flight.groups]
     found = _judge("short-unclean-election", every_run, verdict(replace(flight, groups=swapped)))
-    assert any(words.startswith("vault processed 300 acknowledged records") for words in found)
+    assert any(words.startswith("vault has processed 300 acknowledged records") for words in found)

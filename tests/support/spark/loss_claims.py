@@ -18,10 +18,10 @@ CLAIMS = {
     rf"^Data loss:.* {NUMBER} lost by \d+ groups in all\b": ("lost", None),
     rf"^Data loss:.* {NUMBER} lost by (?!\d+ groups)(?P<whose>[^ ;,.]+)": ("lost", "group"),
     rf", {NUMBER} of them lost from the log": (FROM_LOGS, None),
-    rf"^Topic (?P<whose>\S+) lost {ACKNOWLEDGED}: no replica's log holds (it|them) any more\.$": (FROM_LOGS, "topic"),
-    rf"^(?P<whose>\S+) processed {ACKNOWLEDGED} that no replica's log": ("delivered_then_lost", "group"),
-    rf"^(?P<whose>\S+) lost {ACKNOWLEDGED} that it never processed\.$": ("lost", "group"),
-    rf", (?P<whose>\S+) lost {NUMBER} of them": ("lost", "group"),
+    rf"^Topic (?P<whose>\S+) loses {ACKNOWLEDGED}: no replica's log holds (it|them) any more\.$": (FROM_LOGS, "topic"),
+    rf"^(?P<whose>\S+) has processed {ACKNOWLEDGED} that no replica's log": ("delivered_then_lost", "group"),
+    rf"^(?P<whose>\S+) loses {ACKNOWLEDGED} that it never processes\.$": ("lost", "group"),
+    rf", {NUMBER} of them lost by (?P<whose>[^ ;,.]+)": ("lost", "group"),
 }
 """A sentence's pattern → the fact that it states, and its subject; None: of the whole flight."""
 MOST_WORDS = 20
