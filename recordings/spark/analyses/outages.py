@@ -1,5 +1,6 @@
 """Which brokers were down or frozen, how, and for how long?"""
 
+from collections import Counter
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -7,7 +8,7 @@ from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as sf
 
 from recordings.spark.analyses.analysis import Analysis, Fact, Gravity, make
-from recordings.spark.formatting import duration, first_few
+from recordings.spark.formatting import duration, first_few, listed
 from recordings.spark.report_cluster_model import Outage
 from recordings.spark.report_model import FlightReport
 from recordings.spark.tables import Tables
@@ -59,19 +60,28 @@ def _build(rows: "FlightRows") -> list[Outage]:
 def _facts(flight: FlightReport) -> Iterator[Fact]:
     """Left out where a partition had no live leader: that fact says more."""
     if flight.outages and not any(each.without_leader for each in flight.availability):
-        yield Fact(Gravity.BROKER_DOWN, f"{first_few([f'broker-{each.broker}' for each in flight.outages])} down")
+        brokers: dict[str, list[str]] = {}
+        for state, broker in _away(flight):
+            brokers.setdefault(state, []).append(f"broker-{broker}")
+        yield Fact(Gravity.BROKER_DOWN, listed([f"{first_few(names)} {state}" for state, names in brokers.items()]))
 
 
 def _sentences(flight: FlightReport) -> Iterator[str]:
-    down: dict[int, list[int]] = {}
+    said, before = [], ""
+    for (state, broker), took_us in _away(flight).items():
+        verb = "" if state == before else f"is {state} "
+        said.append(f"broker-{broker} {verb}for {duration(took_us)}")
+        before = state
+    if said:
+        yield f"{first_few(said)}."
+
+
+def _away(flight: FlightReport) -> dict[tuple[str, int], int]:
+    """How long in all each broker was `down` or `frozen`, by state and broker, in µs."""
+    away: Counter[tuple[str, int]] = Counter()
     for outage in flight.outages:
-        down.setdefault(outage.broker, []).append(outage.until_us - outage.from_us)
-    if down:
-        paused = {outage.how == PAUSED for outage in flight.outages}
-        state = "down or frozen" if len(paused) > 1 else "frozen" if paused == {True} else "down"
-        first, *others = [(broker, duration(sum(lengths))) for broker, lengths in sorted(down.items())]
-        parts = [f"broker-{first[0]} is {state} for {first[1]}", *(f"broker-{n} for {took}" for n, took in others)]
-        yield f"{first_few(parts)}."
+        away["frozen" if outage.how == PAUSED else "down", outage.broker] += outage.until_us - outage.from_us
+    return dict(sorted(away.items()))
 
 
 OUTAGES = Analysis(
