@@ -82,6 +82,8 @@ app = App(
 
 
 STANDARD_INPUT = "/dev/stdin"
+TAKE_STANDARD_INPUT = {"read", "import"}
+"""The commands whose files may be what another command prints, written `-`."""
 
 
 @app.default
@@ -319,11 +321,12 @@ app.command(impact, name="blast", show=False)  # the name of earlier releases
 
 
 def execute(words: Sequence[str]) -> object:
-    """Execute a command line; `-` is the standard input, a file as any other.
+    """Execute a command line; of the commands that take it, `-` is the standard input, a file as any other.
 
     Help is printed through `write_help`, so that its output errors are handled alike.
     """
-    words = [STANDARD_INPUT if word == "-" else word for word in words]
+    if words and words[0] in TAKE_STANDARD_INPUT:
+        words = [STANDARD_INPUT if word == "-" else word for word in words]
     if HELP.isdisjoint(words):
         return app(words, exit_on_error=False, print_error=False)
     from rich.console import Console

@@ -238,7 +238,7 @@ class _Reading:
         except DamagedError:
             raise
         except (OSError, RecordingError) as error:
-            raise self._damaged(str(error).removeprefix(f"{path} is damaged: ")) from error
+            raise self._damaged(str(error)) from error
 
     def _decoded(self, lines: bytes) -> tuple[Sequence[Entry], DamagedError | None]:
         """Decode whole lines: all at once if they are sound, else one by one up to the damage."""

@@ -182,20 +182,20 @@ class _NoTableError(RecordingError):
     """A compressed segment that has lost its end."""
 
 
-def _frame_table(file: BinaryIO, path: Path) -> list[tuple[int, int]]:
+def _frame_table(file: BinaryIO) -> list[tuple[int, int]]:
     """(compressed, decompressed) bytes of each frame of an open segment; rewinds the file."""
     size = file.seek(0, 2)
     if size < TABLE_FOOTER.size:
-        raise _NoTableError(f"{path} is cut off: its table of frames is missing")
+        raise _NoTableError("it is cut off: its table of frames is missing")
     file.seek(size - TABLE_FOOTER.size)
     frames, _, magic = TABLE_FOOTER.unpack(file.read(TABLE_FOOTER.size))
     table_bytes = frames * TABLE_ENTRY.size
     if magic != SEEKABLE_MAGIC or size < TABLE_FOOTER.size + table_bytes or table_bytes > MOST_TABLE_BYTES:
-        raise _NoTableError(f"{path} is damaged: it does not end with a table of frames")
+        raise _NoTableError("it does not end with a table of frames")
     file.seek(size - TABLE_FOOTER.size - table_bytes)
     table = [(int(packed), int(plain)) for packed, plain in TABLE_ENTRY.iter_unpack(file.read(table_bytes))]
     if any(packed > MOST_FRAME_BYTES for packed, _ in table) or sum(packed for packed, _ in table) > size:
-        raise RecordingError(f"{path} is damaged: its table of frames claims more than the file holds")
+        raise RecordingError("its table of frames claims more than the file holds")
     file.seek(0)
     return table
 
@@ -204,8 +204,9 @@ def line_chunks(path: Path, skip: int = 0) -> Iterator[bytes]:
     """Whole lines of a segment, about 256 KiB at a time, from offset `skip` of its text on.
 
     Only the last chunk can lack its newline: then the file ends in the middle of a line. Raises RecordingError when a
-    compressed segment cannot be decompressed, after the lines before the damage; when a line is longer than any event,
-    or when the file is not a regular one; OSError when it cannot be read.
+    compressed segment cannot be decompressed, after the lines before the damage; when a line is longer than any event
+    (the reason alone: the caller names the place), or when the file is not a regular one; OSError when it cannot be
+    read.
     """
     tail: list[bytes] = []
     tail_bytes = 0
@@ -230,7 +231,7 @@ def _pieces(path: Path, skip: int) -> Iterator[bytes]:
                 yield piece
             return
         try:
-            table = _frame_table(file, path)
+            table = _frame_table(file)
         except _NoTableError:  # what was written before a crash or a cut is as good as in a whole file
             file.seek(0)
             yield from _frame(path, _decompressed(file), skip)

@@ -7,7 +7,6 @@ planning, while the cores are idle.
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from types import MappingProxyType
 from typing import Any
 
 from pyspark.sql import DataFrame, Row
@@ -47,7 +46,7 @@ def run_queries(
     tables: Tables,
     progress: Callable[[str, int, int], object] | None = None,
     *,
-    queries: Mapping[str, Query] = MappingProxyType(QUERIES),
+    queries: Mapping[str, Query] = QUERIES,
 ) -> QueryResults:
     """The rows of each query, by its name. After each it calls `progress`: the name, how many are done, of how many.
 

@@ -1,19 +1,5 @@
 -- Jepsen's anomalies of records: how many records show each; for logs that were never truncated or compacted.
-WITH users AS (
-    SELECT run_id, topic || '-' || unnest(range(partitions)) AS partition FROM topic_created WHERE NOT internal
-), placed AS (
-    SELECT run_id, partition, producer, producer_id, first_serial, base_offset, count, seq, transactional
-    FROM records_appended SEMI JOIN users USING (run_id, partition)
-    WHERE marker = ''
-), batch AS (
-    SELECT placed.*, coalesce(marker.marker = 'ABORT', false) AS aborted
-    FROM placed
-    ASOF LEFT JOIN (
-        SELECT run_id, partition, producer_id, seq, marker FROM records_appended WHERE marker <> ''
-    ) AS marker
-        ON placed.transactional AND marker.run_id = placed.run_id AND marker.partition = placed.partition
-        AND marker.producer_id = placed.producer_id AND marker.seq > placed.seq
-), step AS (
+WITH step AS (
     SELECT *, lag(next_offset) OVER (PARTITION BY run_id, member, partition ORDER BY seq) AS last
     FROM (
         SELECT run_id, "group", member, partition, seq, first_offset, next_offset FROM records_processed
@@ -26,7 +12,7 @@ WITH users AS (
     )
 ), found AS (
     SELECT 'duplicate' AS anomaly, run_id, any_value(count) * (count(*) - 1) AS records
-    FROM batch WHERE NOT aborted GROUP BY run_id, partition, producer, first_serial HAVING count(*) > 1
+    FROM data_batch WHERE NOT aborted GROUP BY run_id, partition, producer, first_serial HAVING count(*) > 1
     UNION ALL
     SELECT 'nonmonotonic-send', run_id, count
     FROM (
@@ -34,19 +20,19 @@ WITH users AS (
             PARTITION BY run_id, partition, producer ORDER BY base_offset
             ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
         ) AS late
-        FROM batch WHERE NOT aborted
+        FROM data_batch WHERE NOT aborted
     )
     WHERE late
     UNION ALL
     SELECT 'G1a', run_id, least(base_offset + count, next_offset) - greatest(base_offset, first_offset)
-    FROM batch JOIN records_processed AS read USING (run_id, partition)
+    FROM data_batch JOIN records_processed AS read USING (run_id, partition)
     WHERE aborted AND base_offset < next_offset AND base_offset + count > first_offset
     UNION ALL
     SELECT 'nonmonotonic-poll', run_id, last - first_offset FROM step WHERE first_offset < last
     UNION ALL
     SELECT 'poll-skip', run_id, least(base_offset + count, first_offset) - greatest(base_offset, last)
-    FROM step JOIN batch USING (run_id, partition)
+    FROM step JOIN data_batch USING (run_id, partition)
     WHERE first_offset > last AND NOT aborted AND base_offset < first_offset AND base_offset + count > last
-        AND batch.seq < step.seq
+        AND data_batch.seq < step.seq
 )
 SELECT run_id, anomaly, sum(records)::BIGINT AS records FROM found GROUP BY ALL ORDER BY ALL;

@@ -3,18 +3,9 @@ WITH reads AS (
     SELECT run_id, "group", topic || '-' || unnest(range(partitions)) AS partition, read_committed
     FROM (SELECT run_id, "group", read_committed, unnest(topics) AS topic FROM group_declared)
     JOIN topic_created USING (run_id, topic)
-), placed AS (
-    SELECT batch.run_id, batch.partition, batch.producer, first_serial, base_offset, count,
-        coalesce(marker.marker = 'ABORT', false) AS aborted
-    FROM (SELECT * FROM records_appended WHERE marker = '') AS batch
-    ASOF LEFT JOIN (
-        SELECT run_id, partition, producer_id, seq, marker FROM records_appended WHERE marker <> ''
-    ) AS marker
-        ON batch.transactional AND marker.run_id = batch.run_id AND marker.partition = batch.partition
-        AND marker.producer_id = batch.producer_id AND marker.seq > batch.seq
 ), batch AS (
-    SELECT run_id, partition, placed.base_offset, count, aborted, records
-    FROM placed
+    SELECT run_id, partition, data_batch.base_offset, count, aborted, records
+    FROM data_batch
     JOIN batch_acknowledged USING (run_id, partition, producer, first_serial)
 ), piece AS (
     SELECT run_id, "group", partition, first_offset, next_offset, repeated, coalesce(first_offset > max(next_offset) OVER (
