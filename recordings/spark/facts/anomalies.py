@@ -15,7 +15,6 @@ from recordings.spark.facts.offsets import only_data
 from recordings.spark.tables import Tables
 
 FOUND = ("run_id", "anomaly", "subject", "partition", "records", "first_seq")
-MEMBER = ("run_id", "member", "partition")
 
 
 def anomalies(tables: Tables) -> DataFrame:
@@ -116,7 +115,8 @@ def polls(tables: Tables) -> list[DataFrame]:
 def _steps(tables: Tables) -> DataFrame:
     """Reads that do not begin where the one before ended (`last`): `group`, `member`, `seq`, `first_offset`.
 
-    A read after what lets it begin elsewhere has no `last`: the row before it is none of a read.
+    A read after what lets it begin elsewhere has no `last`: the row before it is none of a read. A member that ended in
+    between may begin elsewhere as well; that is asked only of the few steps that are found.
     """
     one_of = ("partitions_assigned", "partitions_revoked", "positions_given_up")
     breaks = [
@@ -136,16 +136,19 @@ def _steps(tables: Tables) -> DataFrame:
         .select("run_id", "seq", "member", "partition", "group", "first_offset", "next_offset")
         .unionByName(skipped)
     )
-    ended = tables["member_stopped"].select("run_id", "seq", "member")
-    ended = ended.join(read.select(*MEMBER).distinct(), ["run_id", "member"])
-    rows = reduce(lambda one, other: one.unionByName(other, allowMissingColumns=True), [read, *breaks, ended])
-    last = sf.lag("next_offset").over(Window.partitionBy("log", "member").orderBy("seq"))
-    return (
+    rows = reduce(lambda one, other: one.unionByName(other, allowMissingColumns=True), [read, *breaks])
+    before = Window.partitionBy("log", "member").orderBy("seq")
+    steps = (
         only_data(tables, rows)
-        .withColumn("last", last)
-        .where("group is not null and last is not null and first_offset != last")
-        .select("run_id", "partition", "group", "member", "seq", "first_offset", "last")
+        .drop(*PARTITION)  # names are longer than all these numbers together
+        .withColumns({"last": sf.lag("next_offset").over(before), "last_seq": sf.lag("seq").over(before)})
+        .where("first_offset != last")  # both are null of what is no read
     )
+    found = named(tables, steps).select(*PARTITION, "group", "member", "seq", "first_offset", "last", "last_seq")
+    ended = tables["member_stopped"].select("run_id", "member", "seq").alias("ended")
+    of_it = "found.run_id = ended.run_id and found.member = ended.member"
+    between = sf.expr(f"{of_it} and ended.seq > last_seq and ended.seq < found.seq")
+    return found.alias("found").join(sf.broadcast(ended), between, "left_anti")
 
 
 def _log_starts(tables: Tables) -> DataFrame:

@@ -15,8 +15,7 @@ from recordings.spark.tables import Tables
 
 PARTITION = ("run_id", "partition")
 BATCH = ("log", "producer", "first_serial")
-PLACE = ("base_offset", "seq", "cut_seq", "since_seq")
-PLACES = f"array<struct<{', '.join(f'{name}: bigint' for name in PLACE)}>>"
+PLACES = "array<struct<base_offset: bigint, seq: bigint, cut_seq: bigint, since_seq: bigint>>"
 
 
 def leaders(tables: Tables) -> DataFrame:
@@ -146,8 +145,9 @@ def _counted(rows: DataFrame) -> DataFrame:
 
     Spark aggregates lists and structs by sorting all rows, figures in a hash table.
     """
-    one = [sf.min(f"place.{name}").alias(name) for name in PLACE]
-    place = sf.array(sf.struct(*PLACE))
+    stands = {"base_offset": "base_offset", "seq": "appended_seq", "cut_seq": "place_cut_seq"}
+    one = [sf.min(sf.when(sf.col("standing"), sf.col(column))).alias(name) for name, column in stands.items()]
+    place = sf.array(sf.struct(*stands, sf.col("seq").alias("since_seq")))  # a single one never stood again
     return (
         rows.groupBy(*BATCH)
         .agg(
@@ -155,11 +155,11 @@ def _counted(rows: DataFrame) -> DataFrame:
             sf.coalesce(sf.bool_or("acked"), sf.lit(False)).alias("acked"),
             sf.min("aborted_seq").alias("aborted_seq"),
             sf.max("appended_seq").alias("appended_seq"),
-            (sf.count("place") + sf.count("again")).alias("copies"),
+            (sf.count_if("standing") + sf.count("again")).alias("copies"),
             *one,
         )
         .withColumn("places", sf.when(sf.col("copies") == 1, place).otherwise(sf.array().cast(PLACES)))
-        .drop(*PLACE)
+        .drop(*stands)
     )
 
 
@@ -175,6 +175,7 @@ def transactional_entries(tables: Tables) -> DataFrame:
 def _entries(tables: Tables, rows: DataFrame | None = None) -> DataFrame:
     """Each batch and marker as it was appended, with its `place`; null for those that a deposed leader appended.
 
+    `base_offset`, `appended_seq`, `place_cut_seq`: the same in columns of their own, if it is `standing` (is not null);
     `again`: the place that it had once more after a truncation; `cut_seq`: when it was truncated last;
     `gone`: the same, or when another leader took over, if the leader had crashed.
     """
@@ -209,6 +210,7 @@ def _entries(tables: Tables, rows: DataFrame | None = None) -> DataFrame:
             *(*PARTITION, *BATCH, "seq", "at_us"),
             *(sf.col("count").alias("records"), sf.col("seq").alias("appended_seq")),
             *("producer_id", "transactional", "marker", "place", "again"),
+            *("base_offset", (~deposed).alias("standing"), sf.col("_cut.seq").alias("place_cut_seq")),
             *(sf.col("_last_cut.seq").alias("cut_seq"), _gone().alias("gone")),
         )
     )
@@ -252,9 +254,9 @@ def _with_aborted(entries: DataFrame) -> DataFrame:
 
     A COMMIT that was truncated, while its batch was not, decides nothing: its transaction is open again.
     """
-    kept = (*BATCH, "records", "appended_seq", "place", "again")
+    kept = (*BATCH, "records", "appended_seq", "place", "again", "base_offset", "standing", "place_cut_seq")
     later = Window.partitionBy("log", "producer_id").orderBy(sf.desc("seq"))
-    counts = sf.col("place").isNotNull()
+    counts = sf.col("standing")
     marks = (sf.col("marker") != "") & counts
     stays = marks & ~((sf.col("marker") == "COMMIT") & sf.col("cut_seq").isNotNull())
     marker = sf.struct("marker", "seq", "cut_seq")

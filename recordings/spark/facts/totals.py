@@ -52,18 +52,22 @@ def _appended(tables: Tables) -> DataFrame:
     Its records are those in its log at first, or after a crash, and those added since. Control records do not count.
     """
     began = tables.once("last_logs", lambda: _last_logs(tables))
-    by_it = sf.coalesce(sf.col("leader_epoch") >= sf.col("_epoch"), sf.lit(True))
     data = sf.col("marker") == ""
-    since = data & (sf.col("seq") > sf.col("_seq")) & by_it
+    rows = tables["records_appended"].select(
+        *(*PARTITION, "seq", "leader_epoch", "bytes"),
+        sf.when(data, sf.col("count")).alias("written"),
+        sf.when(data, sf.col("bytes")).alias("written_bytes"),
+    )
+    since = sf.lit(True)
+    if tables.has_rows("log_truncated"):  # else what the last leader appended came after it began to lead
+        rows = rows.join(sf.broadcast(began.select(*PARTITION, "_seq")), list(PARTITION), "left")
+        since = sf.col("seq") > sf.col("_seq")
+    by_leader = _sums(rows.withColumn("_since", since), (*PARTITION, "leader_epoch", "_since"))
+    by_it = sf.coalesce(sf.col("leader_epoch") >= sf.col("_epoch"), sf.lit(True))
     added = (
-        tables["records_appended"]
-        .select(*PARTITION, "seq", "leader_epoch", "marker", "count", "bytes")
-        .join(sf.broadcast(began.drop("appended")), list(PARTITION), "left")
-        .select(
-            *(*PARTITION, sf.when(since, sf.col("count")).alias("appended"), "bytes"),
-            sf.when(data, sf.col("count")).alias("written"),
-            sf.when(data, sf.col("bytes")).alias("written_bytes"),
-        )
+        by_leader.join(sf.broadcast(began.drop("appended", "_seq")), list(PARTITION), "left")
+        .withColumn("appended", sf.when(sf.col("_since") & by_it, sf.col("written")))
+        .drop("leader_epoch", "_since", "_epoch")
     )
     return began.select(*PARTITION, "appended").unionByName(added, allowMissingColumns=True)
 
