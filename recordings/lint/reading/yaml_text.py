@@ -102,6 +102,7 @@ class _Composer:
         self._open: list[YamlValue] = []
         self._keys: list[YamlValue | None] = []  # of each open mapping: the key whose value comes next
         self._anchors: dict[str, YamlValue] = {}
+        self._values = 0  # so far: a huge file is refused where it has too many, not at its end
 
     def take(self, event: yaml.Event, line: int) -> YamlValue | None:
         """Take the next event; returns the document's value when it is whole. Raises LintInputError."""
@@ -136,6 +137,9 @@ class _Composer:
         """Put a whole value where it belongs: into the list or mapping around it; else it is the document."""
         if not self._open:
             return value
+        self._values += self._open[-1].kind == "list" or self._keys[-1] is not None
+        if self._values > MOST_VALUES:
+            raise LintInputError(self._file, value.line, f"it has more than {MOST_VALUES:,} values")
         if self._open[-1].kind == "list":
             self._open[-1].items.append((None, value))
         elif self._keys[-1] is None:

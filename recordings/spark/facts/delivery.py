@@ -88,11 +88,11 @@ def _known(tables: Tables) -> DataFrame:
     perhaps_copies = with_reader(
         tables, repeating.groupBy("reader").agg(sf.min("first_offset").alias("low"), sf.max("to").alias("high"))
     ).select(*PARTITION, "low", "high")
-    fetched_before = tables["truncated_records_processed"].groupBy(*PARTITION)
-    not_what_stands = fetched_before.agg(
-        sf.min("first_offset").alias("low"), sf.max(sf.col("first_offset") + sf.col("records")).alias("high")
-    )
-    ranges = reused.unionByName(perhaps_copies).unionByName(not_what_stands).groupBy(*PARTITION)
+    ranges = reused.unionByName(perhaps_copies)
+    if tables.has_rows("truncated_records_processed"):
+        fetched_before = tables["truncated_records_processed"].groupBy(*PARTITION)
+        end = sf.col("first_offset") + sf.col("records")
+        ranges = ranges.unionByName(fetched_before.agg(sf.min("first_offset").alias("low"), sf.max(end).alias("high")))
     lost = (
         tables["records_lost"]
         .groupBy(*PARTITION, "producer")
@@ -108,7 +108,9 @@ def _known(tables: Tables) -> DataFrame:
         sf.col("first_serial") + sf.col("records") > sf.col("lost_from")
     )
     odd = (sf.size("places") != 1) | place["cut_seq"].isNotNull() | within | gone
-    uncertain = only_data(tables, ranges.agg(sf.collect_list(sf.struct("low", "high")).alias("ranges")))
+    uncertain = only_data(
+        tables, ranges.groupBy(*PARTITION).agg(sf.collect_list(sf.struct("low", "high")).alias("ranges"))
+    )
     return (
         batches(tables)
         .join(sf.broadcast(uncertain.drop(*PARTITION)), "log", "left")

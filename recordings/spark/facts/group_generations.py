@@ -20,6 +20,11 @@ STABLE, EMPTY = "Stable", "Empty"
 NO_MEMBERS = ("Empty", "Dead")
 
 
+def reconciles(tables: Tables) -> bool:
+    """Whether a group of the consumer protocol ever has a rebalance: planning one takes longer than all the rest."""
+    return tables.has_rows("consumer_group_epoch_bumped")
+
+
 def group_changes(tables: Tables) -> DataFrame:
     """Each change of a group on its coordinator: `GROUP`, `seq`, `at_us`, `state`, `generation` (null: as before).
 
@@ -114,11 +119,14 @@ def _protocols(tables: Tables) -> DataFrame:
 
 def _rounds(tables: Tables) -> DataFrame:
     rows = _protocols(tables)
-    for parts in (_classic(tables), _consumer(tables)):
-        for what, part in parts.items():
-            rows = rows.unionByName(part.withColumn("what", sf.lit(what)), allowMissingColumns=True)
-    counts = member_counts(tables).select(*GROUP, "seq", sf.col("members").alias("counted"), sf.lit("").alias("what"))
-    rows = rows.unionByName(counts, allowMissingColumns=True)
+    for what, part in (*_classic(tables).items(), *(_consumer(tables).items() if reconciles(tables) else ())):
+        rows = rows.unionByName(part.withColumn("what", sf.lit(what)), allowMissingColumns=True)
+    if reconciles(tables):
+        counted = sf.col("members").alias("counted")
+        counts = member_counts(tables).select(*GROUP, "seq", counted, sf.lit("").alias("what"))
+        rows = rows.unionByName(counts, allowMissingColumns=True)
+    else:
+        rows = rows.withColumns({"counted": sf.lit(None).cast("bigint"), "reached": sf.lit(None).cast("boolean")})
     time = Window.partitionBy(*GROUP).orderBy("seq")
     earlier = time.rowsBetween(Window.unboundedPreceding, -1)
     before = sf.coalesce(sf.last("now", ignorenulls=True).over(earlier), sf.lit("Empty"))

@@ -13,26 +13,22 @@ AT_ONCE = (*READER, "member", "at_us")
 
 
 def odd_fates(tables: Tables, odd: DataFrame, readers: DataFrame) -> DataFrame:
-    """`READER` and `FATES` of these `batches`, for the groups in `readers` (`passages`)."""
+    """`READER` and `FATES` of these `batches`, for the groups in `readers` (`passages`).
+
+    What a flight has no events of is left out of the plan: planning it would take longer than all the rest.
+    """
     records = odd.select(
         *PARTITION, "producer", serials(), "first_serial", "acked", "aborted", "appended_seq", "places"
     )
-    places = records.select(*RECORD, "first_serial", sf.explode("places").alias("place")).select(
-        *RECORD,
-        (sf.col("place.base_offset") + sf.col("serial") - sf.col("first_serial")).alias("at_offset"),
-        sf.col("place.seq").alias("seq"),
-        sf.col("place.cut_seq").alias("cut_seq"),
-        sf.col("place.since_seq").alias("since_seq"),
-    )
-    known = records.drop("places", "first_serial").join(gone(tables), list(RECORD), "left")
+    places = tables.once("odd_places", lambda: _places(records))
     judged = (
-        known.withColumn("vanished", vanished())
+        _with_losses(tables, records.drop("places", "first_serial"))
         .join(sf.broadcast(readers.select(*READER, "read_committed")), list(PARTITION))
         .join(_finished(tables, places), [*READER, "producer", "serial"], "left")
         .join(_left_behind(tables, places, readers), [*READER, "producer", "serial"], "left")
-        .join(_compacted(tables, places, readers), [*READER, "producer", "serial"], "left")
         .where("not (read_committed and aborted) and not coalesce(copy, false)")
     )
+    judged = _with_compactions(tables, judged, places, readers)
     fate = (
         sf.when(sf.col("copy").isNotNull(), "delivered")
         .when(sf.col("vanished"), "lost")
@@ -49,6 +45,24 @@ def odd_fates(tables: Tables, odd: DataFrame, readers: DataFrame) -> DataFrame:
     counts["delivered_unacknowledged"] = sf.count_if(~acked & (sf.col("fate") == "delivered"))
     counts["delivered_then_lost"] = sf.count_if(acked & (sf.col("fate") == "delivered") & sf.col("vanished"))
     return judged.withColumn("fate", fate).groupBy(*READER).agg(*(counts[name].alias(name) for name in FATES))
+
+
+def _places(records: DataFrame) -> DataFrame:
+    """The places of each record: `RECORD`, `at_offset`, `seq`, `cut_seq`, `since_seq`."""
+    return records.select(*RECORD, "first_serial", sf.explode("places").alias("place")).select(
+        *RECORD,
+        (sf.col("place.base_offset") + sf.col("serial") - sf.col("first_serial")).alias("at_offset"),
+        sf.col("place.seq").alias("seq"),
+        sf.col("place.cut_seq").alias("cut_seq"),
+        sf.col("place.since_seq").alias("since_seq"),
+    )
+
+
+def _with_losses(tables: Tables, records: DataFrame) -> DataFrame:
+    """The records, and whether each is `vanished`."""
+    if not tables.has_rows("records_lost"):
+        return records.withColumn("vanished", sf.lit(False))
+    return records.join(gone(tables), list(RECORD), "left").withColumn("vanished", vanished())
 
 
 def serials() -> Column:
@@ -80,8 +94,10 @@ def _finished(tables: Tables, places: DataFrame) -> DataFrame:
     since. `copy`: written once more for an input whose record the group had finished: `repeated` counts by inputs, and
     so more records than were finished before under their own names.
     """
-    fetched = _truncated(tables)
-    offsets = places.select(*PARTITION, "at_offset").unionByName(fetched.select(*PARTITION, "at_offset"))
+    fetched = _truncated(tables) if tables.has_rows("truncated_records_processed") else None
+    offsets = places.select(*PARTITION, "at_offset")
+    if fetched is not None:
+        offsets = offsets.unionByName(fetched.select(*PARTITION, "at_offset"))
     bounds = offsets.groupBy(*PARTITION).agg(sf.min("at_offset").alias("low"), (sf.max("at_offset") + 1).alias("high"))
     first, end = sf.greatest("first_offset", "low"), sf.least("next_offset", "high")
     done = (
@@ -91,8 +107,11 @@ def _finished(tables: Tables, places: DataFrame) -> DataFrame:
         .where(first < end)
         .withColumn("size", sf.col("next_offset") - sf.col("first_offset"))
         .select(*AT_ONCE, "seq", "repeated", "size", sf.explode(sf.sequence(first, end - 1)).alias("at_offset"))
-        .join(sf.broadcast(fetched), [*AT_ONCE, "at_offset"], "left")
     )
+    if fetched is None:
+        done = done.withColumn("fetched", sf.lit(None).cast("struct<producer:string,serial:bigint>"))
+    else:
+        done = done.join(sf.broadcast(fetched), [*AT_ONCE, "at_offset"], "left")
     last = sf.max_by(sf.struct("producer", "serial"), "place_seq")
     stood = sf.coalesce(sf.first("fetched"), last).alias("stood")
     identity = Window.partitionBy(*READER, "stood").orderBy("seq", "at_offset")
@@ -126,15 +145,6 @@ def _left_behind(tables: Tables, places: DataFrame, readers: DataFrame) -> DataF
 
     `READER`, `producer`, `serial`, `before`, `passed`, `deleted`.
     """
-    moments = (
-        places.where("cut_seq is not null")
-        .select(*PARTITION, sf.col("cut_seq").alias("seq"))
-        .distinct()
-        .join(sf.broadcast(readers.select(*READER)), list(PARTITION))
-    )
-    then = committed_at(tables, moments).select(
-        *READER, sf.col("seq").alias("cut_seq"), sf.col("committed").alias("committed_then")
-    )
     at, stands = sf.col("at_offset"), sf.col("cut_seq").isNull()
     began = sf.col("start").isNotNull() & (at >= sf.col("lowest"))
     now = stands & (at >= sf.col("log_start")) & (at < sf.col("committed"))
@@ -154,12 +164,28 @@ def _left_behind(tables: Tables, places: DataFrame, readers: DataFrame) -> DataF
     deleted = stands & (at < sf.col("log_start"))
     flags = {"before": before, "passed": passed, "deleted": deleted}
     return (
-        places.join(sf.broadcast(readers.drop("read_committed")), list(PARTITION))
-        .join(then, [*READER, "cut_seq"], "left")
+        _with_commits_then(tables, places.join(sf.broadcast(readers.drop("read_committed")), list(PARTITION)))
         .select(*READER, "producer", "serial", *(flag.alias(name) for name, flag in flags.items()))
         .groupBy(*READER, "producer", "serial")
         .agg(*(sf.bool_or(name).alias(name) for name in flags))
     )
+
+
+def _with_commits_then(tables: Tables, places: DataFrame) -> DataFrame:
+    """The places, and the group's committed offset when each was truncated: `committed_then`."""
+    cut = places.where("cut_seq is not null").select(*READER, sf.col("cut_seq").alias("seq")).distinct()
+    if cut.isEmpty():
+        return places.withColumn("committed_then", sf.lit(None).cast("bigint"))
+    committed = sf.col("committed").alias("committed_then")
+    then = committed_at(tables, cut).select(*READER, sf.col("seq").alias("cut_seq"), committed)
+    return places.join(then, [*READER, "cut_seq"], "left")
+
+
+def _with_compactions(tables: Tables, judged: DataFrame, places: DataFrame, readers: DataFrame) -> DataFrame:
+    """The records, and whether compaction removed each: `compacted`, and `left` if the group's commit had passed it."""
+    if not tables.has_rows("log_compacted"):
+        return judged.withColumns(dict.fromkeys(("compacted", "left"), sf.lit(False)))
+    return judged.join(_compacted(tables, places, readers), [*READER, "producer", "serial"], "left")
 
 
 def _compacted(tables: Tables, places: DataFrame, readers: DataFrame) -> DataFrame:

@@ -11,7 +11,7 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as sf
 
 from recordings.spark.facts.consumer_members import holdings
-from recordings.spark.facts.group_generations import EMPTY, GROUP, STABLE, group_changes, rounds
+from recordings.spark.facts.group_generations import EMPTY, GROUP, STABLE, group_changes, reconciles, rounds
 from recordings.spark.facts.ownership import holding_facts
 from recordings.spark.report_model import CONSUMER, CONVERTED
 from recordings.spark.tables import Tables
@@ -34,7 +34,7 @@ def partitions_given(tables: Tables) -> DataFrame:
         .withColumn("renewed", sf.col("last").isNull() | (sf.col("last") != sf.col("generation")))
         .select(*GROUP, "seq", "member", sf.explode("partitions").alias("partition"), "renewed")
     )
-    if not tables.has_rows("consumer_group_epoch_bumped"):  # else planning would take longer than the result is worth
+    if not reconciles(tables):
         return taken.where("renewed").select(*TAKING, sf.lit(False).alias("reconciled"))
     dated = _with_rebalance(tables, taken)
     first = Window.partitionBy(*GROUP, "partition", "closed_seq", "open").orderBy("seq")

@@ -8,7 +8,7 @@ from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as sf
 
 from recordings.spark.facts.consumer_members import holdings
-from recordings.spark.facts.group_generations import EMPTY, GROUP, STABLE, rounds
+from recordings.spark.facts.group_generations import EMPTY, GROUP, STABLE, reconciles, rounds
 from recordings.spark.facts.offsets import read_partitions
 from recordings.spark.facts.ownership import unowned
 from recordings.spark.facts.partitions_given import partitions_given
@@ -85,9 +85,9 @@ def _moved(tables: Tables, spans: DataFrame) -> DataFrame:
         .join(sf.broadcast(spans.select(*REBALANCE, "round")), [*GROUP, "round"])
         .select(*REBALANCE, "member", "partitions")
     )
+    assigned = classic.unionByName(_targets(tables, spans)) if reconciles(tables) else classic
     return (
-        classic.unionByName(_targets(tables, spans))
-        .select(*REBALANCE, "member", sf.explode("partitions").alias("partition"))
+        assigned.select(*REBALANCE, "member", sf.explode("partitions").alias("partition"))
         .withColumn("previous", sf.lag("member").over(order))
         .select(*REBALANCE, sf.when(sf.col("previous") != sf.col("member"), 1).otherwise(0).alias("moved"))
     )

@@ -9,7 +9,7 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as sf
 
 from recordings.spark.facts.consumer_members import steps
-from recordings.spark.facts.group_generations import GROUP, rounds
+from recordings.spark.facts.group_generations import GROUP, reconciles, rounds
 from recordings.spark.facts.rebalance_costs import COSTS, END_OF_TIME, REBALANCE, costs, member_stops
 from recordings.spark.report_model import CONSUMER, UNFINISHED
 from recordings.spark.tables import Tables
@@ -44,9 +44,7 @@ def spans(tables: Tables) -> DataFrame:
 
     def make() -> DataFrame:
         found = _spans(_summaries(rounds(tables)))
-        if not tables.has_rows(
-            "consumer_group_epoch_bumped"
-        ):  # else planning would take longer than the result is worth
+        if not reconciles(tables):
             return found
         slowest = _slowest(revocations(tables, found)).withColumnsRenamed({"member": "_for", "took_us": "_us"})
         return (
@@ -207,8 +205,11 @@ def attendance(tables: Tables, found: DataFrame) -> DataFrame:
         )
         .join(sf.broadcast(found.select(*REBALANCE, "round", "started_us", "next_us")), [*GROUP, "round"])
         .drop("round")
-        .unionByName(_reconciled(tables, found), allowMissingColumns=True)
     )
+    if reconciles(tables):
+        came = came.unionByName(_reconciled(tables, found), allowMissingColumns=True)
+    else:
+        came = came.withColumns(dict.fromkeys(("asked_us", "gave_up_us", "reached_us"), sf.lit(None).cast("bigint")))
     stops = member_stops(tables).select(*GROUP, "member", "from_us", "until_us")
     during = (sf.col("from_us") >= sf.col("started_us")) & (sf.col("from_us") < sf.col("next_us"))
     return (
