@@ -1,7 +1,8 @@
 """Exported tables as DataFrames, with the schema of the events: no schema is inferred, no local path is assumed."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
+from functools import reduce
 from threading import Lock
 
 from pyspark import StorageLevel
@@ -44,6 +45,14 @@ class Tables:
     def has_rows(self, name: str) -> bool:
         """Whether any event of this kind happened: a plan need not have what is empty anyway."""
         return name in NOT_EVENTS or any(row["kind"] == name for row in self.kinds())
+
+    def union(self, parts: Mapping[str, Callable[[DataFrame], DataFrame]]) -> DataFrame:
+        """The rows of several kinds, one after the other, each as its function makes it; all have the same columns.
+
+        Kinds without events are left out of the plan: to plan them takes longer than what is there takes to run.
+        """
+        there = [name for name in parts if self.has_rows(name)] or [next(iter(parts))]
+        return reduce(DataFrame.unionByName, (parts[name](self[name]) for name in there))
 
     def _without_rows(self, table: Table) -> DataFrame:
         """A table without rows, which Spark's optimizer sees, and with it that joins and unions with it are empty."""

@@ -7,6 +7,8 @@ A group of the consumer protocol has no barrier. Its rebalance begins when the g
 member has its target. Its epochs stand in the log, so a rebalance goes on at the next coordinator.
 """
 
+from collections.abc import Callable
+
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as sf
 
@@ -33,22 +35,27 @@ def group_changes(tables: Tables) -> DataFrame:
     key = (*GROUP, "seq", "at_us")
     none = sf.lit(None).cast("bigint").alias("generation")
     as_before = sf.lit(None).cast("string").alias("state")
-    declared = tables["group_declared"].select(*key, sf.lit("Empty").alias("state"), sf.lit(0).alias("generation"))
-    started = tables["rebalance_started"].select(*key, sf.lit("PreparingRebalance").alias("state"), none)
-    state = sf.when(sf.size("members") > 0, "CompletingRebalance").otherwise("Empty")
-    completed = tables["join_barrier_completed"].select(*key, state.alias("state"), "generation")
-    stable = tables["group_stabilized"].select(*key, sf.lit("Stable").alias("state"), none)
-    loaded = tables["group_loaded"].select(*key, "state", "generation")
-    deleted = tables["group_deleted"].select(*key, sf.lit("Dead").alias("state"), sf.lit(0).alias("generation"))
-    bumped = tables["consumer_group_epoch_bumped"].select(*key, as_before, sf.col("epoch").alias("generation"))
-    changed = tables["consumer_group_state_changed"].select(*key, "state", none)
-    replayed = tables["consumer_group_loaded"].select(*key, "state", sf.col("group_epoch").alias("generation"))
-    upgraded = tables["classic_group_upgraded"].select(*key, as_before, sf.col("epoch").alias("generation"))
-    downgraded = tables["consumer_group_downgraded"].select(*key, sf.lit(STABLE).alias("state"), "generation")
-    rows = declared
-    for other in (started, completed, stable, loaded, deleted, bumped, changed, replayed, upgraded, downgraded):
-        rows = rows.unionByName(other)
-    return rows
+    at_first = sf.lit(0).alias("generation")
+    completed = sf.when(sf.size("members") > 0, "CompletingRebalance").otherwise("Empty")
+
+    def of(state: Column | str, generation: Column | str) -> Callable[[DataFrame], DataFrame]:
+        return lambda rows: rows.select(*key, state, generation)
+
+    return tables.union(
+        {
+            "group_declared": of(sf.lit("Empty").alias("state"), at_first),
+            "rebalance_started": of(sf.lit("PreparingRebalance").alias("state"), none),
+            "join_barrier_completed": of(completed.alias("state"), "generation"),
+            "group_stabilized": of(sf.lit("Stable").alias("state"), none),
+            "group_loaded": of("state", "generation"),
+            "group_deleted": of(sf.lit("Dead").alias("state"), at_first),
+            "consumer_group_epoch_bumped": of(as_before, sf.col("epoch").alias("generation")),
+            "consumer_group_state_changed": of("state", none),
+            "consumer_group_loaded": of("state", sf.col("group_epoch").alias("generation")),
+            "classic_group_upgraded": of(as_before, sf.col("epoch").alias("generation")),
+            "consumer_group_downgraded": of(sf.lit(STABLE).alias("state"), "generation"),
+        }
+    )
 
 
 def groups_by_second(tables: Tables) -> DataFrame:
@@ -109,12 +116,19 @@ def protocols(tables: Tables) -> DataFrame:
 def _protocols(tables: Tables) -> DataFrame:
     """The protocol of each group from an event on: `GROUP`, `seq`, `at_us`, `what`, `protocol`."""
     key = (*GROUP, "seq", "at_us")
-    declared = tables["group_protocol_declared"].select(*key, sf.lit("declared").alias("what"), "protocol")
     turned = sf.lit("converted").alias("what")
-    converted = tables["group_protocol_converted"].select(*key, turned, "protocol")
-    upgraded = tables["classic_group_upgraded"].select(*key, turned, sf.lit(CONSUMER).alias("protocol"))
-    downgraded = tables["consumer_group_downgraded"].select(*key, turned, sf.lit(CLASSIC).alias("protocol"))
-    return declared.unionByName(converted).unionByName(upgraded).unionByName(downgraded)
+
+    def of(what: Column, protocol: Column | str) -> Callable[[DataFrame], DataFrame]:
+        return lambda rows: rows.select(*key, what, protocol)
+
+    return tables.union(
+        {
+            "group_protocol_declared": of(sf.lit("declared").alias("what"), "protocol"),
+            "group_protocol_converted": of(turned, "protocol"),
+            "classic_group_upgraded": of(turned, sf.lit(CONSUMER).alias("protocol")),
+            "consumer_group_downgraded": of(turned, sf.lit(CLASSIC).alias("protocol")),
+        }
+    )
 
 
 def _rounds(tables: Tables) -> DataFrame:

@@ -18,9 +18,12 @@ def topic_of(partition: str) -> Column:
 def partitions(tables: Tables) -> DataFrame:
     """Every partition and its creation: `run_id`, `topic`, `partition`, `seq`, `at_us`; added ones included."""
     number = sf.explode(sf.expr("sequence(0L, partitions - 1)")).alias("number")
-    sizes = tables["topic_created"].unionByName(tables["partitions_added"], allowMissingColumns=True)
+
+    def sized(rows: DataFrame) -> DataFrame:
+        return rows.select("run_id", "topic", "seq", "at_us", number)
+
     return (
-        sizes.select("run_id", "topic", "seq", "at_us", number)
+        tables.union({"topic_created": sized, "partitions_added": sized})
         .withColumn("partition", sf.concat_ws("-", "topic", "number"))
         .groupBy("run_id", "topic", "partition")
         # a topic that grows keeps its earlier partitions
@@ -37,12 +40,12 @@ def group_topics(tables: Tables) -> DataFrame:
     def make() -> DataFrame:
         key = ("run_id", "group", "seq", "at_us")
         resets = tables["group_declared"].select("run_id", "group", "offset_reset")
-        kinds = ("group_declared", "subscription_changed", "topic_regex_resolved")
-        named = [tables[kind].select(*key, sf.explode("topics").alias("topic")) for kind in kinds]
+
+        def named(rows: DataFrame) -> DataFrame:
+            return rows.select(*key, sf.explode("topics").alias("topic"))
+
         return (
-            named[0]
-            .unionByName(named[1])
-            .unionByName(named[2])
+            tables.union(dict.fromkeys(("group_declared", "subscription_changed", "topic_regex_resolved"), named))
             .groupBy("run_id", "group", "topic")
             .agg(sf.min("seq").alias("seq"), sf.min("at_us").alias("at_us"))
             .join(sf.broadcast(resets), ["run_id", "group"])
@@ -126,16 +129,32 @@ def commits(tables: Tables) -> DataFrame:
     `reset`: without a commit: its offsets expired, its coordinator loaded the log, the group was deleted.
     """
     key = ("run_id", "group", "seq", "at_us")
-    committed = tables["offsets_committed"].select(*key, sf.explode("offsets").alias("partition", "committed"))
-    dropped = tables["offsets_expired"].unionByName(tables["offsets_deleted"])
-    expired = dropped.select(*key, sf.explode("partitions").alias("partition"))
-    deleted = tables["group_deleted"].select(*key, sf.create_map().cast("map<string,bigint>").alias("offsets"))
-    replayed = tables["consumer_group_loaded"].select(*key, "offsets")
-    replaced = tables["group_loaded"].select(*key, "offsets").unionByName(replayed).unionByName(deleted)
-    loaded = replaced.join(read_partitions(tables).select("run_id", "group", "partition"), ["run_id", "group"])
     never = sf.lit(NEVER).cast("bigint")
-    kept = sf.coalesce(sf.try_element_at("offsets", sf.col("partition")), never)
-    resets = loaded.select(*key, "partition", kept.alias("committed")).unionByName(
-        expired.withColumn("committed", never)
+    readers = read_partitions(tables).select("run_id", "group", "partition")
+    reset = sf.lit(True).alias("reset")
+    kept = sf.coalesce(sf.try_element_at("offsets", sf.col("partition")), never).alias("committed")
+
+    def committed(rows: DataFrame) -> DataFrame:
+        changes = rows.select(*key, sf.explode("offsets").alias("partition", "committed"))
+        return changes.withColumn("reset", sf.lit(False))
+
+    def dropped(rows: DataFrame) -> DataFrame:
+        gone = rows.select(*key, sf.explode("partitions").alias("partition"))
+        return gone.withColumns({"committed": never, "reset": sf.lit(True)})
+
+    def replaced(rows: DataFrame) -> DataFrame:
+        return rows.select(*key, "offsets").join(readers, ["run_id", "group"]).select(*key, "partition", kept, reset)
+
+    def deleted(rows: DataFrame) -> DataFrame:
+        return replaced(rows.withColumn("offsets", sf.create_map().cast("map<string,bigint>")))
+
+    return tables.union(
+        {
+            "offsets_committed": committed,
+            "offsets_expired": dropped,
+            "offsets_deleted": dropped,
+            "group_loaded": replaced,
+            "consumer_group_loaded": replaced,
+            "group_deleted": deleted,
+        }
     )
-    return committed.withColumn("reset", sf.lit(False)).unionByName(resets.withColumn("reset", sf.lit(True)))
