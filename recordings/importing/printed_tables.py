@@ -10,6 +10,8 @@ _TITLES: Final = frozenset({
     "TARGET-ASSIGNMENT-EPOCH", "#MEMBERS", "TYPE", "PROTOCOL",
 })  # fmt: skip
 """Source: `ConsumerGroupCommand.printOffsets`, `printMembers`, `printStates`, `listGroups`, since release 2.x."""
+_FIRST: Final = frozenset({"GROUP", "TOPIC", "CONSUMER-ID", "COORDINATOR"})
+"""Releases before 2.3 print one group, and no column of its name."""
 _COORDINATOR: Final = "COORDINATOR (ID)"
 
 
@@ -26,7 +28,7 @@ class PrintedTable:
     def begins(line: str) -> bool:
         """Whether a line has the titles of a table."""
         words = line.replace(_COORDINATOR, "COORDINATOR").split()
-        return words[:1] == ["GROUP"] and len(words) > 1 and _TITLES.issuperset(words)
+        return len(words) > 1 and words[0] in _FIRST and _TITLES.issuperset(words)
 
     def row(self, line: str) -> dict[str, str] | None:
         """The cells of a line by their titles; None when it has not as many.

@@ -1,11 +1,12 @@
 """What kafka-topics.sh, kafka-consumer-groups.sh and kafka-configs.sh print with --describe, one or several in a file.
 
 Sources: `TopicCommand.PartitionDescription`, `TopicDescription`; `ConsumerGroupCommand`; `ConfigCommand` of 4.3.1.
-Releases since 2.x differ in blanks and columns, which are read by their titles.
+Releases since 2.1 differ in blanks and columns, which are read by their titles.
 """
 
 import re
 from collections import defaultdict
+from pathlib import Path
 from typing import Final
 
 from cluster.spec import MOST_BROKERS, MOST_PARTITIONS
@@ -14,6 +15,7 @@ from recordings.importing.printed_tables import PrintedTable
 from recordings.scenarios.toml_tables import cut
 
 MISSING: Final = "-"
+_IN_FILE_NAME: Final = re.compile(r"[^\w.]+", re.ASCII)
 ASSIGNORS: Final = ("range", "roundrobin", "sticky", "cooperative-sticky")
 _TOPIC: Final = re.compile(
     r"Topic:\s*(?P<topic>\S+)\s+(?:TopicId:\s*\S+\s+)?PartitionCount:\s*(?P<partitions>\S+)"
@@ -34,7 +36,13 @@ _ENTRY: Final = re.compile(
 _OF_GROUP: Final = re.compile(
     r"(?:Warning: )?Consumer group '(?P<group>.+)' (?P<said>has no active members|is rebalancing|does not exist)\."
 )
-_NOISE: Final = re.compile(r"(?:\$|#|>|bin/|\./|kafka-[\w-]+(?:\.sh|\.bat)?\s|SLF4J|\[\d{4}-|WARN|OpenJDK|Picked up).*")
+_OF_USERS: Final = re.compile(
+    r"(?P<what>Quota|SCRAM credential) configs for (?P<entity>(?:the default )?(?:user-principal|client-id|ip)\b.*)"
+    r" are .*"
+)
+_NOISE: Final = re.compile(
+    r"(?:Note: |\$|#|>|bin/|\./|kafka-[\w-]+(?:\.sh|\.bat)?\s|SLF4J|\[\d{4}-|WARN|OpenJDK|Picked up).*"
+)
 _SET_BY: Final = ("DYNAMIC_TOPIC_CONFIG", "DYNAMIC_BROKER_CONFIG", "DYNAMIC_DEFAULT_BROKER_CONFIG",
                   "STATIC_BROKER_CONFIG", "DYNAMIC_GROUP_CONFIG", "GROUP_CONFIG")  # fmt: skip
 
@@ -91,6 +99,8 @@ class ToolOutputReader:
             self._config(*self._entity, entry)
         elif (said := _OF_GROUP.fullmatch(line.strip())) is not None:
             self._state_of(said["group"], said["said"])
+        elif (of_users := _OF_USERS.fullmatch(line.strip())) is not None:
+            self._draft.left_out.append(f"{of_users['what']} configs of {of_users['entity']}")
         elif line.startswith(("Error", "Exception")):
             self._failures.append((self._line, line.strip()[:160]))
         else:
@@ -185,9 +195,11 @@ class ToolOutputReader:
         if cells is None:
             titles = cut(", ".join(table.titles))
             raise ImportFileError(self._file, self._line, f"this row has not the columns of its table: {titles}")
-        group = self._draft.group(cells["GROUP"])
+        if "GROUP" not in table.titles:
+            cells["GROUP"] = self._name_of_file()
         if not cells["GROUP"]:
             raise ImportFileError(self._file, self._line, "this row names no group")
+        group = self._draft.group(cells["GROUP"])
         if "PARTITION" in table.titles:
             self._needs(table, "TOPIC")
             self._offsets(group, cells)
@@ -198,6 +210,14 @@ class ToolOutputReader:
             self._state(group, cells)
         elif cells.get("TYPE", "").lower() == "consumer":
             group.protocol = "consumer"
+
+    def _name_of_file(self) -> str:
+        """A name for the group of a table without that column, as releases before 2.3 print it."""
+        name = _IN_FILE_NAME.sub("-", Path(self._file).stem).strip("-") or "group"
+        guess = f"{name}: the group's name, from its file's: no column has it"
+        if guess not in self._draft.guessed:
+            self._draft.guessed.append(guess)
+        return name
 
     def _needs(self, table: PrintedTable, *titles: str) -> None:
         """Raise ImportFileError for a table of which a column was cut away."""

@@ -24,6 +24,27 @@ billing         5d64efef-7232-40db-a56f-87ae7cb24bfd /127.0.0.1      consumer-1 
 """
 
 
+BEFORE_2_3 = """
+Note: This will not show information about old Zookeeper-based consumers.
+
+TOPIC           PARTITION  CURRENT-OFFSET  LOG-END-OFFSET  LAG             CONSUMER-ID     HOST            CLIENT-ID
+orders          0          100             120             20              consumer-1-029  /127.0.0.1      consumer-1
+orders          1          90              100             10              consumer-2-42c  /127.0.0.1      consumer-2
+
+CONSUMER-ID     HOST            CLIENT-ID       #PARTITIONS     ASSIGNMENT
+consumer-1-029  /127.0.0.1      consumer-1      1               orders(0)
+consumer-2-42c  /127.0.0.1      consumer-2      2               audit(0), orders(1)
+consumer-3-9a1  /127.0.0.1      consumer-3      0               -
+
+COORDINATOR (ID)          ASSIGNMENT-STRATEGY       STATE                #MEMBERS
+localhost:9092 (1)        range                     Stable               3
+"""
+USERS = """Quota configs for user-principal 'alice', client-id 'orders-api' are producer_byte_rate=1048576.0
+Quota configs for the default client-id are consumer_byte_rate=2097152.0
+SCRAM credential configs for user-principal 'alice' are SCRAM-SHA-256=iterations=4096
+"""
+
+
 def made(*texts: str) -> Imported:
     draft = ClusterDraft()
     for number, text in enumerate(texts):
@@ -78,9 +99,30 @@ def test_configurations_of_a_real_cluster() -> None:
     assert "keys of the brokers that a flight does not have: log.cleaner.threads" in found.left_out
 
 
+def test_releases_before_2_3_name_no_group(tmp_path: Path) -> None:
+    """Its tables have no column of the group: the file's name stands for it, and says so."""
+    file = tmp_path / "billing.txt"
+    file.write_text(BEFORE_2_3)
+    found = scenario_of(read_files([file]), "title", "lesson")
+    (group,) = found.spec.groups
+    assert (group.name, group.members, set(group.topics)) == ("billing", 3, {"orders", "audit"})
+    assert "billing: the group's name, from its file's: no column has it" in found.guessed
+    assert not any("not understood" in one for one in found.left_out)
+
+
+def test_quotas_and_credentials_are_left_out_by_name() -> None:
+    found = made(OLDER + "\n" + USERS)
+    assert {one for one in found.left_out if " configs of " in one} == {
+        "Quota configs of user-principal 'alice', client-id 'orders-api'",
+        "Quota configs of the default client-id",
+        "SCRAM credential configs of user-principal 'alice'",
+    }
+
+
 def test_earlier_releases_have_other_blanks_and_columns() -> None:
     found = made(OLDER)
     (topic,), (group,) = found.spec.topics, found.spec.groups
+    assert not any("no column" in one for one in found.guessed)
     assert (topic.partitions, topic.replication, topic.config["cleanup.policy"]) == (2, 2, ("compact", "delete"))
     assert (group.members, group.topics, len(found.spec.brokers)) == (1, ("orders",), 3)
     assert "partitions without all in-sync replicas: 1, such as orders-1" in found.left_out
