@@ -16,6 +16,7 @@ from recordings.lint.reading.lint_input import LintInputError
 MOST_VALUES: Final = 20_000
 MOST_DOCUMENTS: Final = 500
 MOST_LEVELS: Final = 60
+MERGE: Final = "<<"
 LETTERS_OF_A_VALUE: Final = 100
 """Longer texts of a list count as several values: aliases could join one text many times."""
 
@@ -101,6 +102,7 @@ class _Composer:
         self._file = file
         self._open: list[YamlValue] = []
         self._keys: list[YamlValue | None] = []  # of each open mapping: the key whose value comes next
+        self._lines: list[dict[str, int]] = []  # of each open mapping: the lines of its keys so far
         self._anchors: dict[str, YamlValue] = {}
         self._values = 0  # so far: a huge file is refused where it has too many, not at its end
 
@@ -112,6 +114,7 @@ class _Composer:
             self._begin("list" if isinstance(event, yaml.SequenceStartEvent) else "map", event.anchor, line)
         elif isinstance(event, yaml.CollectionEndEvent):
             self._keys.pop()
+            self._lines.pop()
             return self._put(self._open.pop())
         elif isinstance(event, yaml.ScalarEvent):
             return self._put(self._named(YamlValue("scalar", line, _as_spring_reads(event)), event.anchor))
@@ -125,6 +128,7 @@ class _Composer:
     def _begin(self, kind: str, anchor: str | None, line: int) -> None:
         self._open.append(self._named(YamlValue(kind, line), anchor))
         self._keys.append(None)
+        self._lines.append({})
         if len(self._open) > MOST_LEVELS:
             raise LintInputError(self._file, line, f"it has more than {MOST_LEVELS} levels")
 
@@ -144,10 +148,21 @@ class _Composer:
             self._open[-1].items.append((None, value))
         elif self._keys[-1] is None:
             self._keys[-1] = value
+            self._refuse_second(value)
         else:
             self._open[-1].items.append((self._keys[-1], value))
             self._keys[-1] = None
         return None
+
+    def _refuse_second(self, key: YamlValue) -> None:
+        """A key that a mapping has twice: one of its values would count for nothing, and nothing would say so."""
+        if key.kind != "scalar" or key.text == MERGE:
+            return
+        first = self._lines[-1].get(key.text)
+        self._lines[-1][key.text] = key.line
+        if first is not None:
+            reason = f"line {first} has this key already: keys of YAML are unique, and Spring does not start"
+            raise LintInputError(self._file, key.line, reason)
 
 
 def _as_spring_reads(event: yaml.ScalarEvent) -> str:
@@ -194,7 +209,7 @@ def _merged(value: YamlValue, file: str) -> Iterator[tuple[YamlValue, YamlValue]
     for key, item in value.items:
         if key is None:
             continue
-        if key.kind == "scalar" and key.text == "<<":
+        if key.kind == "scalar" and key.text == MERGE:
             merged = [part for _, part in item.items] if item.kind == "list" else [item]
             for part in merged:
                 if part is value:

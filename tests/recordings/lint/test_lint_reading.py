@@ -271,6 +271,25 @@ def test_what_would_take_long_is_refused(text: str, name: str, reason: str) -> N
         read_text(text, name)
 
 
+@pytest.mark.parametrize(
+    ("text", "line", "first"),
+    [
+        ("spring:\n  kafka.consumer.group-id: a\nserver: 1\nspring:\n  main: b\n", 4, 1),
+        ("a: {b: 1, b: 2}\n", 1, 1),
+        ("- a: 1\n  a: 2\n", 2, 1),
+    ],
+)
+def test_a_key_that_a_mapping_has_twice_is_refused(text: str, line: int, first: int) -> None:
+    """SnakeYAML, as Spring has it, ends with DuplicateKeyException; a reader that takes the last value hides one."""
+    with pytest.raises(LintInputError, match=f"^a.yaml:{line}: line {first} has this key already"):
+        read_text(text, "a.yaml")
+
+
+def test_mappings_and_documents_have_keys_of_their_own() -> None:
+    text = "one: &one {a: 1}\nb: {<<: *one, <<: {a: 2}, a: 3}\n---\none: {a: 1}\n"
+    read_text(text, "a.yaml")
+
+
 def test_near_keys_are_searched_for_the_first_unknown_ones_only() -> None:
     text = "group.id=g\n" + "".join(f"sesion.timeot{n}.ms=5\n" for n in range(2 * MOST_LOOKED_UP))
     (part,) = parts_of(text, "a.properties")
