@@ -12,6 +12,7 @@ _TITLES: Final = frozenset({
 """Source: `ConsumerGroupCommand.printOffsets`, `printMembers`, `printStates`, `listGroups`, since release 2.x."""
 _FIRST: Final = frozenset({"GROUP", "TOPIC", "CONSUMER-ID", "COORDINATOR"})
 """Releases before 2.3 print one group, and no column of its name."""
+_ID: Final = re.compile(r"\(\d+\)")
 _COORDINATOR: Final = "COORDINATOR (ID)"
 
 
@@ -37,8 +38,8 @@ class PrintedTable:
         or a cell without a word, leaves the columns.
         """
         words = line.split()
-        if "COORDINATOR" in self.titles and len(words) == len(self.titles) + 1:
-            place = self.titles.index("COORDINATOR")
+        place = self.titles.index("COORDINATOR") if "COORDINATOR" in self.titles else len(words)
+        if _ID.fullmatch("".join(words[place + 1 : place + 2])) is not None:
             words[place : place + 2] = [f"{words[place]} {words[place + 1]}"]
         if len(words) == len(self.titles):
             return dict(zip(self.titles, words, strict=True))

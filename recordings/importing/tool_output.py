@@ -15,6 +15,7 @@ from recordings.importing.printed_tables import PrintedTable
 from recordings.scenarios.toml_tables import cut
 
 MISSING: Final = "-"
+_GROUP_OPTION: Final = re.compile(r"--group[ =]['\"]?(?P<group>[^\s'\"]+)")
 _IN_FILE_NAME: Final = re.compile(r"[^\w.]+", re.ASCII)
 ASSIGNORS: Final = ("range", "roundrobin", "sticky", "cooperative-sticky")
 _TOPIC: Final = re.compile(
@@ -38,7 +39,7 @@ _OF_GROUP: Final = re.compile(
 )
 _OF_USERS: Final = re.compile(
     r"(?P<what>Quota|SCRAM credential) configs for (?P<entity>(?:the default )?(?:user-principal|client-id|ip)\b.*)"
-    r" are .*"
+    r" are\b.*"
 )
 _NOISE: Final = re.compile(
     r"(?:Note: |\$|#|>|bin/|\./|kafka-[\w-]+(?:\.sh|\.bat)?\s|SLF4J|\[\d{4}-|WARN|OpenJDK|Picked up).*"
@@ -69,6 +70,9 @@ class ToolOutputReader:
         self._partitions_that: dict[str, list[str]] = defaultdict(list)
         self._lags: dict[tuple[str, str, str], int] = {}
         self._members: dict[str, set[str]] = {}
+        self._named = ""  # the group that a command or sentence named last
+        self._nameless: set[tuple[str, ...]] = set()  # titles of tables whose group nothing names
+        self._of_users = 0  # lines on quotas and credentials
 
     def take(self, number: int, line: str) -> None:
         """Take one line."""
@@ -77,13 +81,22 @@ class ToolOutputReader:
             self._table = None
             return
         if PrintedTable.begins(line):
-            self._table, self._entity, self._said = PrintedTable(line), None, self._said + 1
+            self._begin(PrintedTable(line))
         elif self._is_known(line):
             self._said += 1
-        elif self._table is not None:
+        elif self._table is not None and not self._ends_table(self._table, line):
             self._row(self._table, line)
         elif _NOISE.match(line) is None:
             self._others.append(number)
+        elif (named := _GROUP_OPTION.search(line)) is not None:
+            self._named = named["group"]
+
+    def _ends_table(self, table: PrintedTable, line: str) -> bool:
+        """Whether a line is the next command: the tools print no blank line behind their rows."""
+        if _NOISE.match(line) is None or table.row(line) is not None:
+            return False
+        self._table = None
+        return True
 
     def _is_known(self, line: str) -> bool:
         """Whether a line stands for itself, outside a table."""
@@ -100,6 +113,7 @@ class ToolOutputReader:
         elif (said := _OF_GROUP.fullmatch(line.strip())) is not None:
             self._state_of(said["group"], said["said"])
         elif (of_users := _OF_USERS.fullmatch(line.strip())) is not None:
+            self._of_users += 1
             self._draft.left_out.append(f"{of_users['what']} configs of {of_users['entity']}")
         elif line.startswith(("Error", "Exception")):
             self._failures.append((self._line, line.strip()[:160]))
@@ -112,6 +126,8 @@ class ToolOutputReader:
         if not self._said:
             reason = "no line is of kafka-topics.sh, kafka-consumer-groups.sh or kafka-configs.sh with --describe"
             raise ImportFileError(self._file, self._others[0] if self._others else 0, reason)
+        if self._said == self._of_users:
+            raise ImportFileError(self._file, 0, "it has quotas or credentials alone, which a flight does not have")
         if self._said == len(self._failures):
             line, said = self._failures[0]
             raise ImportFileError(self._file, line, f"the tool failed: {said}")
@@ -182,6 +198,7 @@ class ToolOutputReader:
             self._draft.left_out.append(f"{entry['key']} of {kind} {name}")
 
     def _state_of(self, group: str, said: str) -> None:
+        self._named = group
         if said == "has no active members":
             self._draft.group(group).members = 0
         elif said == "is rebalancing":
@@ -196,7 +213,7 @@ class ToolOutputReader:
             titles = cut(", ".join(table.titles))
             raise ImportFileError(self._file, self._line, f"this row has not the columns of its table: {titles}")
         if "GROUP" not in table.titles:
-            cells["GROUP"] = self._name_of_file()
+            cells["GROUP"] = self._named or self._name_of_file()
         if not cells["GROUP"]:
             raise ImportFileError(self._file, self._line, "this row names no group")
         group = self._draft.group(cells["GROUP"])
@@ -211,13 +228,21 @@ class ToolOutputReader:
         elif cells.get("TYPE", "").lower() == "consumer":
             group.protocol = "consumer"
 
+    def _begin(self, table: PrintedTable) -> None:
+        """Begin a table. Raises ImportFileError: it is a group's, and neither it nor what stands above names which."""
+        self._table, self._entity, self._said = table, None, self._said + 1
+        if "GROUP" in table.titles or self._named:
+            return
+        if tuple(table.titles) in self._nameless:
+            reason = "a second table without its group's name; give each group a file, or keep the command above it"
+            raise ImportFileError(self._file, self._line, reason)
+        if not self._nameless:
+            self._draft.guessed.append(f"{self._name_of_file()}: the group's name, from its file's: no column has it")
+        self._nameless.add(tuple(table.titles))
+
     def _name_of_file(self) -> str:
         """A name for the group of a table without that column, as releases before 2.3 print it."""
-        name = _IN_FILE_NAME.sub("-", Path(self._file).stem).strip("-") or "group"
-        guess = f"{name}: the group's name, from its file's: no column has it"
-        if guess not in self._draft.guessed:
-            self._draft.guessed.append(guess)
-        return name
+        return _IN_FILE_NAME.sub("-", Path(self._file).stem).strip("-") or "group"
 
     def _needs(self, table: PrintedTable, *titles: str) -> None:
         """Raise ImportFileError for a table of which a column was cut away."""

@@ -5,12 +5,16 @@ cluster's; `-m slow` the library, twelve of the swarm's, every mutant's, and com
 """
 
 from collections.abc import Callable
+from pathlib import Path
 
 import msgspec
 import pytest
+from pyspark.sql import SparkSession
 
 from cluster import events as e
 from recordings.journal.reader import Recording
+from recordings.spark.report import report
+from recordings.tables.export import export
 from tests.support.spark.five_readers import FiveReaders
 from tests.support.spark.fleet import AT_LENGTH, EVERY_RUN
 from tests.support.spark.reader_facts import (
@@ -21,6 +25,7 @@ from tests.support.spark.reader_facts import (
     disagreements,
     of_fold,
     of_lines,
+    of_report,
     of_simulator,
     of_tables,
 )
@@ -39,6 +44,27 @@ def test_five_readers_tell_the_same(name: str, every_run: FiveReaders) -> None:
     readers = every_run.readers(name)
     assert len(readers["simulator"]) > 60
     assert not disagreements(readers)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "led-twice",
+        *(
+            pytest.param(name, marks=pytest.mark.slow)
+            for name in ("ahead-of-the-log", "short-transaction-abort", "short-unclean-election", "swarm-7001")
+        ),
+    ],
+)
+def test_spark_tells_the_same_of_a_flight_alone(
+    name: str, every_run: FiveReaders, spark: SparkSession, tmp_path: Path
+) -> None:
+    """What a set has no event of is left out of the plan: among others, a flight is asked with their events' plan."""
+    flight = every_run.flights[name]
+    export([flight.path], tmp_path)
+    alone = report([tmp_path], tmp_path / "out", spark=spark).report.flights[0]
+    truth = of_simulator(flight) | of_lines(flight.path)
+    assert not disagreements({"simulator": truth, "Spark": of_report(alone)})
 
 
 @pytest.mark.slow

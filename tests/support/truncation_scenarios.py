@@ -31,6 +31,23 @@ def buffered(*, crash: bool = True) -> ScenarioSpec:
     )
 
 
+def led_twice() -> ScenarioSpec:
+    """A fenced broker registers anew, late, and leads its partition once more in the epoch in which it leads already.
+
+    The answer to its registration is on a slow link when the next controller tells it of the partition.
+    """
+    steps = ((20, "slow broker-1 broker-3 to 600ms"), (21, "pause broker-3 for 19s"), (42, "fail over controller"))
+    return ScenarioSpec(
+        title="led twice",
+        seed=5,
+        until_us=90 * SECOND_US,
+        topics=(TopicSpec("orders", partitions=3, replication=1),),
+        producers=(ProducerSpec("checkout", ("orders",), rate_per_second=50.0, config={"acks": "1"}),),
+        groups=(GroupSpec("billing", ("orders",), config={"auto.offset.reset": "earliest"}),),
+        steps=steps_at(*steps, (60, "heal")),
+    )
+
+
 def deposed() -> ScenarioSpec:
     """A leader that no broker reaches is deposed, does not hear of it, and goes on serving clients for six seconds.
 

@@ -142,7 +142,7 @@ class _Composer:
         if not self._open:
             return value
         self._values += self._open[-1].kind == "list" or self._keys[-1] is not None
-        if self._values > MOST_VALUES:
+        if self._values > 2 * MOST_VALUES:  # what is merged or is a key counts here, and does not later
             raise LintInputError(self._file, value.line, f"it has more than {MOST_VALUES:,} values")
         if self._open[-1].kind == "list":
             self._open[-1].items.append((None, value))

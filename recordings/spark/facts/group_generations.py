@@ -35,7 +35,7 @@ def group_changes(tables: Tables) -> DataFrame:
     key = (*GROUP, "seq", "at_us")
     none = sf.lit(None).cast("bigint").alias("generation")
     as_before = sf.lit(None).cast("string").alias("state")
-    at_first = sf.lit(0).alias("generation")
+    at_first = sf.lit(0).cast("bigint").alias("generation")
     completed = sf.when(sf.size("members") > 0, "CompletingRebalance").otherwise("Empty")
 
     def of(state: Column | str, generation: Column | str) -> Callable[[DataFrame], DataFrame]:

@@ -59,13 +59,14 @@ def _appended(tables: Tables) -> DataFrame:
         sf.when(data, sf.col("bytes")).alias("written_bytes"),
     )
     since = sf.lit(True)
-    if tables.has_rows("log_truncated"):  # else what the last leader appended came after it began to lead
+    # else what the last leader appended in its epoch came after it began to lead
+    if tables.has_rows("log_truncated") or not began.where("takeovers > 1").isEmpty():
         rows = rows.join(sf.broadcast(began.select(*PARTITION, "_seq")), list(PARTITION), "left")
         since = sf.col("seq") > sf.col("_seq")
     by_leader = _sums(rows.withColumn("_since", since), (*PARTITION, "leader_epoch", "_since"))
-    by_it = sf.coalesce(sf.col("leader_epoch") >= sf.col("_epoch"), sf.lit(True))
+    by_it = sf.col("_epoch").isNotNull() & sf.coalesce(sf.col("leader_epoch") >= sf.col("_epoch"), sf.lit(True))
     added = (
-        by_leader.join(sf.broadcast(began.drop("appended", "_seq")), list(PARTITION), "left")
+        by_leader.join(sf.broadcast(began.select(*PARTITION, "_epoch")), list(PARTITION), "left")
         .withColumn("appended", sf.when(sf.col("_since") & by_it, sf.col("written")))
         .drop("leader_epoch", "_since", "_epoch")
     )
@@ -75,22 +76,25 @@ def _appended(tables: Tables) -> DataFrame:
 def _last_logs(tables: Tables) -> DataFrame:
     """The log of each partition's last leader when it began to lead, or after its last truncation since.
 
-    `PARTITION`, `appended` (records, then), `_seq` (of that event), `_epoch` (the leader's).
+    `PARTITION`, `appended` (records, then), `_seq` (of that event), `_epoch` (the leader's), `takeovers`: how often a
+    leader took over in that epoch. A broker that registers anew leads again in the same epoch, with the same log.
     """
     key = (*PARTITION, "seq", "broker", "appended")
     taken = tables["leadership_taken"].select(*key, "leader_epoch")
     changes = taken.unionByName(tables["log_truncated"].select(*key), allowMissingColumns=True)
     takes = sf.when(sf.col("leader_epoch").isNotNull(), sf.struct("leader_epoch", "seq", "broker"))
-    newest = sf.max(takes).over(Window.partitionBy(*PARTITION))
+    whole = Window.partitionBy(*PARTITION)
     return (
         changes.where("appended is not null")
-        .withColumn("_newest", newest)
+        .withColumn("_newest", sf.max(takes).over(whole))
+        .withColumn("takeovers", sf.count_if(sf.col("leader_epoch") == sf.col("_newest.leader_epoch")).over(whole))
         .where("broker = _newest.broker and seq >= _newest.seq")
         .groupBy(*PARTITION)
         .agg(
             sf.max_by("appended", "seq").alias("appended"),
             sf.max("seq").alias("_seq"),
             sf.max("_newest.leader_epoch").alias("_epoch"),
+            sf.max("takeovers").alias("takeovers"),
         )
     )
 

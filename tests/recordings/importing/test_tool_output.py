@@ -110,6 +110,32 @@ def test_releases_before_2_3_name_no_group(tmp_path: Path) -> None:
     assert not any("not understood" in one for one in found.left_out)
 
 
+def test_the_group_that_a_command_or_a_sentence_names_comes_before_the_file() -> None:
+    offsets = "\n".join(BEFORE_2_3.splitlines()[3:6])
+    command = "$ kafka-consumer-groups.sh --bootstrap-server b:9092 --describe --group"
+    found = made(f"{command} billing\n\n{offsets}\n{command}=audit\n\n{offsets}\n$ kafka-topics.sh --list\norders\n")
+    assert {group.name for group in found.spec.groups} == {"billing", "audit"}
+    assert "the lag of billing: 30 records; a flight begins with empty topics" in found.left_out
+    assert not any("no column" in one for one in found.guessed)
+    found = made(f"Consumer group 'billing' has no active members.\n\n{offsets}\n")
+    assert [group.name for group in found.spec.groups] == ["billing"]
+    with pytest.raises(ImportFileError, match=r"^0\.txt:5: a second table without its group's name"):
+        made(f"{offsets}\n\n{offsets}\n")
+
+
+def test_an_empty_group_of_a_release_before_2_3_has_no_assignor() -> None:
+    titles, row = BEFORE_2_3.splitlines()[-2:]
+    row = row.replace("range ", "      ").replace("Stable", "Empty ").replace("3", "0")
+    found = made(f"{titles}\n{row}\n")
+    assert [(group.members, broker.id) for group in found.spec.groups for broker in found.spec.brokers] == [(0, 1)]
+    assert not any("assignor" in one for one in found.left_out)
+
+
+def test_quotas_alone_are_no_cluster() -> None:
+    with pytest.raises(ImportFileError, match="quotas or credentials alone"):
+        made(USERS + "Quota configs for client-id 'a' are \n")
+
+
 def test_quotas_and_credentials_are_left_out_by_name() -> None:
     found = made(OLDER + "\n" + USERS)
     assert {one for one in found.left_out if " configs of " in one} == {

@@ -16,7 +16,7 @@ from tests.mutants import MUTANTS
 from tests.support.compacted_flights import FAULTS, all_compacted, compacted, from_followers, in_transactions
 from tests.support.random_delivery_flights import ahead, fateful
 from tests.support.slow_cases import partly_campaign
-from tests.support.truncation_scenarios import buffered, deposed
+from tests.support.truncation_scenarios import buffered, deposed, led_twice
 
 SECOND_US = 1_000_000
 SHORT_S, SWARM_US = 25, 60 * SECOND_US
@@ -127,7 +127,9 @@ AHEAD = Sortie("ahead-of-the-log", ahead, until_us=None)
 """Groups that a seek sends beyond the end of the log before they have read anything."""
 PATTERNS = Sortie("short-patterns", _scenario("regex-subscription"))
 """Groups that subscribe to regular expressions; that of one matches no topic."""
-SINGLE = (AHEAD, PATTERNS, REPLACED, TRUNCATED, UNREAD)
+LED_TWICE = Sortie("led-twice", led_twice, until_us=None)
+"""A broker takes the leadership of a partition twice in one epoch, and no log is truncated."""
+SINGLE = (AHEAD, LED_TWICE, PATTERNS, REPLACED, TRUNCATED, UNREAD)
 
 
 def cleaned() -> list[Sortie]:
