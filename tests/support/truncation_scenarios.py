@@ -42,7 +42,7 @@ def led_twice() -> ScenarioSpec:
         seed=5,
         until_us=90 * SECOND_US,
         topics=(TopicSpec("orders", partitions=3, replication=1),),
-        producers=(ProducerSpec("checkout", ("orders",), rate_per_second=50.0, config={"acks": "1"}),),
+        producers=(ProducerSpec("checkout", ("orders",), rate_per_second=50.0),),
         groups=(GroupSpec("billing", ("orders",), config={"auto.offset.reset": "earliest"}),),
         steps=steps_at(*steps, (60, "heal")),
     )
