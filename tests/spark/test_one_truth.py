@@ -16,7 +16,8 @@ from recordings.journal.reader import Recording
 from recordings.spark.report import report
 from recordings.tables.export import export
 from tests.support.spark.five_readers import FiveReaders
-from tests.support.spark.fleet import AT_LENGTH, EVERY_RUN
+from tests.support.spark.fleet import ALL, AT_LENGTH, EVERY_RUN
+from tests.support.spark.progress import watch_sortie
 from tests.support.spark.reader_facts import (
     FROM_LOGS,
     REREAD,
@@ -36,6 +37,12 @@ READS_WHAT_IT_LEFT = {"mutant-keeps_what_is_not_in_its_target"}
 No event says that it lets them go: the log has an owner for them, and the four readers of the log must agree.
 """
 
+ALONE = (
+    "ahead-of-the-log", "at-least-once", "compacted-followers", "consumer-session-expired", "migration-rolling",
+    "short-transaction-abort", "short-unclean-election", "swarm-7001",
+)  # fmt: skip
+"""Flights that each have other kinds of events."""
+
 pytestmark = pytest.mark.timeout(1200)  # a Java virtual machine, and a machine that may be busy
 
 
@@ -46,21 +53,10 @@ def test_five_readers_tell_the_same(name: str, every_run: FiveReaders) -> None:
     assert not disagreements(readers)
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        "led-twice",
-        *(
-            pytest.param(name, marks=pytest.mark.slow)
-            for name in ("ahead-of-the-log", "short-transaction-abort", "short-unclean-election", "swarm-7001")
-        ),
-    ],
-)
-def test_spark_tells_the_same_of_a_flight_alone(
-    name: str, every_run: FiveReaders, spark: SparkSession, tmp_path: Path
-) -> None:
+@pytest.mark.parametrize("name", ["led-twice", *(pytest.param(name, marks=pytest.mark.slow) for name in ALONE)])
+def test_spark_tells_the_same_of_a_flight_alone(name: str, spark: SparkSession, tmp_path: Path) -> None:
     """What a set has no event of is left out of the plan: among others, a flight is asked with their events' plan."""
-    flight = every_run.flights[name]
+    flight = watch_sortie(tmp_path, ALL[name])
     export([flight.path], tmp_path)
     alone = report([tmp_path], tmp_path / "out", spark=spark).report.flights[0]
     truth = of_simulator(flight) | of_lines(flight.path)

@@ -23,7 +23,7 @@ NO_MEMBERS = ("Empty", "Dead")
 
 
 def reconciles(tables: Tables) -> bool:
-    """Whether a group of the consumer protocol ever has a rebalance: planning one takes longer than all the rest."""
+    """Whether a group of the consumer protocol ever has a rebalance; else nothing of that protocol is planned."""
     return tables.has_rows("consumer_group_epoch_bumped")
 
 

@@ -5,8 +5,6 @@ classic group gives partitions with each new generation. A group of the consumer
 while it reconciles, every assignment is the rebalance's; afterwards only what a member had still to take over.
 """
 
-from functools import reduce
-
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as sf
 
@@ -72,8 +70,7 @@ def _with_life(tables: Tables, assigned: DataFrame) -> tuple[DataFrame, list[str
     if not ends:  # then planning would take longer than the result is worth
         return assigned, []
     time = Window.partitionBy(*GROUP).orderBy("seq")
-    first, *others = (tables[kind].select(*GROUP, "seq", sf.lit(1).alias("ended")) for kind in ends)
-    ended = reduce(DataFrame.unionByName, others, first)
+    ended = tables.union(dict.fromkeys(ends, lambda rows: rows.select(*GROUP, "seq", sf.lit(1).alias("ended"))))
     rows = assigned.unionByName(ended, allowMissingColumns=True)
     life = sf.coalesce(sf.sum("ended").over(time), sf.lit(0))
     return rows.withColumn("life", life).where("member is not null").drop("ended"), ["life"]
