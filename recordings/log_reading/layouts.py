@@ -23,6 +23,8 @@ _CONTAINER = re.compile(rb"(?:(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{1,9}(?:Z|[+-]\
 _LOGGER = re.compile(r" \([\w.$]+(?::\d{1,6})?\)(?: \[[^\[\]]{1,200}\])?$")
 _COLOUR = re.compile(rb"\x1b\[[\d;]{0,20}m")
 
+_AFTER_OBJECTS: Final = b" \t\r\n,]"
+"""What may stand behind a JSON object; log4j's JSONLayout writes the objects of an array."""
 _BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"
 _MESSAGES: Final = ("log", "message", "msg", "@message", "formattedMessage")
 _INSTANTS: Final = ("@timestamp", "timestamp", "time", "ts", "date", "timeMillis")
@@ -58,12 +60,14 @@ class Layouts:
         if self._own is not None:
             parsed = self._own.parse(text)
             return Parsed(None, True, text) if parsed is None else Parsed(*parsed)
+        if (behind := self._json_behind(line)) is not None:
+            return behind
         at_us, dated = self._instant(line)
         return Parsed(at_us, dated, _LOGGER.sub("", text))
 
     def _json(self, line: bytes) -> Parsed:
         try:
-            fields = msgspec.json.decode(line, type=dict[str, Any])
+            fields = msgspec.json.decode(line.rstrip(_AFTER_OBJECTS), type=dict[str, Any])
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
             return Parsed(None, True, line.decode("utf-8", "replace"))
         at_us = _json_instant(fields)
@@ -73,9 +77,21 @@ class Layouts:
         parsed = self.parse(message.encode("utf-8", "replace"))  # a collector has put a whole line into an object
         return parsed if parsed.at_us is not None else parsed._replace(at_us=at_us, dated=True)
 
+    def _json_behind(self, line: bytes) -> Parsed | None:
+        """A line that is a JSON object behind what Docker Compose or kubectl writes first; None for another one."""
+        object_begins = line.find(b'{"')
+        if object_begins < 0 or not line.rstrip(_AFTER_OBJECTS).endswith(b"}"):
+            return None
+        parsed = self._json(line[object_begins:])
+        if parsed.message.startswith("{"):
+            return None
+        if parsed.at_us is None and (found := _DATED.search(line, 0, object_begins)) is not None:
+            return parsed._replace(at_us=self._dated_us(found), dated=True)
+        return parsed
+
     def _instant(self, line: bytes) -> tuple[int | None, bool]:
         if (found := _DATED.match(line)) is not None:
-            return self._dated_us(found), True
+            return self._dated_us(found if line.startswith(b"[") else self._own_date(line, found)), True
         if (found := _VIRTUAL.match(line)) is not None:
             hours, minutes, seconds, ms = map(int, found.groups())
             return ((hours * 60 + minutes) * 60 + seconds) * SECOND_US + ms * 1_000, False
@@ -85,8 +101,13 @@ class Layouts:
             return int(found[1] + found[2]) * 1_000, True
         begins = BEGINNINGS.search(line)  # behind what journald or Docker Compose puts before a line
         if begins is not None and (found := _DATED.search(line, 0, begins.start())) is not None:
-            return self._dated_us(found), True
+            return self._dated_us(self._own_date(line, found)), True
         return None, True
+
+    def _own_date(self, line: bytes, first: re.Match[bytes]) -> re.Match[bytes]:
+        """The date that its writer gave a line: the next one before its sentence, if a collector wrote the first."""
+        begins = BEGINNINGS.search(line, first.end())
+        return first if begins is None else _DATED.search(line, first.end(), begins.start()) or first
 
     def _dated_us(self, found: re.Match[bytes]) -> int | None:
         second, fraction, zone = found.groups()

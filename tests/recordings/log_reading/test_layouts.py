@@ -21,6 +21,7 @@ AT_US = 1_795_756_211_123_000  # 2026-11-27 05:10:11.123 UTC
 WORDS = "[GroupCoordinator id=1 topic=__consumer_offsets partition=3] Group g with generation 1 is now empty."
 LOGGER = "org.apache.kafka.coordinator.group.GroupMetadataManager"
 DEFAULT = f"[2026-11-27 05:10:11,123] INFO {WORDS} ({LOGGER})"
+JSON_LINE = json.dumps({"timeMillis": 1795756211123, "level": "INFO", "message": WORDS, "loggerName": LOGGER})
 TEXTS = {
     "default": DEFAULT,
     "with T and a dot": f"[2026-11-27T05:10:11.123] INFO {WORDS} ({LOGGER})",
@@ -43,6 +44,14 @@ TEXTS = {
     "a byte order mark": f"\ufeff{DEFAULT}",
     "Docker Compose": f"\x1b[36mkafka-1  |\x1b[0m {DEFAULT}",
     "journald": f"Nov 27 05:10:12 host kafka[4242]: {DEFAULT}",
+    "journalctl -o short-iso": f"2026-11-27T06:10:13+0100 host kafka[4242]: {DEFAULT}",
+    "kubectl logs --timestamps": f"2026-11-27T05:10:11.200123456Z {DEFAULT}",
+    "kubectl logs --prefix": f"[pod/kafka-0/kafka] 2026-11-27T05:10:11.200123456Z {DEFAULT}",
+    "JSON behind kubectl's instant": f"2026-11-27T05:10:11.200123456Z {JSON_LINE}",
+    "JSON behind Docker Compose": f"\x1b[36mkafka-1  |\x1b[0m {JSON_LINE}",
+    "JSON without an instant of its own": "[pod/kafka-0/kafka] 2026-11-27T05:10:11.123Z " + json.dumps({"msg": WORDS}),
+    "an object of an array": f"{JSON_LINE},\r",
+    "the last of an array": f"  {JSON_LINE}]",
     "Filebeat": json.dumps({"@timestamp": "2026-11-27T05:10:19.2Z", "message": DEFAULT}),
     "another field": json.dumps({"@timestamp": "2026-11-27T05:10:11.123Z", "level": "INFO", "text": WORDS}),
     "seconds": json.dumps({"ts": 1795756211.123, "msg": WORDS}),
