@@ -44,6 +44,11 @@ _OF_USERS: Final = re.compile(
 _NOISE: Final = re.compile(
     r"(?:Note: |\$|#|>|bin/|\./|kafka-[\w-]+(?:\.sh|\.bat)?\s|SLF4J|\[\d{4}-|WARN|OpenJDK|Picked up).*"
 )
+_COMMAND: Final = re.compile(
+    r"(?:\S.{0,400}?[\s/'\"])?kafka-[a-z-]{1,60}(?:\.sh|\.bat)?\s+--[a-z].*"
+    r"|\[?[\w.-]{1,80}@[^\s$#\]]{1,80}(?: [^\s$#\]]{1,80})?\]?[$#](?:\s.*)?"
+)
+"""A line of a tool, also behind a prompt or a launcher (`kubectl exec … --`), and a prompt with a user and a host."""
 _SET_BY: Final = ("DYNAMIC_TOPIC_CONFIG", "DYNAMIC_BROKER_CONFIG", "DYNAMIC_DEFAULT_BROKER_CONFIG",
                   "STATIC_BROKER_CONFIG", "DYNAMIC_GROUP_CONFIG", "GROUP_CONFIG")  # fmt: skip
 
@@ -86,14 +91,14 @@ class ToolOutputReader:
             self._said += 1
         elif self._table is not None and not self._ends_table(self._table, line):
             self._row(self._table, line)
-        elif _NOISE.match(line) is None:
+        elif _NOISE.match(line) is None and _COMMAND.match(line) is None:
             self._others.append(number)
         elif (named := _GROUP_OPTION.search(line)) is not None:
             self._named = named["group"]
 
     def _ends_table(self, table: PrintedTable, line: str) -> bool:
         """Whether a line is the next command: the tools print no blank line behind their rows."""
-        if _NOISE.match(line) is None or table.row(line) is not None:
+        if _COMMAND.match(line) is None and (_NOISE.match(line) is None or table.row(line) is not None):
             return False
         self._table = None
         return True
@@ -172,7 +177,9 @@ class ToolOutputReader:
             self._partitions_that["with a reassignment in progress, complete in the scenario"].append(name)
         topic.replicas[number] = target
         topic.replication = topic.replication or len(target)
-        if target and found["leader"] not in (str(target[0]), "none", "-1"):
+        if found["leader"] in ("none", "-1"):
+            self._partitions_that["without a leader"].append(name)
+        elif target and found["leader"] != str(target[0]):
             self._partitions_that["without their preferred leader"].append(name)
 
     def _broker(self, broker: int) -> None:

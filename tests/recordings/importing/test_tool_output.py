@@ -131,6 +131,29 @@ def test_an_empty_group_of_a_release_before_2_3_has_no_assignor() -> None:
     assert not any("assignor" in one for one in found.left_out)
 
 
+PROMPTS = (
+    "[kafka@broker-1 ~]$", "root@kafka-0:/opt/kafka#", "$", "%", "kubectl exec -n kafka kafka-0 --",
+    "docker compose exec broker bin/kafka-topics.sh --list && ", "PS C:\\kafka> .\\bin\\windows\\",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("prompt", PROMPTS)
+@pytest.mark.parametrize("tool", ["kafka-consumer-groups.sh", "kafka-consumer-groups"])
+def test_a_session_with_its_prompts_and_commands_is_read(prompt: str, tool: str) -> None:
+    """With seven words, `prompt command --describe …` is as long as a row of the table above it."""
+    options = ("--all-groups", "--members", "--verbose", "--timeout 9000", "--group billing")
+    tables = [LOOKS[name]["printed"].strip("\n") for name in ("billing-stable", "billing-stable-members-verbose")]
+    for words in range(len(options)):
+        line = f"{prompt} {tool} --bootstrap-server b:9092 --describe {' '.join(options[: words + 1])}"
+        imported = made("\n".join([line, tables[0], line, tables[1], line, ""]))
+        assert imported.spec.groups == made(*tables).spec.groups
+        assert not [said for said in imported.left_out if "not understood" in said]
+
+
+def test_partitions_without_a_leader_are_named() -> None:
+    assert "partitions without a leader: 1, such as orders-1" in made(OLDER).left_out
+
+
 def test_quotas_alone_are_no_cluster() -> None:
     with pytest.raises(ImportFileError, match="quotas or credentials alone"):
         made(USERS + "Quota configs for client-id 'a' are \n")
@@ -178,6 +201,7 @@ MOVING = "\tAdding Replicas: 7\tRemoving Replicas: 1"
             [
                 "partitions with a reassignment in progress, complete in the scenario: 1, such as t-0",
                 "partitions without their preferred leader: 1, such as t-0",
+                "partitions without a leader: 1, such as t-1",
             ],
         ),
         (
