@@ -8,6 +8,8 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Final, Literal
 
+from msgspec.structs import replace
+
 from cluster.config import parse_iso_duration
 from cluster.config.units import MICROSECONDS
 from recordings.lint.kafka_keys import Role, all_names, kafka_keys, roles_of
@@ -59,6 +61,8 @@ _SPRING_LISTENER: Final = frozenset({
 _DURATIONS: Final = frozenset({
     "auto.commit.interval.ms", "fetch.max.wait.ms", "heartbeat.interval.ms", "max.poll.interval.ms",
 })  # fmt: skip
+_ISOLATION_LEVELS: Final = {"readcommitted": "read_committed", "readuncommitted": "read_uncommitted"}
+"""An enum of Spring's, which binds it in any spelling (`LenientObjectToEnumConverterFactory`)."""
 _SIZES: Final = frozenset({"fetch.min.bytes", "batch.size", "buffer.memory"})
 
 _SPRING_UNITS: Final = {"": 1, "ms": 1, "s": 1_000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
@@ -232,13 +236,16 @@ def _canonical(name: str) -> str:
 
 
 def _in_kafka_units(key: str, setting: Setting) -> Setting:
-    """Spring's `10s` and `64KB` as Kafka's milliseconds and bytes."""
-    if setting.value is None or key not in _DURATIONS | _SIZES:
+    """Spring's `10s`, `64KB` and `read-committed` as Kafka's milliseconds, bytes and word."""
+    if setting.value is None:
+        return setting
+    if key == "isolation.level":
+        level = _ISOLATION_LEVELS.get(_canonical(setting.value.strip()), setting.value)
+        return replace(setting, value=level)
+    if key not in _DURATIONS | _SIZES:
         return setting
     number = _milliseconds(setting.value) if key in _DURATIONS else _size_bytes(setting.value)
-    if number is None:
-        return setting
-    return Setting(str(number), setting.file, setting.line, setting.written, setting.raw)
+    return setting if number is None else replace(setting, value=str(number))
 
 
 def _milliseconds(text: str) -> int | None:

@@ -2,6 +2,8 @@
 
 from typing import Final
 
+from msgspec.structs import replace
+
 from recordings.lint.kafka_keys import Role, kafka_keys, roles_of
 from recordings.lint.parts import Part, PartKind, Setting, UnknownKey
 from recordings.lint.reading.near import MOST_LOOKED_UP, meant_by
@@ -43,6 +45,7 @@ _PREFIXES: Final[dict[str, PartKind]] = {
     "consumer.override.": "consumer", "producer.override.": "producer", "main.consumer.": "consumer",
     "consumer.": "consumer", "producer.": "producer",
 }  # fmt: skip
+_EXACTLY_ONCE: Final = ("processing.guarantee", "exactly_once_v2")
 
 
 def plain_parts(settings: list[Setting], file: str) -> list[Part]:
@@ -55,7 +58,19 @@ def plain_parts(settings: list[Setting], file: str) -> list[Part]:
     parts = [_part(kind, plain, file, first=place == 0) for place, kind in enumerate(kinds)]
     for kind, of_kind in prefixed.items():
         parts.append(_part(kind, of_kind, file, first=True, name=kind))
-    return parts
+    exactly_once = [each for each in plain if (each.written, each.value) == _EXACTLY_ONCE]
+    return [_of_streams(part, exactly_once[-1]) for part in parts] if exactly_once and "streams" in kinds else parts
+
+
+def _of_streams(part: Part, exactly_once: Setting) -> Part:
+    """A part of Streams with exactly once: its producers are idempotent, whatever the file says.
+
+    Source: `StreamsConfig.PRODUCER_EOS_OVERRIDES`.
+    """
+    if part.kind != "producer":
+        return part
+    idempotent = replace(exactly_once, value="true", raw="true")
+    return replace(part, settings=part.settings | {"enable.idempotence": idempotent})
 
 
 def _divided(settings: list[Setting]) -> tuple[dict[PartKind, list[Setting]], list[Setting]]:

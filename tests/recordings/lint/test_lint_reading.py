@@ -77,6 +77,24 @@ def test_springs_units_become_kafkas() -> None:
     assert {key: part.number(key) for key in wanted} == wanted
 
 
+@pytest.mark.parametrize("level", ["read-committed", "READ_COMMITTED", "readCommitted", "read_committed"])
+def test_springs_isolation_level_is_an_enum_in_any_spelling(level: str) -> None:
+    (part,) = parts_of(f"spring.kafka.consumer.isolation-level: {level}")
+    assert part.word("isolation.level") == "read_committed"
+
+
+@pytest.mark.parametrize(
+    ("guarantee", "said"),
+    [
+        ("exactly_once_v2", "enable.idempotence is true, and acks is 1."),
+        ("at_least_once", "acks turns idempotence off, which is Kafka's default."),
+    ],
+)
+def test_streams_with_exactly_once_has_idempotent_producers(guarantee: str, said: str) -> None:
+    text = f"application.id=w\nprocessing.guarantee={guarantee}\nproducer.acks=1\n"
+    assert found(text, "streams.properties") == [said]
+
+
 def test_a_profile_is_read_over_what_holds_everywhere() -> None:
     text = (
         "spring.kafka.consumer.group-id: billing\n---\nspring:\n  config.activate.on-profile: prod\n"
