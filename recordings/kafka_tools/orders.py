@@ -38,6 +38,7 @@ from recordings.kafka_tools.tool_lines import ToolLine, reset_scenario
 
 _WHOLE: Final = re.compile("[0-9]{1,18}")
 _INTEGER: Final = re.compile("[+-]?[0-9]{1,10}")
+_INT: Final = range(-(2**31), 2**31)  # of Java
 MOST_REPLICAS: Final = 32_767  # Short.MAX_VALUE
 _UNSUPPORTED: Final = {
     ("kafka-topics", "delete"): "no topic is deleted in a flight: kafka-delete-records.sh empties its partitions",
@@ -87,7 +88,7 @@ def replicas_assigned(line: ToolLine) -> tuple[tuple[int, ...], ...]:
     option, assigned = "replica-assignment", list[tuple[int, ...]]()
     for text in _split(line.one(option), ",") if line.one(option) else ():
         words = [word.strip() for word in _split(text, ":")]
-        wrong = next((word for word in words if not _INTEGER.fullmatch(word)), None)
+        wrong = next((word for word in words if not _INTEGER.fullmatch(word) or int(word) not in _INT), None)
         if wrong is not None:
             raise line.wrong(f'For input string: "{wrong[:80]}"', option)
         replicas = tuple(map(int, words))

@@ -378,7 +378,61 @@ def _reassignments(tools: Tools) -> None:
     tools.look("reassign-from-dead-described", DESCRIBE_MOVED)
 
 
-PARTS = {"reassignments": _reassignments, "session": _session, "topics": _topics, "options": _options, "plans": _plans}
+def _assignments(tools: Tools) -> None:
+    """`--replica-assignment` of topics that are created, or get more partitions."""
+    create, assigned = "kafka-topics.sh --create --topic", "--replica-assignment"
+    for name, replicas in {
+        "unknown-broker": "1:2,2:9",
+        "uneven": "1:2,2",
+        "uneven-list": "1:2,2,3:1:2",
+        "broker-twice": "1:1",
+        "brokers-twice": "3:2:3:2",
+        "gap": "1:2,,2:3",
+        "first-gap": ",1:2",
+        "no-number": "1:b",
+        "no-broker": "1:",
+        "no-brokers": ":",
+        "negative": "1:-2",
+        "too-large": "1:2147483648",
+    }.items():
+        tools.look(f"assign-{name}", f"{create} {name} {assigned} {replicas}")
+    tools.look("assign-partitions", f"{create} none {assigned} 1 --partitions 1")
+    tools.look("assign-factor", f"{create} none {assigned} 1 --replication-factor 1")
+    tools.look("assign-two", f"{create} none {assigned} 1 {assigned} 2")
+    tools.look("assign-delete", f"kafka-topics.sh --delete --topic none {assigned} 1")
+    tools.look("assign-describe", f"kafka-topics.sh --describe --topic none {assigned} 1")
+    tools.look("assign-nothing", f"{create} unplaced {assigned} ,")
+    tools.look("assign-nothing-described", "kafka-topics.sh --describe --topic unplaced")
+    tools.look("assign", f"{create} placed {assigned} 1:2:3,+2:3:1,3:1:2,,")
+    tools.look("assign-described", "kafka-topics.sh --describe --topic placed")
+    tools.look("assign-again", f"{create} placed {assigned} 9,9")
+    more = "kafka-topics.sh --alter --topic placed"
+    tools.look("assign-more-no-partitions", f"{more} {assigned} 1:2:3")
+    for name, partitions, replicas in (
+        ("same", 3, "1:2"),
+        ("fewer", 2, "1:2:3"),
+        ("too-few", 5, "1:2:3,1:2:3,1:2:3,3:2:1"),
+        ("too-many", 4, "1:2:3,1:2:3,1:2:3,3:2:1,1:2:3"),
+        ("only-new", 4, "3:2:1"),
+        ("only-old", 4, "1:2:3,2:3:1,3:1:2"),
+        ("uneven", 4, "1:2,1:2,1:2,3:2"),
+        ("uneven-list", 4, "1:2:3,1:2:3,1:2:3,3:2"),
+        ("unknown-broker", 4, "1:2:3,1:2:3,1:2:3,3:2:9"),
+        ("broker-twice", 4, "1:2:3,1:2:3,1:2:3,3:2:2"),
+        ("old-unknown", 4, "9:8:7,1:2:3,1:2:3,3:2:1"),
+    ):
+        tools.look(f"assign-more-{name}", f"{more} --partitions {partitions} {assigned} {replicas}")
+    tools.look("assign-more-described", "kafka-topics.sh --describe --topic placed")
+
+
+PARTS = {
+    "reassignments": _reassignments,
+    "session": _session,
+    "topics": _topics,
+    "options": _options,
+    "plans": _plans,
+    "assignments": _assignments,
+}
 """The parts of a recording, in their order."""
 
 

@@ -17,7 +17,6 @@ from recordings.kafka_tools.pasted import commands_of
 from recordings.kafka_tools.printed import Printed
 from recordings.kafka_tools.refusals import refusal_of
 from recordings.kafka_tools.tool_lines import read_tool_line
-from recordings.kafka_tools.topic_tables import topic_failed
 from recordings.scenarios.loader import ScenarioErrors, load, parse_scenario
 from tests.support.console.console_page import files
 from tests.support.kafka_tools_recorded import LOOKS, flown, same
@@ -35,12 +34,6 @@ SAID_BEFORE = re.compile(
     "(Error while executing topic command : |Error: Executing consumer group command failed due to "
     '|Exception in thread "main" [A-Za-z.]+: )'
 )
-UNEVEN = (
-    "The manual partition assignment includes a partition with 2 replica(s), but this is not consistent with previous"
-    " partitions, which have 3 replica(s)."
-)
-ASSIGN = "kafka-topics.sh --create --topic x --replica-assignment"
-MORE = "kafka-topics.sh --alter --topic orders --partitions"
 SERVER = "--bootstrap-server kafka:9092"
 RUNBOOK = """
 title = "a runbook"
@@ -202,16 +195,6 @@ def test_what_starts_a_tool_elsewhere_is_left_out(before: str) -> None:
         ("kafka-topics.sh --create --topic x --partitions 0", "The partitions must be greater than 0", None),
         ("kafka-topics.sh --create --topic x --replication-factor 0", "must be between 1 and 32767", None),
         ("kafka-topics.sh --create --topic x --config retention.ms", 'format "key=val"', None),
-        (f"{ASSIGN} 1:2,2:1:2", "Partition replica lists may not contain duplicate entries: 2", None),
-        (f"{ASSIGN} 1:2,2", "Partition 1 has different replication factor: [2]", None),
-        (f"{ASSIGN} 1:2,,2:3", 'For input string: ""', None),
-        (f"{ASSIGN} 1:b", 'For input string: "b"', None),
-        (f"{ASSIGN} :", "The manual partition assignment includes an empty replica list.", None),
-        (f"{ASSIGN} 1:-2", "assignment includes broker -2, but no such broker is registered.", None),
-        (f"{ASSIGN} 1 --partitions 1", 'Option "[replica-assignment]" can\'t be used with option "[partitions]"', None),
-        (f"{ASSIGN} 1 --replication-factor 1", 'can\'t be used with option "[replication-factor]"', None),
-        ("kafka-topics.sh --delete --topic x --replica-assignment 1", 'can\'t be used with option "[delete]"', None),
-        ("kafka-topics.sh --alter --topic x --replica-assignment 1", 'Missing required argument "[partitions]"', None),
         ("kafka-topics.sh --alter --topic orders --partions 3", "no option --partions", "--partitions"),
         (f"{RESET} --to-datetime 2026-01-01T00:00:00.000", "a flight begins at 1970-01-01T00:00:00.000", None),
         (f"{RESET} --to-datetime 1969-12-31T23:59:59.999", "a flight begins at 1970-01-01T00:00:00.000", None),
@@ -290,27 +273,6 @@ def test_a_topic_is_refused_in_the_tools_words(view: ClusterView, name: str) -> 
     with_topics = copy.copy(view)
     with_topics.topics = known
     same(name, printed(with_topics, LOOKS[name]["command"]))
-
-
-@pytest.mark.parametrize(
-    ("line", "said"),
-    [
-        (f"{ASSIGN} 1:2,2:9", "The manual partition assignment includes broker 9, but no such broker is registered."),
-        (f"{ASSIGN} 1:2,2:3", ""),
-        (f"{MORE} 3 --replica-assignment 1:2", "Topic already has 3 partition(s)."),
-        (f"{MORE} 2", "The topic orders currently has 3 partition(s); 2 would not be an increase."),
-        (
-            f"{MORE} 5 --replica-assignment 1:2:3,1:2:3,1:2:3,3:2:1",
-            "Attempted to add 2 additional partition(s), but only 1 assignment(s) were specified.",
-        ),
-        (f"{MORE} 4 --replica-assignment 1:2,1:2,1:2,3:2", UNEVEN),
-        (f"{MORE} 4 --replica-assignment 9:8:7,1:2:3,1:2:3,3:2:1", ""),
-    ],
-)
-def test_replicas_that_cannot_be_assigned_are_refused_in_the_controllers_words(
-    view: ClusterView, line: str, said: str
-) -> None:
-    assert refusal_of(view, read_tool_line(line)) == (topic_failed(said) if said else None)
 
 
 def test_a_topic_that_may_be_there_is_warned_of_all_the_same(view: ClusterView) -> None:

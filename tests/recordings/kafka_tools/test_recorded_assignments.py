@@ -1,0 +1,87 @@
+"""A flight like the recorded session of `--replica-assignment`: each line is taken or refused as Kafka's tool did."""
+
+import re
+from functools import cache
+
+import pytest
+
+from cluster.commands import CommandError
+from cluster.view import ClusterView, fold
+from recordings.kafka_tools.leader_logs import LeaderLogs
+from recordings.kafka_tools.look import LookedAtFlight, configs_of, look, only_looks
+from recordings.kafka_tools.pasted import commands_of
+from recordings.kafka_tools.refusals import refusal_of
+from recordings.kafka_tools.tool_lines import read_tool_line
+from recordings.scenarios.loader import parse_scenario
+from tests.support.kafka_tools_recorded import LOOKS, flown
+
+RECORDED = [name for name in LOOKS if name.startswith("assign")]
+CREATED_S, ADDED_S, END_S = 2, 6, 10
+SPEC = parse_scenario(
+    f"""
+title = "as it was recorded"
+until = "{END_S}s"
+[cluster]
+brokers = 3
+[[topic]]
+name = "another"
+[[at]]
+time = "{CREATED_S}s"
+do = "{LOOKS["assign"]["command"]}"
+[[at]]
+time = "{ADDED_S}s"
+do = "{LOOKS["assign-more-old-unknown"]["command"]}"
+""",
+    "like-the-recorded",
+).spec
+ERROR = "Error while executing topic command : "
+DEFAULTS = {"assign-nothing-described"}
+"""Its one partition is on a random broker there, and the topic is not created here."""
+
+
+@cache
+def view_before(at_s: float) -> ClusterView:
+    view = ClusterView()
+    for event in flown(SPEC):
+        if event.at_us < at_s * 1e6:
+            fold(view, event)
+    return view
+
+
+def instant_of(name: str) -> float:
+    """Before which instant of the flight a look is taken, in seconds."""
+    number = RECORDED.index(name)
+    if number <= RECORDED.index("assign"):
+        return CREATED_S
+    return ADDED_S if number <= RECORDED.index("assign-more-old-unknown") else END_S
+
+
+def said(name: str) -> str:
+    """What Flightdeck prints, or refuses, at a look; nothing if it does what the line says."""
+    view = view_before(instant_of(name))
+    try:
+        line = read_tool_line(LOOKS[name]["command"])
+        if only_looks(line):
+            flight = LookedAtFlight(view, view.at_us, configs_of(SPEC, view), LeaderLogs(set()).logs.__getitem__)
+            return look(flight, line).streams.strip("\n")
+        commands_of(LOOKS[name]["command"])
+        refused = refusal_of(view, line)
+        return "" if refused is None else refused.streams.strip("\n").removeprefix(ERROR)
+    except CommandError as error:
+        return error.message
+
+
+def recorded(name: str) -> str:
+    """What was printed, without what no flight has: ids of topics, ELR, and that a topic was created."""
+    text = LOOKS[name]["printed"].strip("\n").removeprefix(ERROR)
+    text = re.sub(r"\tTopicId: \S+|^Created topic .*", "", text)
+    return text.replace("Elr: \tLastKnownElr: ", "Elr: N/A\tLastKnownElr: N/A")
+
+
+def test_the_session_was_recorded() -> None:
+    assert len(RECORDED) >= 33
+
+
+@pytest.mark.parametrize("name", sorted(set(RECORDED) - DEFAULTS))
+def test_each_line_is_taken_or_refused_as_by_the_tool(name: str) -> None:
+    assert said(name) == recorded(name)
