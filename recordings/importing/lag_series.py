@@ -22,6 +22,8 @@ _GROUPS: Final = ("group", "consumergroup", "consumer_group", "group_id")
 """Labels that exporters give a group's name, such as kafka_exporter's and kminion's."""
 _TOPICS: Final = ("topic", "topic_name")
 _PARTITIONS: Final = ("partition", "partition_id")
+_SCRAPED: Final = frozenset({"instance", "pod", "container", "replica", "prometheus", "prometheus_replica"})
+"""Labels of where a sample was scraped: two exporters of a cluster measure the same lag."""
 _LABELS: Final = re.compile(r"[a-zA-Z0-9_:]*\{.*\}")
 _LABEL: Final = re.compile(r'(\w+)="([^"]*)"')
 _LAST: Final = 1e15
@@ -49,10 +51,20 @@ class _Sums:
 
     def __init__(self) -> None:
         self._by_group: dict[str, dict[float, float]] = {}
+        self._known: dict[tuple[str, str, float], float] = {}
+        self.twice = set[str]()
+        """Groups of which the same lag was measured twice."""
 
-    def add(self, group: str, seconds: float, records: float) -> None:
-        """One more partition's lag, or that of the whole group."""
-        sums = self._by_group.setdefault(group or UNNAMED, {})
+    def add(self, group: str, seconds: float, records: float, measured: str = "") -> None:
+        """One more partition's lag, or that of the whole group; what was `measured` twice counts once, the larger."""
+        group = group or UNNAMED
+        sums = self._by_group.setdefault(group, {})
+        if measured:
+            before = self._known.get((group, measured, seconds))
+            if before is not None:
+                self.twice.add(group)
+                records = max(records - before, 0.0)
+            self._known[group, measured, seconds] = (before or 0.0) + records
         sums[seconds] = sums.get(seconds, 0.0) + records
 
     def keep(self, file: str, draft: ClusterDraft) -> None:
@@ -65,6 +77,7 @@ class _Sums:
                 raise ImportFileError(file, 0, reason)
             first = min(sums)
             draft.group(name).lag_series = [LagSample(at - first, sums[at]) for at in sorted(sums)]
+        draft.guessed += [f"{name}: a lag that {file} has twice counts once, the larger" for name in sorted(self.twice)]
 
 
 def _rows(text: str, between: str, file: str) -> Iterator[tuple[int, list[str]]]:
@@ -89,8 +102,9 @@ def read_lag_table(text: str, file: str, draft: ClusterDraft) -> None:
     time = _column(names, _TIMES)
     if time is None:
         raise ImportFileError(file, 1, f"no column is called {', '.join(_TIMES[:-1])} or {_TIMES[-1]}")
-    lag, group = _column(names, ("lag", "value")), _column(names, _GROUPS)
+    lag = _column(names, ("lag", "value"))
     others = _TOPICS + _PARTITIONS + _GROUPS
+    of = [place for place, name in enumerate(names) if name in others]
     whose = [
         (place, title if lag is not None else _title_group(title, draft))
         for place, title in enumerate(titles)
@@ -104,7 +118,8 @@ def read_lag_table(text: str, file: str, draft: ClusterDraft) -> None:
             raise ImportFileError(file, line, f"it has {len(row)} cells; the first line has {len(titles)}")
         seconds = _seconds(row[time], file, line)
         if lag is not None:
-            _note(sums, row[group] if group is not None else "", seconds, row[lag], (file, line))
+            labels = {names[place]: row[place].strip() for place in of}
+            _note(sums, _group_of(labels, draft), seconds, row[lag], (file, line), _measured(labels))
             continue
         for place, title in whose:
             _note(sums, title, seconds, row[place], (file, line))
@@ -131,7 +146,7 @@ def read_prometheus(text: str, file: str, draft: ClusterDraft) -> None:
     for number, one in enumerate(series):
         group = _group_of(one.metric, draft)
         for seconds, value in one.values:
-            _note(sums, group, seconds, value, (f"{file}, series {number + 1}", 0))
+            _note(sums, group, seconds, value, (f"{file}, series {number + 1}", 0), _measured(one.metric))
     sums.keep(file, draft)
 
 
@@ -166,7 +181,14 @@ def _column(names: Sequence[str], wanted: Sequence[str]) -> int | None:
     return next((names.index(name) for name in wanted if name in names), None)
 
 
-def _note(sums: _Sums, group: str, seconds: float, value: str, place: tuple[str, int]) -> None:
+def _measured(labels: Mapping[str, str]) -> str:
+    """What a series of these labels measures, whichever exporter was asked; "" for one that names no partition."""
+    if not _label(labels, _GROUPS) or not _label(labels, _PARTITIONS):
+        return ""
+    return repr(sorted((name, value) for name, value in labels.items() if name not in _SCRAPED))
+
+
+def _note(sums: _Sums, group: str, seconds: float, value: str, place: tuple[str, int], measured: str = "") -> None:
     """A sample; an empty cell and NaN are none."""
     shown = value.strip().replace(",", "").replace(" ", "")
     if not shown or shown.lower() in ("nan", "null", "undefined"):
@@ -177,7 +199,7 @@ def _note(sums: _Sums, group: str, seconds: float, value: str, place: tuple[str,
         raise ImportFileError(*place, f"{cut(value.strip())} is not a number of records") from None
     if not 0 <= records <= MOST_RECORDS:
         raise ImportFileError(*place, f"{cut(value.strip())} is no lag: it is from 0 to {MOST_RECORDS:,}")
-    sums.add(group.strip(), seconds, records)
+    sums.add(group.strip(), seconds, records, measured)
 
 
 def _seconds(text: str, file: str, line: int) -> float:

@@ -42,6 +42,12 @@ def test_partitions_of_a_group_are_added() -> None:
     assert series(read(text)) == {"billing": [(float(row), 2.0 * row) for row in ROWS]}
 
 
+def test_a_table_s_columns_name_topics_and_partitions() -> None:
+    draft = read("time,group,topic,partition,lag\n" + "".join(f"{row},billing,returns,4,{row}\n" for row in ROWS))
+    assert draft.groups["billing"].topics == {"returns"}
+    assert draft.topics["returns"].seen == 4
+
+
 def test_each_column_may_be_a_group_and_an_empty_cell_is_no_sample() -> None:
     text = "Time,billing,audit\n0,,7\n" + "".join(f'{row + 1},"1,00{row}",{row}\n' for row in ROWS)
     found = series(read(text))
@@ -97,6 +103,17 @@ def answer(result: object, result_type: str = "matrix") -> str:
 def labelled(partition: int, **labels: str) -> dict[str, object]:
     values = [[1_700_000_000.5 + 15 * row, str(row + partition)] for row in ROWS]
     return {"metric": {"__name__": "kafka_consumergroup_lag", "partition": str(partition), **labels}, "values": values}
+
+
+def test_a_partition_that_two_exporters_measure_counts_once() -> None:
+    """Grafana and Prometheus show a series for each exporter: added, the lag were twice what it is."""
+    draft = ClusterDraft()
+    labels = {"consumergroup": "billing", "topic": "orders"}
+    first, other = (labelled(number, **labels, instance="a:9308") for number in range(2))
+    second = {"metric": {**first["metric"], "instance": "b:9308"}, "values": other["values"]}  # type: ignore[dict-item]
+    read_prometheus(answer([first, second, other]), "lag.json", draft)
+    assert series(draft) == {"billing": [(15.0 * row, 2.0 * row + 2) for row in ROWS]}
+    assert draft.guessed == ["billing: a lag that lag.json has twice counts once, the larger"]
 
 
 @pytest.mark.parametrize("label", ["consumergroup", "group", "group_id", "consumer_group"])
