@@ -16,7 +16,8 @@ from recordings.spark.report_model import Effect, FlightReport, Group, Incident
 BEHIND_US = 15 * SECOND_US  # three times Kafka's auto.commit.interval.ms
 SIGNIFICANT_FACTOR = 1.5  # of the lag before: less is the saw-tooth of a group that commits now and then
 SIGNIFICANT_RECORDS = 10
-OLDER_RECORDS = frozenset({"seek", "subscribe"})  # kinds of commands that give a group older records to read
+OLDER_RECORDS = frozenset({"seek", "subscribe", "reset_offsets", "reset_to_plan", "delete_group", "delete_offsets"})
+"""Kinds of commands that may give a group older records to read."""
 AUTOSCALER = "autoscaler"  # the source of commands
 SHORTLY_US = 5 * SECOND_US  # a change may take until the next commit to show
 
@@ -110,10 +111,10 @@ def _caught_up(group: Group, peak_us: int) -> int | None:
     """The first point of the series after the peak at which the group is no longer behind."""
     series = group.series
     width_us = series.seconds_per_point * SECOND_US
-    usual_us = max(BEHIND_US, group.lag.time_lag_p50_us) if group.lag.time_lag_peak_us > BEHIND_US else None
+    by_age = group.lag.time_lag_peak_us > BEHIND_US
     for point, age in enumerate(series.time_lag_us):
         at_us = point * width_us
-        caught_up = age <= usual_us if usual_us is not None else series.lag[point] <= group.lag.lag_p95
+        caught_up = age <= BEHIND_US if by_age else series.lag[point] <= group.lag.lag_p95
         if at_us > peak_us and caught_up:
             return at_us
     return None

@@ -19,6 +19,7 @@ from recordings.spark.analyses.producers import ACKNOWLEDGED, batch_times, produ
 from recordings.spark.tables import Tables
 from recordings.tables.export import export
 from tests.support.reassignment_scenario import WAITING
+from tests.support.spark.hand_made_tables import HandMadeTables
 
 pytestmark = pytest.mark.timeout(300)  # a Java virtual machine, and a machine that may be busy
 
@@ -216,28 +217,30 @@ def test_producers_equal_their_events(tables: Tables, recorded: list[Path]) -> N
     for path in recorded:
         recording = Recording(path)
         failures: dict[str, Counter[str]] = {}
-        retries: dict[str, Counter[str]] = {}
+        put_back: dict[str, Counter[str]] = {}
+        sent_again: Counter[str] = Counter()
         acked: Counter[str] = Counter()
         fenced: Counter[str] = Counter()
         for event in recording.events():
             match event:
                 case e.ProducerDeclared():
                     failures.setdefault(event.producer, Counter())
-                    retries.setdefault(event.producer, Counter())
                 case e.BatchAcknowledged():
                     acked[event.producer] += event.records
                 case e.BatchFailed() | e.SendRefused():
                     failures.setdefault(event.producer, Counter())[event.error] += event.records
                 case e.BatchRetried():
-                    retries.setdefault(event.producer, Counter())[event.error] += 1
+                    put_back.setdefault(event.producer, Counter())[event.error] += 1
+                case e.ProduceSent():
+                    sent_again[event.producer] += len(event.retried)
                 case e.ProducerStateChanged(state="Fenced"):
                     fenced[event.producer] += 1
         for producer, failed in failures.items():
             row = found.pop((recording.header.run_id, producer))
             assert (row["acked"], row["failed"], row["fenced"]) == (acked[producer], failed.total(), fenced[producer])
             assert row["failures"] == dict(failed)
-            assert row["retried"] == dict(retries.get(producer, {}))
-            assert row["retries"] == retries.get(producer, Counter()).total()
+            assert row["retried"] == dict(put_back.get(producer, {}))
+            assert row["retries"] == sent_again[producer]
             retried_at_all += row["retries"]
     assert not found
     assert retried_at_all
@@ -316,3 +319,20 @@ def test_lasting_transactions_are_those_that_an_observer_notes(spark: SparkSessi
         recording = Recording(path)
         assert sorted(found[recording.header.run_id], key=str) == sorted(waited_for(recording), key=str), path.name
     assert sum(map(len, found.values())) > 0
+
+
+def test_a_batch_that_expires_before_it_is_sent_again_is_no_retry(spark: SparkSession) -> None:
+    """`retries` are those of the summary and of the bill: what a request carried once more."""
+    put_back = {"producer": "p-1", "partition": "t-0", "records": 1, "error": "REQUEST_TIMED_OUT"}
+    request = {"producer": "p-1", "broker": 1, "bytes": 0}
+    rows = {
+        "producer_declared": [{"producer": "p-1"}],
+        "produce_sent": [
+            {**request, "records": {"t-0": 1}, "retried": {}},
+            {**request, "records": {"t-0": 1}, "retried": {"t-1": 4, "t-2": 1}},
+        ],
+        "batch_retried": [put_back, put_back, put_back, {**put_back, "error": "NETWORK_EXCEPTION"}],
+    }
+    [found] = producer_totals(HandMadeTables(spark, rows)).collect()
+    assert found["retries"] == 2
+    assert found["retried"] == {"NETWORK_EXCEPTION": 1, "REQUEST_TIMED_OUT": 3}

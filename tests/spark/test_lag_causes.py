@@ -40,6 +40,19 @@ def test_a_group_that_never_caught_up_is_not_said_to_have() -> None:
     assert "catches up" not in told
 
 
+def test_a_group_that_stays_as_far_behind_as_usual_has_not_caught_up() -> None:
+    """Retention that passes a slow group takes its oldest records away again and again."""
+    ages = [0, 30_000_000, 41_000_000, 33_000_000, 35_000_000]
+    group = replace(
+        with_incidents().groups[0],
+        lag=replace(LAG, time_lag_p50_us=33_000_000, time_lag_peak_us=41_000_000, time_lag_peak_second=2),
+        series=replace(LAG_SERIES, time_lag_us=ages),
+    )
+    told = " ".join(verdict(replace(with_incidents(), groups=[group])).sentences)
+    assert "billing does not catch up" in told
+    assert "catches up" not in told
+
+
 @pytest.mark.parametrize(
     ("ends", "said"),
     [
@@ -150,6 +163,23 @@ def test_a_seek_explains_lag_of_records_that_were_older() -> None:
     other = commanded("mark “seek billing orders-0 to 0”".replace("“", '"').replace("”", '"'), at_us=25 * SECOND_US)
     for incident in (late, replace(other, fault=False), replace(seek, refused="no member of billing holds orders-0")):
         assert "seek billing" not in told_of(incident)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "reset offsets of billing by -200",
+        "reset offsets of billing to offsets 0,7 in orders-0,orders-1",
+        "delete offsets of billing in orders-0",
+        "delete group billing",
+    ],
+)
+def test_an_administrator_s_offsets_explain_lag_of_records_that_were_older(text: str) -> None:
+    """The records after an older offset had been committed long before: the stretch begins where they were appended."""
+    moved = commanded(text, at_us=25 * SECOND_US, fault=False)
+    assert f"No fault is in force; commands then: “{text}” at 0:25." in told_of(moved)
+    assert text not in told_of(replace(moved, refused="the group is not inactive"))
+    assert text not in told_of(replace(moved, at_us=40 * SECOND_US))
 
 
 def test_an_autoscaler_is_named_whenever_it_resized_the_group() -> None:

@@ -116,7 +116,7 @@ def test_a_flight_in_which_sends_failed_is_never_calm() -> None:
     assert judged.headline == "No acknowledged record is lost; 6 records fail to send."
     assert judged.sentences[1:] == [
         "checkout-1 fails to send 6 records (NETWORK_EXCEPTION).",
-        "Producers retry 2 batches: NOT_ENOUGH_REPLICAS twice.",
+        "Batches fail with retriable errors twice: NOT_ENOUGH_REPLICAS twice.",
     ]
 
 
@@ -128,7 +128,7 @@ def test_the_errors_of_a_producer_stand_worst_first_whatever_the_order_of_a_map(
     judged = verdict(replace(CALM, producers=[failing]))
     assert judged.sentences[1:] == [
         "checkout-1 fails to send 7 records (REQUEST_TIMED_OUT, NETWORK_EXCEPTION and NOT_ENOUGH_REPLICAS).",
-        "Producers retry 7 batches: REQUEST_TIMED_OUT 5 times, NETWORK_EXCEPTION once and NOT_ENOUGH_REPLICAS once.",
+        "Batches fail with retriable errors 7 times: REQUEST_TIMED_OUT 5 times, NETWORK_EXCEPTION once and NOT_ENOUGH_REPLICAS once.",
     ]
 
 

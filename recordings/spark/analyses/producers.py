@@ -30,27 +30,30 @@ def producer_totals(tables: Tables) -> DataFrame:
     """Each producer instance at the end of its flight, one row each.
 
     `PRODUCER`, `acked` and `failed` (records; a send() that throws counts as failed), `retries` (batches sent again),
-    `failures` (error → records that failed with it), `retried` (error → batches retried after it), `fenced` (how often
-    the producer became Fenced).
+    `failures` (error → records that failed with it), `retried` (error → how often a batch failed with it and was put
+    back; some expire before they are sent again), `fenced` (how often the producer became Fenced).
     """
     rows = tables["producer_declared"].select(*PRODUCER).distinct()
     for other in (
         tables["batch_acknowledged"].select(*PRODUCER, sf.col("records").alias("acked")),
         tables["batch_failed"].select(*PRODUCER, sf.col("records").alias("failed"), "error"),
         tables["send_refused"].select(*PRODUCER, sf.col("records").alias("failed"), "error"),
-        tables["batch_retried"].select(*PRODUCER, sf.lit(1).cast("bigint").alias("retries"), "error"),
+        tables["batch_retried"].select(*PRODUCER, sf.lit(1).cast("bigint").alias("put_back"), "error"),
+        tables["produce_sent"]
+        .where("size(retried) > 0")
+        .select(*PRODUCER, sf.size("retried").cast("bigint").alias("retries")),
         tables["producer_state_changed"]
         .where("state = 'Fenced'")
         .select(*PRODUCER, sf.lit(1).cast("bigint").alias("fenced")),
     ):
         rows = rows.unionByName(other, allowMissingColumns=True)
-    counted = ("acked", "failed", "retries", "fenced")
+    counted = ("acked", "failed", "put_back", "retries", "fenced")
     by_error = rows.groupBy(*PRODUCER, "error").agg(*(sf.sum(name).alias(name) for name in counted))
     return by_error.groupBy(*PRODUCER).agg(
         *(sf.coalesce(sf.sum(name), sf.lit(0)).alias(name) for name in counted),
         _by_error("failed").alias("failures"),
-        _by_error("retries").alias("retried"),
-    )
+        _by_error("put_back").alias("retried"),
+    ).drop("put_back")
 
 
 def batch_times(tables: Tables) -> DataFrame:
@@ -220,7 +223,7 @@ def _sentences(flight: FlightReport) -> Iterator[str]:
         retried.update(each.retried)
     if retried:
         errors = [f"{error} {times(number)}" for error, number in by_count(retried)[:SHOWN]]
-        yield f"Producers retry {many(sum(retried.values()), 'batch', 'batches')}: {listed(errors)}."
+        yield f"Batches fail with retriable errors {times(retried.total())}: {listed(errors)}."
 
 
 def _sentence(producer: ProducerReport) -> str:
