@@ -52,7 +52,19 @@ def worst_behind(flight: FlightReport) -> Behind | None:
     behind = [group for group in flight.groups if _fell_behind(flight, group)]
     if not behind:
         return None
-    return _stretch(flight, max(behind, key=lambda group: (_area(group), group.lag.time_lag_peak_us)))
+    worst = max(behind, key=lambda group: (_area(group), group.lag.time_lag_peak_us))
+    return _stretch(flight, worst, worst.lag.time_lag_peak_second * SECOND_US, worst.lag.time_lag_peak_us)
+
+
+def other_peak(flight: FlightReport, behind: Behind) -> Behind | None:
+    """The stretch in which the group's lag in records is highest, if that is at another time than its worst one."""
+    group = behind.group
+    at_us = group.lag.lag_peak_second * SECOND_US
+    until_us = flight.virtual_us if behind.caught_up_us is None else behind.caught_up_us
+    if behind.since_us <= at_us <= until_us:
+        return None
+    point = group.lag.lag_peak_second // group.series.seconds_per_point
+    return _stretch(flight, group, at_us, group.series.time_lag_us[point])
 
 
 def still_behind(flight: FlightReport) -> list[Group]:
@@ -79,9 +91,10 @@ def _area(group: Group) -> int:
     return sum(max(0, age - BEHIND_US) for age in series.time_lag_us) * series.seconds_per_point
 
 
-def _stretch(flight: FlightReport, group: Group) -> Behind:
-    peak_us = min(group.lag.time_lag_peak_second * SECOND_US, flight.virtual_us)
-    since_us = max(0, peak_us - group.lag.time_lag_peak_us)
+def _stretch(flight: FlightReport, group: Group, at_us: int, age_us: int) -> Behind:
+    """What explains that a group's oldest uncommitted record is of this age at this instant."""
+    peak_us = min(at_us, flight.virtual_us)
+    since_us = max(0, peak_us - age_us)
     first = _first_join(flight, group)
     done = [each for each in flight.incidents if not each.refused and not each.repairs]
     done = [each for each in done if not _of_another_group(each, flight, group)]

@@ -49,11 +49,11 @@ class ProducerDelays(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ProducerReport(msgspec.Struct, frozen=True, kw_only=True):
-    """A producer instance: records `acked` and `failed` (a send() that throws included), batches sent again (`retries`).
+    """A producer instance: records `acked` and `failed` (a send() that throws too), batches sent again (`retries`).
 
-    `failures`: error → records that failed with it; `retried`: error → how often a batch failed with it and was put back
-    for a retry, which may expire before it is sent; `fenced`: how often the producer became Fenced. `latency` is null if nothing of it was acknowledged, `queued` if no batch left it,
-    `delays` if it had none.
+    `failures`: error → records that failed with it; `retried`: error → how often a batch failed with it and was put
+    back (it may expire before it is sent again); `fenced`: how often the producer became Fenced. `latency` is null if
+    nothing of it was acknowledged, `queued` if no batch left it, `delays` if it had none.
     """
 
     producer: str

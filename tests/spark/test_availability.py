@@ -4,6 +4,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 from statistics import quantiles
+from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
@@ -324,8 +325,8 @@ def test_lasting_transactions_are_those_that_an_observer_notes(spark: SparkSessi
 def test_a_batch_that_expires_before_it_is_sent_again_is_no_retry(spark: SparkSession) -> None:
     """`retries` are those of the summary and of the bill: what a request carried once more."""
     put_back = {"producer": "p-1", "partition": "t-0", "records": 1, "error": "REQUEST_TIMED_OUT"}
-    request = {"producer": "p-1", "broker": 1, "bytes": 0}
-    rows = {
+    request: dict[str, Any] = {"producer": "p-1", "broker": 1, "bytes": 0}
+    rows: dict[str, list[dict[str, Any]]] = {
         "producer_declared": [{"producer": "p-1"}],
         "produce_sent": [
             {**request, "records": {"t-0": 1}, "retried": {}},

@@ -145,6 +145,22 @@ def test_scaling_out_long_after_the_lag_began_is_not_blamed_for_it() -> None:
     assert "scale billing" not in told
 
 
+def test_a_peak_at_another_time_is_not_explained_by_the_worst_stretch() -> None:
+    """A group may be furthest behind in one fault, and have most records to read in another."""
+    group = replace(
+        with_incidents().groups[0],
+        lag=replace(LAG, time_lag_peak_us=29 * SECOND_US, time_lag_peak_second=40, lag_peak=1_197, lag_peak_second=120),
+        series=replace(LAG_SERIES, seconds_per_point=20, time_lag_us=[0, 0, 29_000_000, 0, 0, 4_000_000, 20_000_000]),
+    )
+    first = commanded("kill broker-1 for 30s", at_us=11 * SECOND_US, cleared_us=41 * SECOND_US)
+    second = commanded("kill broker-2 for 30s", at_us=99 * SECOND_US, cleared_us=125 * SECOND_US)
+    flight = replace(with_incidents(), groups=[group], incidents=[first, second], virtual_us=150 * SECOND_US)
+    told = " ".join(verdict(flight).sentences)
+    assert "“kill broker-1 for 30s” at 0:11. billing catches up by 1:00. The lag of billing peaks at 1,197" in told
+    assert "at 2:00. Faults in force meanwhile: “kill broker-2 for 30s” at 1:39." in told
+    assert told.count("The lag of billing peaks") == 1
+
+
 def told_of(*incidents: data.Incident, **more: Any) -> str:  # noqa: ANN401 - any field of a flight
     """The verdict's words on a stretch from 0:12 to 0:32."""
     group = replace(with_incidents().groups[0], lag=replace(LAG, time_lag_peak_us=20 * SECOND_US))
@@ -216,6 +232,24 @@ def test_a_transaction_that_held_committed_reads_back_is_named() -> None:
         replace(hanging, from_us=40 * SECOND_US),
     ):
         assert "no command comes shortly before" in told_of(lasting_transactions=[other])
+
+
+def test_one_transaction_in_three_partitions_is_one() -> None:
+    """A reader of committed data waits for it in each partition that its producer added to it."""
+    held = [
+        LastingTransaction(
+            group="billing", partition=f"orders-{n}", producer="old-1", from_us=(12 + n) * SECOND_US, until_us=until_us
+        )
+        for n, until_us in enumerate((30 * SECOND_US, 30 * SECOND_US + 900, 30 * SECOND_US + 400))
+    ]
+    told = told_of(lasting_transactions=held)
+    assert "waits for the transaction of old-1 in orders-0, open from 0:12 until 0:30. That transaction" in told
+    assert "That transaction is open in 2 more partitions." in told
+    assert "more transaction" not in told
+    later = replace(held[0], from_us=31 * SECOND_US, until_us=None)
+    other = replace(held[0], producer="gateway-1", from_us=15 * SECOND_US)
+    assert "billing waits for 2 more transactions meanwhile." in told_of(lasting_transactions=[*held, later, other])
+    assert "partition." not in told_of(lasting_transactions=[held[0], other])
 
 
 def test_a_rolling_restart_is_under_way_until_its_last_member_is_back() -> None:

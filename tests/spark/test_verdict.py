@@ -128,7 +128,10 @@ def test_the_errors_of_a_producer_stand_worst_first_whatever_the_order_of_a_map(
     judged = verdict(replace(CALM, producers=[failing]))
     assert judged.sentences[1:] == [
         "checkout-1 fails to send 7 records (REQUEST_TIMED_OUT, NETWORK_EXCEPTION and NOT_ENOUGH_REPLICAS).",
-        "Batches fail with retriable errors 7 times: REQUEST_TIMED_OUT 5 times, NETWORK_EXCEPTION once and NOT_ENOUGH_REPLICAS once.",
+        (
+            "Batches fail with retriable errors 7 times:"
+            " REQUEST_TIMED_OUT 5 times, NETWORK_EXCEPTION once and NOT_ENOUGH_REPLICAS once."
+        ),
     ]
 
 

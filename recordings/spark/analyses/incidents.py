@@ -24,7 +24,7 @@ from recordings.spark.analyses.analysis import Analysis, Fact, Gravity, make, na
 from recordings.spark.facts.lag_measures import group_lag
 from recordings.spark.facts.time_windows import SECOND_US
 from recordings.spark.formatting import clock, duration, first_few, listed, many
-from recordings.spark.lag_causes import AUTOSCALER, Behind, still_behind, worst_behind
+from recordings.spark.lag_causes import AUTOSCALER, BEHIND_US, Behind, other_peak, still_behind, worst_behind
 from recordings.spark.report_cluster_model import LastingTransaction
 from recordings.spark.report_model import Effect, FlightReport, Group, Incident
 from recordings.spark.tables import Tables
@@ -157,26 +157,36 @@ def _facts(flight: FlightReport) -> Iterator[Fact]:
 def _sentences(flight: FlightReport) -> Iterator[str]:
     behind = worst_behind(flight)
     if behind is not None:
-        yield from _furthest_behind(behind)
+        other = other_peak(flight, behind)
+        yield from _furthest_behind(behind, peaks_then=other is None)
+        if other is not None:
+            yield _peak(other.group)
+            if other.peak_us - other.since_us > BEHIND_US:
+                yield from _explained(other)
     for group in still_behind(flight):
         if behind is None or group.group != behind.group.group or behind.caught_up_us is not None:
             yield f"{group.group} is {many(group.lag.lag_end, 'record')} behind when the flight ends."
 
 
-def _furthest_behind(behind: Behind) -> Iterator[str]:
+def _furthest_behind(behind: Behind, peaks_then: bool) -> Iterator[str]:
     name, lag = behind.group.group, behind.group.lag
     yield (
         f"{name} is furthest behind at {clock(behind.peak_us)}: its oldest uncommitted record is"
         f" {duration(lag.time_lag_peak_us)} old."
     )
-    peak_us = lag.lag_peak_second * SECOND_US
-    yield f"The lag of {name} peaks at {many(lag.lag_peak, 'record')} at {clock(peak_us)}."
+    if peaks_then:
+        yield _peak(behind.group)
     yield from _explained(behind)
     if behind.caught_up_us is None:
         yield f"{name} does not catch up: {many(lag.lag_end, 'record')} behind when the flight ends."
         yield from _concentrated(behind.group)
     else:
         yield f"{name} catches up by {clock(behind.caught_up_us)}."
+
+
+def _peak(group: Group) -> str:
+    peak_us = group.lag.lag_peak_second * SECOND_US
+    return f"The lag of {group.group} peaks at {many(group.lag.lag_peak, 'record')} at {clock(peak_us)}."
 
 
 def _concentrated(group: Group) -> Iterator[str]:
@@ -202,9 +212,12 @@ def _explained(behind: Behind) -> Iterator[str]:
     elif not behind.transactions:
         yield "No fault is in force, and no command comes shortly before."
     if behind.transactions:
-        longest, *others = sorted(behind.transactions, key=_from)
-        more = f" and {len(others)} more" if others else ""
-        yield f"{name} reads committed records, and waits for {_open(longest)}{more}."
+        (first, *places), *others = _by_transaction(behind.transactions)
+        yield f"{name} reads committed records, and waits for {_open(first)}."
+        if places:
+            yield f"That transaction is open in {many(len(places), 'more partition')}."
+        if others:
+            yield f"{name} waits for {many(len(others), 'more transaction')} meanwhile."
 
 
 def _commands(incidents: list[Incident]) -> str:
@@ -213,6 +226,22 @@ def _commands(incidents: list[Incident]) -> str:
 
 def _by(incident: Incident) -> str:
     return " by its autoscaler" if incident.source == AUTOSCALER else ""
+
+
+def _by_transaction(partitions: list[LastingTransaction]) -> list[list[LastingTransaction]]:
+    """The partitions of each transaction, the oldest first: a producer has one transaction at a time."""
+    found: list[list[LastingTransaction]] = []
+    for one in sorted(partitions, key=_from):
+        same = [each for each in found if each[0].producer == one.producer and _is_open_at(each, one.from_us)]
+        if same:
+            same[0].append(one)
+        else:
+            found.append([one])
+    return found
+
+
+def _is_open_at(transaction: list[LastingTransaction], at_us: int) -> bool:
+    return any(each.until_us is None or at_us < each.until_us for each in transaction)
 
 
 def _from(one: LastingTransaction) -> int:

@@ -49,11 +49,15 @@ def producer_totals(tables: Tables) -> DataFrame:
         rows = rows.unionByName(other, allowMissingColumns=True)
     counted = ("acked", "failed", "put_back", "retries", "fenced")
     by_error = rows.groupBy(*PRODUCER, "error").agg(*(sf.sum(name).alias(name) for name in counted))
-    return by_error.groupBy(*PRODUCER).agg(
-        *(sf.coalesce(sf.sum(name), sf.lit(0)).alias(name) for name in counted),
-        _by_error("failed").alias("failures"),
-        _by_error("put_back").alias("retried"),
-    ).drop("put_back")
+    return (
+        by_error.groupBy(*PRODUCER)
+        .agg(
+            *(sf.coalesce(sf.sum(name), sf.lit(0)).alias(name) for name in counted),
+            _by_error("failed").alias("failures"),
+            _by_error("put_back").alias("retried"),
+        )
+        .drop("put_back")
+    )
 
 
 def batch_times(tables: Tables) -> DataFrame:
