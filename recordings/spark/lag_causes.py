@@ -40,6 +40,11 @@ class Behind(msgspec.Struct, frozen=True, kw_only=True):
     started_us: int | None
     caught_up_us: int | None
 
+    @property
+    def is_explained(self) -> bool:
+        """Whether a fault, a command, an open transaction or the group's own start is behind it."""
+        return bool(self.faults or self.changes or self.transactions or self.started_us is not None)
+
 
 def is_significant(effect: Effect) -> bool:
     """Whether an incident raised the lag beyond its usual variation."""

@@ -82,6 +82,36 @@ def test_one_or_two_partitions_that_have_nearly_all_of_the_lag_are_named(ends: l
 
 
 @pytest.mark.parametrize(
+    ("processed", "skipped", "incidents", "said"),
+    [
+        (600, 0, [], True),
+        (949, 0, [], True),
+        (950, 0, [], False),
+        (600, 400, [], False),
+        (600, 0, [commanded("kill billing-2", at_us=0)], False),
+    ],
+)
+def test_members_that_process_less_than_producers_write_are_named_without_a_fault(
+    processed: int, skipped: int, incidents: list[data.Incident], said: bool
+) -> None:
+    """Four partitions are equally behind when the flight of 50 s ends."""
+    lag = {**msgspec.structs.asdict(NO_LAG), "lag_end": 100}
+    group = replace(
+        with_incidents().groups[0],
+        series=replace(LAG_SERIES, time_lag_us=[0, 5, 41_000_000, 30_000_000]),
+        lag=replace(LAG, lag_end=400),
+        worst_partitions=[data.PartitionLag(partition=f"orders-{number}", **lag) for number in range(4)],
+        partitions=4,
+        appended=1000,
+        processed=processed,
+        skipped=skipped,
+    )
+    flight = replace(with_incidents(), groups=[group], incidents=incidents, virtual_us=50 * SECOND_US)
+    words = f"Producers write 20.0 records/s to its topics, and its members process {processed / 50:.1f} records/s."
+    assert (words in verdict(flight).sentences) is said
+
+
+@pytest.mark.parametrize(
     ("held_from_s", "said"),
     [
         (0, "A transaction of gateway-1 holds the last stable offset of payments-0 back from 0:00 for 50 s."),

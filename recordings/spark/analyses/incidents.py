@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 
 BASELINE_SECONDS = 10
 MOST_OF_LAG = 0.8
+OUTPACED = 0.95  # of a group's records: what it processes less is no effect of the last poll
 END_OF_TIME = 2**62
 NO_INCIDENT = "mark"  # the kind of a command that changes nothing
 REPAIRS = frozenset(
@@ -158,7 +159,7 @@ def _sentences(flight: FlightReport) -> Iterator[str]:
     behind = worst_behind(flight)
     if behind is not None:
         other = other_peak(flight, behind)
-        yield from _furthest_behind(behind, peaks_then=other is None)
+        yield from _furthest_behind(behind, flight, peaks_then=other is None)
         if other is not None:
             yield _peak(other.group)
             if other.peak_us - other.since_us > BEHIND_US:
@@ -168,7 +169,7 @@ def _sentences(flight: FlightReport) -> Iterator[str]:
             yield f"{group.group} is {many(group.lag.lag_end, 'record')} behind when the flight ends."
 
 
-def _furthest_behind(behind: Behind, peaks_then: bool) -> Iterator[str]:
+def _furthest_behind(behind: Behind, flight: FlightReport, *, peaks_then: bool) -> Iterator[str]:
     name, lag = behind.group.group, behind.group.lag
     yield (
         f"{name} is furthest behind at {clock(behind.peak_us)}: its oldest uncommitted record is"
@@ -179,7 +180,7 @@ def _furthest_behind(behind: Behind, peaks_then: bool) -> Iterator[str]:
     yield from _explained(behind)
     if behind.caught_up_us is None:
         yield f"{name} does not catch up: {many(lag.lag_end, 'record')} behind when the flight ends."
-        yield from _concentrated(behind.group)
+        yield from _concentrated(behind.group) or _outpaced(behind, flight)
     else:
         yield f"{name} catches up by {clock(behind.caught_up_us)}."
 
@@ -189,7 +190,7 @@ def _peak(group: Group) -> str:
     return f"The lag of {group.group} peaks at {many(group.lag.lag_peak, 'record')} at {clock(peak_us)}."
 
 
-def _concentrated(group: Group) -> Iterator[str]:
+def _concentrated(group: Group) -> list[str]:
     """The one or two partitions that have nearly all of the lag, if the group reads more: a hot key, a slow member."""
     lag = group.lag.lag_end
     worst = sorted(group.worst_partitions, key=lambda each: -each.lag_end)[:2]
@@ -197,8 +198,18 @@ def _concentrated(group: Group) -> Iterator[str]:
         held = sum(each.lag_end for each in few)
         if len(few) * 2 <= group.partitions and held >= MOST_OF_LAG * lag and held > 1:
             number = "all" if held == lag else f"{held:,}"
-            yield f"Of these records, {number} are in {listed([each.partition for each in few])}."
-            return
+            return [f"Of these records, {number} are in {listed([each.partition for each in few])}."]
+    return []
+
+
+def _outpaced(behind: Behind, flight: FlightReport) -> list[str]:
+    """That a group without a fault processes less than it gets: it has too few members, or they work too slowly."""
+    group, seconds = behind.group, flight.virtual_us / SECOND_US
+    mine = group.appended - group.skipped
+    if behind.is_explained or group.processed >= OUTPACED * mine:
+        return []
+    written, processed = (f"{number / seconds:,.1f}" for number in (group.appended, group.processed))
+    return [f"Producers write {written} records/s to its topics, and its members process {processed} records/s."]
 
 
 def _explained(behind: Behind) -> Iterator[str]:
