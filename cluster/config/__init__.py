@@ -30,7 +30,7 @@ from cluster.config.keys import (
     SET_IN_FLIGHT,
     TOPIC_FALLBACK,
 )
-from cluster.config.other_keys import without_effect
+from cluster.config.other_keys import other_names, without_effect
 from cluster.config.suggestions import LONGEST_WORD, brief, nearest
 from cluster.config.units import (
     FIRST_DATE,
@@ -86,6 +86,7 @@ __all__ = [
     "in_flight_keys",
     "is_dotted",
     "nearest",
+    "other_names",
     "parse_datetime",
     "parse_duration",
     "parse_iso_duration",

@@ -3,7 +3,7 @@
 A reader is a function from a TOML value to the wanted value; it raises ReadError, or any ValueError with a reason.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, TypeVar
 
 import msgspec
@@ -15,9 +15,11 @@ from cluster.config import (
     Value,
     coerce,
     nearest,
+    other_names,
     parse_duration,
     parse_rate,
     parse_size,
+    scopes_of,
     skipped,
     without_effect,
     written,
@@ -64,6 +66,8 @@ class TomlTable:
     def __init__(self, data: Mapping[str, Any], place: Place, problems: list[Problem]) -> None:
         self.data, self.place, self.problems = data, place, problems
         self.known: list[str] = []
+        self._tables: list[TomlTable] = []
+        self._configs: list[tuple[str, Scope]] = []
 
     def wrong(self, key: str, reason: str, suggestion: str | None = None) -> None:
         """Add an error at a key, or at the table itself when the key is absent."""
@@ -101,7 +105,9 @@ class TomlTable:
 
     def table(self, key: str) -> "TomlTable":
         """The table at a key; an empty one when it is absent or not a table."""
-        return type(self)(self.take(key, mapping, {}), (*self.place, key), self.problems)
+        found = type(self)(self.take(key, mapping, {}), (*self.place, key), self.problems)
+        self._tables.append(found)
+        return found
 
     def tables(self, key: str) -> list["TomlTable"]:
         """The tables of an array at a key (`[[topic]]`)."""
@@ -115,6 +121,7 @@ class TomlTable:
     def config(self, scope: Scope, key: str = "config") -> dict[str, Value]:
         """The `config` table, or that at another key: Kafka's keys, quoted or not, in their own types and units."""
         self.known.append(key)
+        self._configs.append((key, scope))
         found = self.data.get(key, {})
         if not isinstance(found, dict):
             self.unreadable(key, f"{key}: {shown(found)} is not a table")
@@ -133,7 +140,7 @@ class TomlTable:
         return values
 
     def close(self, elsewhere: "TomlTable | None" = None, place: str = "") -> None:
-        """Report every key that was not read; for one of `elsewhere` the place where it belongs."""
+        """Report every key that was not read; for one of `elsewhere`, or of a table in this one, where it belongs."""
         known = set(self.known)
         belongs = () if elsewhere is None else elsewhere.known
         for key in self.data:
@@ -141,8 +148,35 @@ class TomlTable:
                 continue
             if key in belongs:
                 self.wrong(key, f"{key} belongs {place}")
+            elif tables := [*self._tables_of(key)]:
+                self.wrong(key, f"{key} belongs in {' or '.join(tables)}")
+            elif configs := [*self._configs_of(key)]:
+                [name, *_] = self._names_of(key)
+                self.wrong(key, f"{name} belongs in {' or '.join(configs)}")
             else:
                 self.wrong(key, f"unknown key {cut(key)}", nearest(key, self.known))
+
+    def _tables_of(self, key: str) -> Iterator[str]:
+        """The tables in this one, however deep, that have a key: `[group.application]`."""
+        for table in self._tables:
+            if key in table.known:
+                yield table.header()
+            yield from table._tables_of(key)
+
+    def _configs_of(self, key: str) -> Iterator[str]:
+        """The tables of Kafka's keys that have this one: `[producer.config]`."""
+        names = self._names_of(key)
+        for config, scope in self._configs:
+            if names and all(scope in scopes_of(name) or name in other_names(scope) for name in names):
+                yield self.header(config)
+
+    def _names_of(self, key: str) -> list[str]:
+        """A key as one of Kafka's, or those that begin with it: unquoted dots make tables."""
+        return [name for _, name, _ in flat_config({key: self.data[key]}, ())]
+
+    def header(self, *keys: str) -> str:
+        """How the file begins this table, or one in it: `[group.application]`."""
+        return f"[{'.'.join(part for part in (*self.place, *keys) if isinstance(part, str))}]"
 
 
 class ValuesAlone(TomlTable):

@@ -1,0 +1,50 @@
+"""A key that stands in the wrong table is told where it belongs."""
+
+import pytest
+
+from recordings.scenarios.loader import ScenarioErrors, parse_scenario
+
+TABLES = """title = "t"
+until = "5s"
+{top}
+[cluster]
+brokers = 3
+{cluster}
+[[topic]]
+name = "orders"
+{topic}
+[[producer]]
+name = "shop"
+topics = ["orders"]
+{producer}
+[[group]]
+name = "billing"
+topics = ["orders"]
+{group}
+"""
+LINES = {"top": 3, "cluster": 6, "topic": 9, "producer": 13, "group": 17}
+
+
+@pytest.mark.parametrize(
+    ("table", "written", "told"),
+    [
+        ("top", 'latency = "3ms"', "latency belongs in [network]"),
+        ("cluster", "num.partitions = 3", "num.partitions belongs in [cluster.config]"),
+        ("topic", "retention.ms = 5000", "retention.ms belongs in [topic.config]"),
+        ("producer", 'acks = "all"', "acks belongs in [producer.config]"),
+        ("producer", 'kind = "uniform"', "kind belongs in [producer.keys]"),
+        ("group", 'per_record = "15ms"', "per_record belongs in [group.application]"),
+        ("group", "retries = { attempts = 3 }", "retries belongs in [group.application]"),
+        ("group", '"session.timeout.ms" = "20s"', "session.timeout.ms belongs in [group.config]"),
+        ("group", "max.poll.records = 5", "max.poll.records belongs in [group.config]"),
+        ("group", '"check.crcs" = true', "check.crcs belongs in [group.config]"),
+        ("group", "max.foll.records = 5", "unknown key max"),
+        ("group", "empty = {}", "unknown key empty"),
+        ("group", 'acks = "all"', "unknown key acks"),
+        ("producer", 'per_record = "15ms"', "unknown key per_record"),
+    ],
+)
+def test_a_key_in_the_wrong_table_is_told_its_own(table: str, written: str, told: str) -> None:
+    with pytest.raises(ScenarioErrors) as caught:
+        parse_scenario(TABLES.format_map({name: written if name == table else "" for name in LINES}), "f.toml")
+    assert str(caught.value).splitlines() == [f"f.toml:{LINES[table]}: {told}"]
