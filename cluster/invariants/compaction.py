@@ -2,9 +2,10 @@
 
 Events do not contain keys, so a flight gives access to its replicas' logs. A book of each compacted partition holds
 what its leader appended: offset, key, whether it is a tombstone. After each cleaning the log below its cleaned end is
-held against the book. A topic that a step of the scenario makes compacted has its books from the beginning. L2 is not
-judged in a `lossy` partition, nor behind a fork of logs (`LogState.unobserved`), nor where a log has records that no
-leader was seen to append: those from before an operator made the topic compacted.
+held against the book. A topic that a step of the scenario makes compacted has its books from the beginning; its records
+without a key, which it took until then, go with their first cleaning. L2 is not judged in a `lossy` partition, nor
+behind a fork of logs (`LogState.unobserved`), nor where a log has records that no leader was seen to append: those from
+before an operator made the topic compacted.
 """
 
 from collections.abc import Collection
@@ -15,6 +16,7 @@ from cluster.invariants.handlers import Handlers
 from cluster.invariants.log_state import LogState
 from cluster.invariants.replicas import ALL_BYTES, LogLookup
 from cluster.invariants.sentences import broken
+from cluster.storage.compaction import NO_KEY, key_at
 from cluster.storage.partition_log import PartitionLog
 from cluster.view import ClusterView
 
@@ -59,9 +61,9 @@ class CompactionInvariants:
             return
         for batch in log.read(first, first + event.count, ALL_BYTES):
             for place in batch.places:
-                empty = place in batch.tombstones
+                empty, key = place in batch.tombstones, key_at(batch, place)
                 serial = batch.first_serial + place
-                book.append(AppendedRecord(batch.base_offset + place, batch.keys[place], empty, batch.producer, serial))
+                book.append(AppendedRecord(batch.base_offset + place, key, empty, batch.producer, serial))
 
     def log_compacted(self, event: e.LogCompacted) -> None:
         """L2."""
@@ -76,6 +78,8 @@ class CompactionInvariants:
         for offset, key in there.items():
             if known[offset].key != key:
                 broken("L2", event, f"{name} of broker-{event.broker}: offset {offset} has another record than before")
+            if key == NO_KEY:
+                broken("L2", event, f"{name} of broker-{event.broker}: offset {offset} has no key, and is still there")
         last = self._last(name, event.end)
         self._left(event, log, there, last)
         latest: dict[int, int] = {}
@@ -103,13 +107,14 @@ class CompactionInvariants:
                 broken("L2", event, f"{event.partition} of broker-{event.broker}: {found}")
             reached = batch.next_offset
             if not batch.marker:
-                there |= {batch.base_offset + place: batch.keys[place] for place in batch.places}
+                there |= {batch.base_offset + place: key_at(batch, place) for place in batch.places}
         return {offset: key for offset, key in there.items() if log.log_start <= offset < event.end}
 
     def _last(self, name: str, end: int) -> dict[int, AppendedRecord]:
-        """The last record of each key below an offset that was not aborted."""
+        """The last record of each key below an offset that was not aborted; a record without a key is none."""
         book = self._books.get(name, ())
-        return {record.key: record for record in book if record.offset < end and not self._aborted(name, record)}
+        keyed = (record for record in book if record.offset < end and record.key != NO_KEY)
+        return {record.key: record for record in keyed if not self._aborted(name, record)}
 
     def _left(
         self, event: e.LogCompacted, log: PartitionLog, there: dict[int, int], last: dict[int, AppendedRecord]
@@ -144,6 +149,6 @@ class CompactionInvariants:
         ends = self._cleaned.setdefault(name, {})
         ends[event.broker] = event.end
         low = min([ends.get(broker, 0) for broker in self._view.partitions[name].replicas], default=0)
+        last = {record.offset for record in self._last(name, low).values()}
         book = self._books.get(name, [])
-        last = {record.key: record.offset for record in book if record.offset < low and not self._aborted(name, record)}
-        self._books[name] = [record for record in book if record.offset >= low or last.get(record.key) == record.offset]
+        self._books[name] = [record for record in book if record.offset >= low or record.offset in last]

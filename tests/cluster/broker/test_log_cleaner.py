@@ -298,6 +298,29 @@ def test_the_policy_of_the_cluster_is_that_of_topics_without_one() -> None:
     assert min(each.at_us for each in cleanings(scenario)) < 30 * SECOND_US
 
 
+WITHOUT_KEYS = compacted(
+    (20.0, "set prices cleanup.policy compact"),
+    until_s=60,
+    config={"cleanup.policy": ("delete",)},
+    producers=[ProducerSpec("plain", ("prices",), rate_per_second=20.0, size_bytes=100)],
+)
+
+
+def test_records_without_a_key_go_when_their_topic_becomes_compacted() -> None:
+    """`Cleaner.shouldRetainRecord`: such a record is invalid in a compacted topic, and stays nowhere."""
+    held(WITHOUT_KEYS)
+    (first, *_) = [each for each in cleanings(WITHOUT_KEYS) if each.partition == "prices-0"]
+    assert first.removed_from == (0,)
+    assert first.removed_to == (first.end,)
+
+
+def test_a_cleaner_that_leaves_records_without_a_key_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+    cleaner.leaves_the_older_records(monkeypatch)
+    (violation,) = fly(make_plan(Scenario(WITHOUT_KEYS, "compacted", ""))).invariants["violations"]
+    assert violation["invariant"] == "L2"
+    assert "offset 0 has no key, and is still there" in violation["found"]
+
+
 def test_a_cleaner_that_breaks_a_log_which_became_compacted_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     plan = make_plan(Scenario(IN_FLIGHT["made compacted"], "compacted", ""), until_us=60 * SECOND_US)
     assert fly(plan).invariants["violations"] == []
