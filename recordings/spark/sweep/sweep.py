@@ -119,6 +119,7 @@ class _Driver:
         swept = Swept(
             title=sweep.title,
             scenarios=[one.name for one in sweep.scenarios],
+            run_as=sweep.run_as,
             seeds=list(sweep.seeds),
             fixed=texts_of(sweep.fixed),
             until_us=sweep.until_us,

@@ -12,6 +12,7 @@ import msgspec
 from recordings.comparison.bill import MEASURES
 from recordings.planning.grid import MOST_SEEDS, RowSettings
 from recordings.scenarios.loader import (
+    LIBRARY,
     Scenario,
     ScenarioErrors,
     SettingError,
@@ -86,6 +87,11 @@ class Sweep(msgspec.Struct, frozen=True, kw_only=True):
     sample_seed: int
     rounds: int
     frontier: tuple[str, str]
+
+    @property
+    def run_as(self) -> list[str]:
+        """What `flightdeck run` takes for each scenario: its name in the library, or its file."""
+        return [one.name if one.folder == LIBRARY else one.file for one in self.scenarios]
 
 
 def load_sweep(path: Path) -> Sweep:

@@ -22,10 +22,14 @@ BY_FIELD = {measure.field: measure for measure in MEASURES}
 
 
 class Swept(msgspec.Struct, frozen=True, kw_only=True):
-    """A sweep as far as it was flown. `flown_now`: the flights of this run; the others were kept by earlier ones."""
+    """A sweep as far as it was flown. `flown_now`: the flights of this run; the others were kept by earlier ones.
+
+    `run_as`: what `flightdeck run` takes for each scenario, its name in the library or its file.
+    """
 
     title: str
     scenarios: list[str]
+    run_as: list[str]
     seeds: list[int]
     fixed: list[str]
     until_us: int | None
@@ -59,7 +63,7 @@ def replay(swept: Swept, point: SweptPoint) -> str:
     """The command that flies a point's median flight again, and records it."""
     if point.seed is None:
         return ""
-    words = ["flightdeck", "run", point.scenario, "--seed", str(point.seed)]
+    words = ["flightdeck", "run", swept.run_as[point.point.scenario], "--seed", str(point.seed)]
     words += [word for text in (*swept.fixed, *point.settings) for word in ("--set", text)]
     if swept.until_us is not None:
         words += ["--until", _duration(swept.until_us)]

@@ -194,6 +194,14 @@ def test_a_directory_for_recordings_that_cannot_be_written_ends_the_sweep(tmp_pa
         task.fly(FlightOrder("abc", 0, (), 7))
 
 
+def test_a_scenario_is_flown_again_by_its_file_unless_it_is_the_library_s(tmp_path: Path) -> None:
+    """`flightdeck run own` would look for a scenario of the library."""
+    (tmp_path / "own.toml").write_text(load("first-join").text)
+    sweep = written(tmp_path, WHOLE.replace('scenario = "first-join"', 'scenarios = ["own.toml", "first-join"]'))
+    assert sweep.run_as == [str(tmp_path / "own.toml"), "first-join"]
+    assert [load(one).text for one in sweep.run_as] == [one.text for one in sweep.scenarios]
+
+
 @pytest.mark.parametrize(("until_us", "words"), [(20_000_000, "--until 20s"), (1_500_000, "--until 1500000us")])
 def test_a_point_s_flight_is_flown_again_up_to_the_same_end(until_us: int, words: str) -> None:
     point = SweptPoint(
@@ -202,6 +210,7 @@ def test_a_point_s_flight_is_flown_again_up_to_the_same_end(until_us: int, words
     swept = Swept(
         title="t",
         scenarios=["s"],
+        run_as=["there/s.toml"],
         seeds=[3],
         fixed=[],
         until_us=until_us,
@@ -210,7 +219,7 @@ def test_a_point_s_flight_is_flown_again_up_to_the_same_end(until_us: int, words
         seconds=0,
         frontier=Frontier(axes=AXES, points=[point], missing=0),
     )
-    assert replay(swept, point) == f"flightdeck run s --seed 3 {words} --record s-seed-3.flight"
+    assert replay(swept, point) == f"flightdeck run there/s.toml --seed 3 {words} --record s-seed-3.flight"
 
 
 def test_a_place_that_cannot_be_written_is_named_in_the_system_s_words(tmp_path: Path) -> None:
