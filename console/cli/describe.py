@@ -34,6 +34,7 @@ def describe(
     at_us = duration_of("--at", at)
     from cluster.config import nearest
     from recordings.kafka_tools.look import SUBJECTS, line_of, only_looks
+    from recordings.kafka_tools.refusals import only_plans
     from recordings.kafka_tools.tool_lines import is_tool_line, read_tool_line
     from recordings.tables.tool_look import look_at
 
@@ -49,7 +50,7 @@ def describe(
         hint = f"did you mean {near}?" if near else f"known are {', '.join(SUBJECTS)}"
         raise UsageError(f"describe: there is no subject `{subject}`: {hint}")
     line = read_tool_line(text)
-    if not only_looks(line):
+    if not only_looks(line) and not only_plans(line):
         raise UsageError(f"{text}: this line changes a cluster; a recording can only be described")
     printed, warnings = look_at(recording, line, at_us, salvage=salvage)
     warn(warnings)

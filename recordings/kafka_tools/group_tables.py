@@ -5,6 +5,7 @@ from typing import Final, NamedTuple
 
 from recordings.kafka_tools.printed import MISSING, Printed, columns, failed, widest
 
+_MOST_UNQUOTED: Final = 24
 LEAST: Final = 15
 _REBALANCING: Final = frozenset({"PreparingRebalance", "CompletingRebalance", "Assigning", "Reconciling"})
 
@@ -174,6 +175,21 @@ def reset_table(groups: Sequence[str], rows: Sequence[ResetRow]) -> Printed:
     widths = [widest(LEAST, groups), widest(LEAST, (row.topic for row in rows)), 10, 0]
     table = [titles, *((row.group, row.topic, str(row.partition), str(row.offset)) for row in rows)]
     return Printed("".join(f"\n{line}" for line in columns(table, widths)) + "\n")
+
+
+def exported_rows(groups: Sequence[str], rows: Sequence[ResetRow]) -> Printed:
+    """New offsets as `--export` prints them and `--from-file` takes them: with the group where several were asked for.
+
+    Source: `ConsumerGroupService.exportOffsetsToCsv`; Jackson quotes what is longer than 24 characters, or has others.
+    """
+    named = len(groups) != 1
+    table = [(*((row.group,) if named else ()), row.topic, str(row.partition), str(row.offset)) for row in rows]
+    return Printed("".join(",".join(map(_quoted, cells)) + "\n" for cells in table) + "\n")
+
+
+def _quoted(cell: str) -> str:
+    plain = len(cell) <= _MOST_UNQUOTED and min(cell, default="") > ","
+    return cell if plain else '"' + cell.replace('"', '""') + '"'
 
 
 def buffered_table(rows: Sequence[BufferedRow]) -> Printed:

@@ -21,6 +21,7 @@ from recordings.kafka_tools.leader_logs import LeaderLog, LogOf
 from recordings.kafka_tools.log_dump import DUMP_LOG, dump_log, dumped_partition
 from recordings.kafka_tools.printed import Printed, failed
 from recordings.kafka_tools.reassignments import generate, list_reassignments, verify
+from recordings.kafka_tools.refusals import only_plans, refusal_of
 from recordings.kafka_tools.tool_lines import ToolLine
 from recordings.kafka_tools.topic_tables import Configs, describe_topics, topics_of
 from recordings.kafka_tools.transaction_tables import (
@@ -31,6 +32,9 @@ from recordings.kafka_tools.transaction_tables import (
     searched,
 )
 
+_TYPES: Final = ("Classic", "Consumer")
+_STATES: Final = ("PreparingRebalance", "CompletingRebalance", "Stable", "Dead", "Empty", "Assigning", "Reconciling")
+"""Of which `--list` takes some. Source: `ConsumerGroupCommand.groupStatesFromString`."""
 _OF_PRODUCERS: Final = frozenset({"describe-producers", "find-hanging"})
 
 
@@ -67,7 +71,12 @@ def logs_needed(view: ClusterView, line: ToolLine) -> list[str]:
 
 
 def look(flight: LookedAtFlight, line: ToolLine) -> Printed:
-    """What the line prints. Raises CommandError for options that do not go together, or name nothing."""
+    """What the line prints; of a dry run, its plan.
+
+    Raises CommandError for options that do not go together, or name nothing.
+    """
+    if only_plans(line):
+        return refusal_of(flight.view, line) or Printed()
     return _LOOKS[line.tool, line.action](flight, line)
 
 
@@ -125,8 +134,13 @@ def _describe_group(view: ClusterView, group: GroupView, kind: str, *, verbose: 
 
 def _list_groups(flight: LookedAtFlight, line: ToolLine) -> Printed:
     rows = list_rows(flight.view)
-    for option, column in (("type", 1), ("state", 2)):
-        wanted = {word.strip().lower() for word in line.one(option).split(",") if word.strip()}
+    for option, column, valid in (("type", 1, _TYPES), ("state", 2, _STATES)):
+        given = line.one(option)
+        wanted = {word.strip().lower() for word in given.split(",")} if given else set()
+        if not wanted <= {one.lower() for one in valid}:
+            kinds = f"{option}s" if option == "type" else option
+            listed = f"Invalid {kinds} list '{given}'. Valid {option}s are: {', '.join(valid)}"
+            raise line.wrong(listed, option)
         rows = [row for row in rows if not wanted or row[column].lower() in wanted]
     return list_table(rows, types=line.has("type"), states=line.has("state"))
 

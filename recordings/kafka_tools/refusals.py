@@ -10,7 +10,7 @@ from cluster.view.state import NEVER, ClusterView, GroupView
 from recordings.kafka_log.java_maps import consumed_order
 from recordings.kafka_tools import reassignments
 from recordings.kafka_tools.group_descriptions import committed_partitions, exists
-from recordings.kafka_tools.group_tables import ResetRow, reset_table
+from recordings.kafka_tools.group_tables import ResetRow, exported_rows, reset_table
 from recordings.kafka_tools.orders import RESETS, no_plan, orders_of, planned_offsets, replicas_assigned
 from recordings.kafka_tools.printed import MISSING, Printed, columns, failed, widest
 from recordings.kafka_tools.tool_lines import ToolLine, is_tool_line, read_tool_line, reset_scenario
@@ -185,7 +185,8 @@ def _reset(view: ClusterView, groups: list[str], line: ToolLine) -> tuple[Printe
         rows += [
             _row(view, name, place, committed, line, planned.get(place)) for place in map(TopicPartition.parse, order)
         ]
-    return said + reset_table(groups, rows), commits
+    shown = exported_rows if line.has("export") else reset_table
+    return said + shown(groups, rows), commits
 
 
 def _not_there(view: ClusterView, places: list[TopicPartition]) -> str:

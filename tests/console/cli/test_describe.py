@@ -6,6 +6,8 @@ import pytest
 
 from console.cli.execution import main
 
+RESET = "kafka-consumer-groups.sh --reset-offsets --group new --topic payments --to-earliest"
+
 
 def run(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str]:
     with pytest.raises(SystemExit) as ended:
@@ -70,6 +72,13 @@ def test_records_go_on_where_they_were_cut_off(recording: Path, capsys: pytest.C
         (["groups", "--at", "900h"], 2, "ends at"),
         (["kafka-acls.sh --list"], 2, "the cluster has no authorization"),
         (["kafka-topics.sh --delete --topic orders"], 2, "changes a cluster"),
+        ([f"{RESET} --execute"], 2, "changes a cluster"),
+        ([RESET], 0, "NEW-OFFSET"),
+        ([f"{RESET} --dry-run --export"], 0, "payments,0,0\npayments,1,0\n"),
+        ([f"{RESET} --group other --export"], 0, "new,payments,0,0\nnew,payments,1,0\nother,payments,0,0\n"),
+        ([f"{RESET} --group {'g' * 25} --export"], 0, f'"{"g" * 25}",payments,0,0\n'),
+        (["group-list", "--state", "Stble"], 2, "Invalid state list 'Stble'. Valid states are: PreparingRebalance"),
+        (["group-list", "--type", "classic,share"], 2, "Invalid types list 'classic,share'. Valid types are: Classic"),
         (["kafka-topics.sh --describe --topic 'orders"], 2, "not closed"),
         (["kafka-topics.sh --list --describe"], 2, "exactly one action"),
         (["configs", "--entity-type", "users"], 2, "is not described here"),
