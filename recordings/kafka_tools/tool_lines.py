@@ -196,7 +196,7 @@ class ToolLine(NamedTuple):
 
     def whole(self, option: str, text: str, least: int | None = None) -> int:
         """A value of the option as a whole number. Raises CommandError."""
-        if not re.fullmatch(r"-?[0-9]{1,18}", text):
+        if not re.fullmatch(r"[-+]?[0-9]{1,18}", text):
             raise self.wrong(f"--{option}: `{text[:80]}` is not a whole number", option)
         if least is not None and int(text) < least:
             raise self.wrong(f"--{option}: {text} is less than {least}", option)

@@ -111,6 +111,7 @@ by = "10s"
         (f"{RESET} --to-current", ["reset offsets of g to current"]),
         (f"{RESET} --to-offset -2", ["reset offsets of g to offset 0"]),
         (f"{RESET} --shift-by -3", ["reset offsets of g by -3"]),
+        (f"{RESET} --shift-by=+3", ["reset offsets of g by 3"]),
         (f"{RESET} --by-duration PT1H30M", ["reset offsets of g to 90m ago"]),
         (f"{RESET} --to-datetime 1970-01-01T00:00:12.500", ["reset offsets of g to instant 12500ms"]),
         (f"{RESET} --to-datetime 1970-01-01T01:00:12.000+01:00", ["reset offsets of g to instant 12s"]),
