@@ -131,8 +131,10 @@ def test_a_transaction_is_blamed_only_while_no_earlier_one_is_open(held_from_s: 
         held_from_us=None if held_from_s is None else held_from_s * SECOND_US,
         groups=["audit"],
     )
-    told = verdict(replace(CALM, held_back=[one])).sentences[1:]
-    assert told == ([] if said is None else [said, "At its end 12 offsets wait behind it."])
+    judged = verdict(replace(CALM, held_back=[one]))
+    assert judged.sentences[1:] == ([] if said is None else [said, "At its end 12 offsets wait behind it."])
+    assert (judged.level == "calm") == (said is None)
+    assert ("payments-0 held back for" in judged.headline) == (said is not None)
 
 
 def test_the_repair_is_never_blamed() -> None:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as sf
 
-from recordings.spark.analyses.analysis import Analysis, make
+from recordings.spark.analyses.analysis import Analysis, Fact, Gravity, make
 from recordings.spark.facts.offsets import group_topics, topic_of
 from recordings.spark.facts.open_transactions import open_transactions
 from recordings.spark.formatting import clock, duration, many
@@ -64,12 +64,24 @@ def _lasting(rows: "FlightRows") -> list[LastingTransaction]:
     return sorted(found, key=lambda each: (each.from_us, each.partition, each.group))
 
 
-def _sentences(flight: FlightReport) -> "Iterator[str]":
-    """The transaction behind which most waited, if it was open for long."""
+def _worst(flight: FlightReport) -> "tuple[HeldBack, int] | None":
+    """The transaction behind which most waited, and for how long, if it was open for long."""
     found: list[HeldBack] = getattr(flight, HELD_BACK.key)
-    long = [(one, held_us) for one in found if (held_us := _held_us(one, flight.virtual_us)) > BEHIND_US]
-    worst, held_us = max(long, key=lambda each: each[0].waiting, default=(None, 0))
-    if worst is not None and worst.held_from_us is not None and worst.waiting:
+    held = [(one, _held_us(one, flight.virtual_us)) for one in found if one.waiting]
+    long = [each for each in held if each[1] > BEHIND_US]
+    return max(long, key=lambda each: each[0].waiting, default=None)
+
+
+def _facts(flight: FlightReport) -> "Iterator[Fact]":
+    """No flight with such a transaction is calm, also if no group reads committed records."""
+    if (found := _worst(flight)) is not None:
+        worst, held_us = found
+        yield Fact(Gravity.OTHER, f"{worst.partition} held back for {duration(held_us)} by a transaction")
+
+
+def _sentences(flight: FlightReport) -> "Iterator[str]":
+    worst, held_us = _worst(flight) or (None, 0)
+    if worst is not None and worst.held_from_us is not None:
         yield (
             f"A transaction of {worst.producer} holds the last stable offset of {worst.partition} back from"
             f" {clock(worst.held_from_us)} for {duration(held_us)}."
@@ -84,6 +96,11 @@ def _held_us(one: HeldBack, end_us: int) -> int:
 
 
 HELD_BACK = Analysis(
-    key="held_back", row=HeldBack, queries={"held_back": held_back}, build=_build, sentences=_sentences
+    key="held_back",
+    row=HeldBack,
+    queries={"held_back": held_back},
+    build=_build,
+    facts=_facts,
+    sentences=_sentences,
 )
 LASTING_TRANSACTIONS = Analysis(key="lasting_transactions", row=LastingTransaction, queries={}, build=_lasting)
