@@ -3,6 +3,7 @@
 What has no command is refused with the reason and the nearest that works.
 """
 
+import csv
 import re
 from collections.abc import Callable
 from typing import Final
@@ -36,6 +37,7 @@ from recordings.kafka_tools.json_options import partitions_of_json
 from recordings.kafka_tools.reassignment_options import check_reassignment, check_targets, reassigned_to, repeated
 from recordings.kafka_tools.tool_lines import ToolLine, reset_scenario
 
+_ROW: Final = re.compile(r'(?:"(?:[^"]|"")*"|\S)+')
 _WHOLE: Final = re.compile("[0-9]{1,18}")
 _INTEGER: Final = re.compile("[+-]?[0-9]{1,10}")
 _INT: Final = range(-(2**31), 2**31)  # of Java
@@ -252,8 +254,8 @@ def _instant(line: ToolLine) -> int:
 def planned_offsets(line: ToolLine, group: str, names: Names | None) -> dict[TopicPartition, int]:
     """A group's offsets in `--from-file`, whose rows stand in the place of the file's name; empty without a row.
 
-    A row is `topic,partition,offset` with one group, or `group,topic,partition,offset`. Raises CommandError. Source:
-    `OffsetsUtils.parseResetPlan`.
+    A row is `topic,partition,offset` with one group, or `group,topic,partition,offset`; `--export` quotes long names.
+    Raises CommandError. Source: `OffsetsUtils.parseResetPlan`.
     """
     found: dict[TopicPartition, int] = {}
     alone = len(line.all("group")) == 1
@@ -262,8 +264,8 @@ def planned_offsets(line: ToolLine, group: str, names: Names | None) -> dict[Top
         raise line.wrong(
             "--from-file: no file is read here; write its rows in its place: 'orders,0,42 orders,1,7'", "from-file"
         )
-    for row in text.split():
-        cells = row.split(",")
+    for row in _ROW.findall(text):
+        cells = next(csv.reader([row]))
         if len(cells) == 3 and alone:
             cells = [group, *cells]
         if len(cells) != 4 or not all(_WHOLE.fullmatch(cell) for cell in cells[2:]):

@@ -111,6 +111,10 @@ by = "10s"
         (f"{RESET} --to-current", ["reset offsets of g to current"]),
         (f"{RESET} --to-offset -2", ["reset offsets of g to offset 0"]),
         (f"{RESET} --shift-by -3", ["reset offsets of g by -3"]),
+        (
+            f"{RESET} --from-file '\"orders\",0,42 \"orders\",1,7'",
+            ["reset offsets of g to offsets 42,7 in orders-0,orders-1"],
+        ),
         (f"{RESET} --shift-by=+3", ["reset offsets of g by 3"]),
         (f"{RESET} --by-duration PT1H30M", ["reset offsets of g to 90m ago"]),
         (f"{RESET} --to-datetime 1970-01-01T00:00:12.500", ["reset offsets of g to instant 12500ms"]),
@@ -205,6 +209,7 @@ def test_what_starts_a_tool_elsewhere_is_left_out(before: str) -> None:
         ("kafka-consumer-groups.sh --delete-offsets --group g", "following options: [group], [topic]", None),
         ("kafka-consumer-groups.sh --delete-offsets --group g --topic a:-1", "Invalid partition '-1'", None),
         (f"{RESET} --from-file plan.csv", "no file is read here", None),
+        (f"{RESET} --from-file '\"orders,0,1'", "is not topic,partition,offset", None),
         (f"{RESET} --from-file orders,0,x", "`orders,0,x` is not topic,partition,offset", None),
         (f"{RESET} --group h --from-file orders,0,1", "is not group,topic,partition,offset", None),
         (f"{RESET} --from-file h,orders,0,1", "No reset plan for group g found", None),
