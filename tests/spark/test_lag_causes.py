@@ -81,18 +81,24 @@ def test_one_or_two_partitions_that_have_nearly_all_of_the_lag_are_named(ends: l
     assert [each for each in told if each.startswith("Of these records")] == ([] if said is None else [said])
 
 
+UNEXPLAINED: dict[str, Any] = {"incidents": [], "rebalances": []}
+
+
 @pytest.mark.parametrize(
-    ("processed", "skipped", "incidents", "said"),
+    ("processed", "skipped", "more", "said"),
     [
-        (600, 0, [], True),
-        (949, 0, [], True),
-        (950, 0, [], False),
-        (600, 400, [], False),
-        (600, 0, [commanded("kill billing-2", at_us=0)], False),
+        (600, 0, {}, True),
+        (949, 0, {}, True),
+        (950, 0, {}, False),
+        (600, 400, {}, False),
+        (600, 0, {"incidents": [commanded("kill billing-2", at_us=0)]}, False),
+        (600, 0, {"rebalances": [REBALANCE]}, False),
+        (600, 0, {"rebalances": [replace(REBALANCE, group="audit")]}, True),
+        (600, 0, {"rebalances": [replace(REBALANCE, cause="metadata changed")]}, True),
     ],
 )
 def test_members_that_process_less_than_producers_write_are_named_without_a_fault(
-    processed: int, skipped: int, incidents: list[data.Incident], said: bool
+    processed: int, skipped: int, more: dict[str, Any], said: bool
 ) -> None:
     """Four partitions are equally behind when the flight of 50 s ends."""
     lag = {**msgspec.structs.asdict(NO_LAG), "lag_end": 100}
@@ -106,7 +112,7 @@ def test_members_that_process_less_than_producers_write_are_named_without_a_faul
         processed=processed,
         skipped=skipped,
     )
-    flight = replace(with_incidents(), groups=[group], incidents=incidents, virtual_us=50 * SECOND_US)
+    flight = replace(with_incidents(), groups=[group], virtual_us=50 * SECOND_US, **{**UNEXPLAINED, **more})
     words = f"Producers write 20.0 records/s to its topics, and its members process {processed / 50:.1f} records/s."
     assert (words in verdict(flight).sentences) is said
 

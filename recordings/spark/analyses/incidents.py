@@ -20,6 +20,7 @@ from cluster.commands.catalogue import (
     RollingRestart,
     Start,
 )
+from cluster.protocol.rebalance_causes import RebalanceCause
 from recordings.spark.analyses.analysis import Analysis, Fact, Gravity, make, natural
 from recordings.spark.facts.lag_measures import group_lag
 from recordings.spark.facts.time_windows import SECOND_US
@@ -37,6 +38,15 @@ if TYPE_CHECKING:
 BASELINE_SECONDS = 10
 MOST_OF_LAG = 0.8
 OUTPACED = 0.95  # of a group's records: what it processes less is no effect of the last poll
+LOSSES = frozenset(
+    (
+        RebalanceCause.MEMBER_LEFT,
+        RebalanceCause.SESSION_EXPIRED,
+        RebalanceCause.POLL_INTERVAL_EXCEEDED,
+        RebalanceCause.SYNC_TIMED_OUT,
+    )
+)
+"""Causes of rebalances by which a group has lost a member: the lag may come of that."""
 END_OF_TIME = 2**62
 NO_INCIDENT = "mark"  # the kind of a command that changes nothing
 REPAIRS = frozenset(
@@ -203,10 +213,11 @@ def _concentrated(group: Group) -> list[str]:
 
 
 def _outpaced(behind: Behind, flight: FlightReport) -> list[str]:
-    """That a group without a fault processes less than it gets: it has too few members, or they work too slowly."""
+    """That a group whose members all stay processes less than it gets: they are too few, or work too slowly."""
     group, seconds = behind.group, flight.virtual_us / SECOND_US
-    mine = group.appended - group.skipped
-    if behind.is_explained or group.processed >= OUTPACED * mine:
+    lost_any = any(each.group == group.group and each.cause in LOSSES for each in flight.rebalances)
+    keeps_up = group.processed >= OUTPACED * (group.appended - group.skipped)
+    if behind.is_explained or lost_any or group.refused_members or keeps_up:
         return []
     written, processed = (f"{number / seconds:,.1f}" for number in (group.appended, group.processed))
     return [f"Producers write {written} records/s to its topics, and its members process {processed} records/s."]
