@@ -9,6 +9,7 @@ from collections import defaultdict
 from pathlib import Path
 from typing import Final
 
+from cluster.config import defaults
 from cluster.spec import MOST_BROKERS, MOST_PARTITIONS
 from recordings.importing.draft import ClusterDraft, GroupDraft, ImportFileError, whole_number
 from recordings.importing.printed_tables import PrintedTable
@@ -196,7 +197,10 @@ class ToolOutputReader:
         elif kind == "topic":
             self._draft.topic(name).config[entry["key"]] = entry["value"]
         elif kind == "broker":
-            self._draft.config[entry["key"]] = entry["value"]
+            first = self._draft.config.setdefault(entry["key"], entry["value"])
+            if first != entry["value"] and entry["key"] in defaults("broker"):
+                other = f"{entry['key']} of broker {name}: {cut(entry['value'])}; all brokers have {cut(first)}"
+                self._draft.left_out.append(other)
         elif kind == "group" and entry["key"] in _OF_GROUPS:
             self._draft.group(name)
             self._draft.config[_OF_GROUPS[entry["key"]]] = entry["value"]

@@ -154,6 +154,21 @@ def test_partitions_without_a_leader_are_named() -> None:
     assert "partitions without a leader: 1, such as orders-1" in made(OLDER).left_out
 
 
+def test_a_value_that_one_broker_alone_has_is_named() -> None:
+    """A scenario has one value for all brokers: the last one that was printed is not that of the others."""
+    text = "".join(
+        f"All configs for broker {broker} are:\n  min.insync.replicas={value} sensitive=false"
+        f" synonyms={{STATIC_BROKER_CONFIG:min.insync.replicas={value}}}\n"
+        f"  node.id={broker} sensitive=false synonyms={{STATIC_BROKER_CONFIG:node.id={broker}}}\n"
+        for broker, value in enumerate((2, 1, 2), 1)
+    )
+    found = made(text)
+    assert found.spec.config["min.insync.replicas"] == 2
+    assert [one for one in found.left_out if "of broker" in one] == [
+        "min.insync.replicas of broker 2: 1; all brokers have 2"
+    ]
+
+
 def test_quotas_alone_are_no_cluster() -> None:
     with pytest.raises(ImportFileError, match="quotas or credentials alone"):
         made(USERS + "Quota configs for client-id 'a' are \n")
