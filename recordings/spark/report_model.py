@@ -13,6 +13,8 @@ FATES = (
     "acknowledged", "delivered", "lost", "unread", "skipped", "delivered_unacknowledged", "delivered_then_lost",
 )  # fmt: skip
 """The fates of a group's records."""
+FATES_IN_FULL = (*FATES, "deleted")
+"""And how many of the skipped ones were deleted before the group reached them."""
 CLASSIC, CONSUMER = "classic", "consumer"
 """The protocols of groups."""
 ABANDONED, CONVERTED, UNFINISHED = "coordinator moved", "protocol changed", "unfinished"
@@ -88,14 +90,14 @@ class Group(msgspec.Struct, frozen=True, kw_only=True):
 
     `produced`, `acked` and `appended` are of the topics that it ever subscribed to. Each of their `acknowledged`
     records is `delivered` (finished at least once), `lost` (it can never be finished any more), `skipped` (before the
-    group's first position, or deleted before the group reached it) or `unread`; a group that reads committed data
-    leaves out aborted ones. `delivered_unacknowledged` and `delivered_then_lost` stand beside that sum; `duplicated`:
-    finished once more. [delivery.md](delivery.md) has the definitions. `rebalances`: completed join barriers, or target
-    assignments of the consumer protocol, after the first one; `rebalances_ended`: rebalances that ended (several
-    barriers in a row are one), without the one that started the group. `stopped_partition_us`: partitions without an
-    owner until one took them, with or without a rebalance (a consumer that calls assign() is the owner of what it
-    names); `orphaned_partition_us`: before a rebalance began; `unowned_at_end_us`: to the end. `refused_members`: the
-    first 20.
+    group's first position, compacted, or `deleted` before the group reached it) or `unread`; a group that reads
+    committed data leaves out aborted ones. `delivered_unacknowledged` and `delivered_then_lost` stand beside that sum;
+    `duplicated`: finished once more. [delivery.md](delivery.md) has the definitions. `rebalances`: completed join
+    barriers, or target assignments of the consumer protocol, after the first one; `rebalances_ended`: rebalances that
+    ended (several barriers in a row are one), without the one that started the group. `stopped_partition_us`:
+    partitions without an owner until one took them, with or without a rebalance (a consumer that calls assign() is the
+    owner of what it names); `orphaned_partition_us`: before a rebalance began; `unowned_at_end_us`: to the end.
+    `refused_members`: the first 20.
     """
 
     group: str
@@ -113,6 +115,7 @@ class Group(msgspec.Struct, frozen=True, kw_only=True):
     lost: int
     unread: int
     skipped: int
+    deleted: int
     delivered_unacknowledged: int
     delivered_then_lost: int
     out_of_order_keys: int

@@ -19,6 +19,7 @@ from tests.support.spark.five_readers import FiveReaders
 from tests.support.spark.fleet import ALL, AT_LENGTH, EVERY_RUN
 from tests.support.spark.progress import watch_sortie
 from tests.support.spark.reader_facts import (
+    DELETED,
     FROM_LOGS,
     REREAD,
     UNOWNED,
@@ -81,7 +82,7 @@ def test_the_flights_have_what_readers_may_get_wrong(every_run: FiveReaders) -> 
             if group and second < 0:
                 seen[what] = seen.get(what, 0) + count
     beside = ("delivered_unacknowledged", "delivered_then_lost", FROM_LOGS)
-    for what in ("lost", "skipped", "unread", "duplicated", *beside):
+    for what in ("lost", "skipped", "unread", "duplicated", DELETED, *beside):
         assert seen[what] > 0, what
     assert seen["rebalances"] > 10
     assert seen[REREAD] > 0
@@ -139,6 +140,8 @@ def without_a_group_that_reads_nothing(every_run: FiveReaders) -> Facts:
         ("short-unclean-election", forgets("records_lost", "short-unclean-election"), FROM_LOGS),
         ("unread-loss", one_more(FROM_LOGS, "unread-loss"), FROM_LOGS),
         ("short-offset-reset", forgets("log_start_advanced", "short-offset-reset"), "skipped"),
+        ("short-offset-reset", forgets("log_start_advanced", "short-offset-reset"), DELETED),
+        ("short-offset-reset", one_more(DELETED, "short-offset-reset"), DELETED),
         ("replaced-records", forgets("truncated_records_processed", "replaced-records"), "delivered"),
         ("truncated-records", forgets("truncated_records_processed", "truncated-records"), "delivered"),
         ("compacted-transactions-crash", forgets("log_compacted", "compacted-transactions-crash"), "lost"),

@@ -12,6 +12,8 @@ Counts = dict[str, int]
 FATES = (
     "acknowledged", "delivered", "lost", "unread", "skipped", "delivered_unacknowledged", "delivered_then_lost",
 )  # fmt: skip
+SKIPPED = ("before_start", "compacted", "deleted")
+"""Why records are skipped."""
 
 
 class Fates:

@@ -19,7 +19,7 @@ from cluster.protocol.names import OFFSETS_TOPIC, TRANSACTIONS_TOPIC, coordinato
 from cluster.protocol.record_batch import RecordBatch
 from cluster.simulation import Simulation
 from cluster.spec import GroupSpec
-from tests.support.expected_delivery import FATES, Fates
+from tests.support.expected_delivery import FATES, SKIPPED, Fates
 from tests.support.expected_transactions import LogFacts, log_facts, transactions
 from tests.support.group_recorder import AnyGroupAsOf, ConsumerGroupAsOf
 from tests.support.independent_recorder import IndependentRecorder
@@ -368,7 +368,7 @@ class Truth:
         }
 
     def _fates_of(self, group: GroupSpec) -> Counter[str]:
-        found: Counter[str] = Counter(dict.fromkeys(FATES, 0))
+        found: Counter[str] = Counter(dict.fromkeys((*FATES, *SKIPPED), 0))
         for fates, committed, committed_only in self._fates_by_partition(group):
             found.update(fates.count(committed, read_committed=committed_only))
         return found

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
     from recordings.spark.analyses.analysis import FlightRows
 
-NOTHING_READ = dict.fromkeys(("processed", *RECORDS), 0)
+NOTHING_READ = dict.fromkeys(("processed", "deleted", *RECORDS), 0)
 COSTS = ("stopped_member_us", "reread")
 NEVER_UNOWNED = {"ended_us": 0, "lasting_us": 0}
 SHORT_S = 10
@@ -191,7 +191,7 @@ def _group(declared: "Row", rows: "FlightRows", rebalances: list[Rebalance]) -> 
         members=declared["members"],
         **{each: sum(topic[each] for topic in topics) for each in PRODUCED},
         processed=readers["processed"],
-        **{each: readers[each] for each in RECORDS},
+        **{each: readers[each] for each in ("deleted", *RECORDS)},
         rebalances=max(0, declared["assignments"] - 1),
         rebalances_ended=len(over) - first,
         rebalancing_us=sum(each.ended_us - each.started_us for each in over if each.ended_us is not None),
@@ -241,6 +241,10 @@ def _facts(flight: FlightReport) -> Iterator[Fact]:
 
 def _sentences(flight: FlightReport) -> Iterator[str]:
     for group in flight.groups:
+        if group.deleted:
+            are, them = ("is", "it") if group.deleted == 1 else ("are", "them")
+            records = many(group.deleted, "acknowledged record")
+            yield f"{records} {are} deleted before {group.group} reads {them}."
         yield from _refusals(group)
         if group.unowned_at_end_us:
             unowned_for = _partition_seconds(group.unowned_at_end_us)
@@ -286,5 +290,7 @@ GROUPS = Analysis(
     build=_build,
     facts=_facts,
     sentences=_sentences,
-    eventful=lambda flight: any(group.unowned_at_end_us or group.refused_members for group in flight.groups),
+    eventful=lambda flight: any(
+        group.unowned_at_end_us or group.refused_members or group.deleted for group in flight.groups
+    ),
 )

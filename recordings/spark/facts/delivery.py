@@ -15,7 +15,7 @@ from recordings.spark.facts.log_entries import BATCH, PARTITION, batches, named,
 from recordings.spark.facts.odd_records import odd_fates
 from recordings.spark.facts.offsets import only_data, read_partitions
 from recordings.spark.facts.passages import READER, committed_at, gaps_met, met_before, passages
-from recordings.spark.report_model import FATES
+from recordings.spark.report_model import FATES_IN_FULL
 from recordings.spark.tables import Tables
 
 EVERYTHING = 2**62
@@ -25,7 +25,10 @@ KINDS = ("acked", "acked_aborted", "unacked", "unacked_aborted")
 
 
 def fates(tables: Tables, end: DataFrame) -> DataFrame:
-    """`READER` and `FATES` (records) of each group and partition; `end`: `lag_by_partition` at the flight's end."""
+    """`READER` and `FATES_IN_FULL` (records) of each group and partition.
+
+    `end`: `lag_by_partition` at the flight's end.
+    """
     readers = tables.once("passages", lambda: passages(tables, end))
     known = tables.once("known_batches", lambda: _known(tables))
     counted = _by_ranges(tables, known.where("not odd"), _states(tables, readers), readers)
@@ -33,7 +36,7 @@ def fates(tables: Tables, end: DataFrame) -> DataFrame:
     if odd_ones.isEmpty():  # most flights have none, and planning alone would take a second
         return counted
     odd = odd_fates(tables, named(tables, odd_ones), readers)
-    return counted.unionByName(odd).groupBy(*READER).agg(*(sf.sum(name).alias(name) for name in FATES))
+    return counted.unionByName(odd).groupBy(*READER).agg(*(sf.sum(name).alias(name) for name in FATES_IN_FULL))
 
 
 def finished(tables: Tables) -> DataFrame:
@@ -181,7 +184,7 @@ def _compacted(tables: Tables, readers: DataFrame) -> dict[str, DataFrame]:
 
 
 def _by_ranges(tables: Tables, known: DataFrame, states: DataFrame, readers: DataFrame) -> DataFrame:
-    """Count the batches that keep one place: `READER`, `FATES`."""
+    """Count the batches that keep one place: `READER`, `FATES_IN_FULL`."""
     bounds = only_data(tables, states)
     rows = bounds.unionByName(_between(known, bounds), allowMissingColumns=True)
     # at a tie the boundary comes first: a batch that begins there is not below it
@@ -250,10 +253,12 @@ def _stretches(counted: DataFrame, readers: DataFrame) -> DataFrame:
         .when(sf.col("left"), "lost")
         .when(sf.col("compacted"), "skipped")
         .when(sf.col("passed"), "lost")
-        .when(sf.col("deleted"), "skipped")
+        .when(sf.col("deleted"), "deleted")
         .otherwise("unread")
     )
-    fated = {name: sf.sum(sf.when(sf.col("fate") == name, acked).otherwise(0)).alias(name) for name in FATES}
+    fated = {name: sf.sum(sf.when(sf.col("fate") == name, acked).otherwise(0)).alias(name) for name in FATES_IN_FULL}
+    skipped = sf.col("fate").isin("skipped", "deleted")
+    fated["skipped"] = sf.sum(sf.when(skipped, acked).otherwise(0)).alias("skipped")
     fated["acknowledged"] = sf.sum(acked).alias("acknowledged")
     extra = sf.sum(sf.when(sf.col("fate") == "delivered", unacked).otherwise(0))
     fated["delivered_unacknowledged"] = extra.alias("delivered_unacknowledged")

@@ -5,7 +5,7 @@ from pyspark.sql import functions as sf
 
 from recordings.spark.facts.log_entries import PARTITION, removals, removed_from
 from recordings.spark.facts.passages import READER, committed_at, gaps_met, met_before
-from recordings.spark.report_model import FATES
+from recordings.spark.report_model import FATES_IN_FULL
 from recordings.spark.tables import Tables
 
 RECORD = (*PARTITION, "producer", "serial")
@@ -13,7 +13,7 @@ AT_ONCE = (*READER, "member", "at_us")
 
 
 def odd_fates(tables: Tables, odd: DataFrame, readers: DataFrame) -> DataFrame:
-    """`READER` and `FATES` of these `batches`, for the groups in `readers` (`passages`).
+    """`READER` and `FATES_IN_FULL` of these `batches`, for the groups in `readers` (`passages`).
 
     What a flight has no events of is left out of the plan: planning it would take longer than all the rest.
     """
@@ -36,15 +36,16 @@ def odd_fates(tables: Tables, odd: DataFrame, readers: DataFrame) -> DataFrame:
         .when(sf.col("left"), "lost")
         .when(sf.col("compacted"), "skipped")
         .when(sf.col("passed"), "lost")
-        .when(sf.col("deleted"), "skipped")
+        .when(sf.col("deleted"), "deleted")
         .otherwise("unread")
     )
     acked = sf.col("acked")
-    counts = {name: sf.count_if(acked & (sf.col("fate") == name)) for name in FATES}
+    counts = {name: sf.count_if(acked & (sf.col("fate") == name)) for name in FATES_IN_FULL}
+    counts["skipped"] = sf.count_if(acked & sf.col("fate").isin("skipped", "deleted"))
     counts["acknowledged"] = sf.count_if(acked)
     counts["delivered_unacknowledged"] = sf.count_if(~acked & (sf.col("fate") == "delivered"))
     counts["delivered_then_lost"] = sf.count_if(acked & (sf.col("fate") == "delivered") & sf.col("vanished"))
-    return judged.withColumn("fate", fate).groupBy(*READER).agg(*(counts[name].alias(name) for name in FATES))
+    return judged.withColumn("fate", fate).groupBy(*READER).agg(*(counts[name].alias(name) for name in FATES_IN_FULL))
 
 
 def _places(records: DataFrame) -> DataFrame:

@@ -8,7 +8,7 @@ from pyspark.sql import functions as sf
 from recordings.spark.facts.delivery import fates, finished, with_reader
 from recordings.spark.facts.offsets import topic_of
 from recordings.spark.facts.passages import READER
-from recordings.spark.report_model import FATES
+from recordings.spark.report_model import FATES_IN_FULL
 from recordings.spark.tables import Tables
 
 PARTITION = ("run_id", "partition")
@@ -100,7 +100,7 @@ def _last_logs(tables: Tables) -> DataFrame:
 
 
 def reader_totals(tables: Tables, end: DataFrame) -> DataFrame:
-    """The records of each partition that each group read: `READER`, `processed`, `duplicated`, `FATES`.
+    """The records of each partition that each group read: `READER`, `processed`, `duplicated`, `FATES_IN_FULL`.
 
     `end`: the rows of `lag_by_partition` at the flight's end. `processed` counts repetitions, `duplicated` only them.
     """
@@ -119,14 +119,14 @@ def reader_totals(tables: Tables, end: DataFrame) -> DataFrame:
 
 
 def group_totals(tables: Tables, readers: DataFrame) -> DataFrame:
-    """Each group's records, from `reader_totals`: `run_id`, `group`, `processed`, `duplicated`, `FATES`.
+    """Each group's records, from `reader_totals`: `run_id`, `group`, `processed`, `duplicated`, `FATES_IN_FULL`.
 
     `out_of_order_keys`: keys whose records it finished in another order.
     """
     broken = tables["key_order_broken"].groupBy("run_id", "group").agg(sf.count("*").alias("out_of_order_keys"))
     return (
         readers.groupBy("run_id", "group")
-        .agg(*(sf.sum(name).alias(name) for name in ("processed", "duplicated", *FATES)))
+        .agg(*(sf.sum(name).alias(name) for name in ("processed", "duplicated", *FATES_IN_FULL)))
         .join(sf.broadcast(broken), ["run_id", "group"], "left")
         .withColumn("out_of_order_keys", sf.coalesce("out_of_order_keys", sf.lit(0)))
     )

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 
 from recordings.spark.report_model import Verdict
-from tests.support.spark.reader_facts import FROM_LOGS, Facts
+from tests.support.spark.reader_facts import DELETED, FROM_LOGS, Facts
 
 NO_LOSS = ("o acknowledged record is lost", "none of them lost")
 NUMBER = r"(?P<number>[\d,]+)"
@@ -20,6 +20,7 @@ CLAIMS = {
     rf", {NUMBER} of them lost from the log": (FROM_LOGS, None),
     rf"^Topic (?P<whose>\S+) loses {ACKNOWLEDGED}: no replica's log holds (it|them) any more\.$": (FROM_LOGS, "topic"),
     rf"^(?P<whose>\S+) has processed {ACKNOWLEDGED} that no replica's log": ("delivered_then_lost", "group"),
+    rf"^{ACKNOWLEDGED} (is|are) deleted before (?P<whose>\S+) reads (it|them)\.$": (DELETED, "group"),
     rf"^(?P<whose>\S+) loses {ACKNOWLEDGED} that it never processes\.$": ("lost", "group"),
     rf", {NUMBER} of them lost by (?P<whose>[^ ;,.]+)": ("lost", "group"),
 }
@@ -55,7 +56,7 @@ def _claims(line: str) -> Iterator[tuple[tuple[str, str, int], int]]:
 
 def _worth_a_sentence(facts: Facts) -> Iterator[tuple[str, str, int]]:
     """Each topic's and each group's loss; what a group had before is worth one where a log lost it."""
-    about = ["lost", FROM_LOGS]
+    about = ["lost", FROM_LOGS, DELETED]
     if facts[FROM_LOGS, "", -1]:
         about.append("delivered_then_lost")
     for (what, whose, second), number in facts.items():

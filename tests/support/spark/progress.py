@@ -30,7 +30,8 @@ class Watched(msgspec.Struct):
     """A recording, and the view document that the simulator's own objects made of its end, without any event.
 
     `lag`: what they said of each group's lag and of its age in ms at each second. `gone`: topic → acknowledged records
-    that no replica's log held in the end, those of aborted transactions left out.
+    that no replica's log held in the end, those of aborted transactions left out. `deleted`: group → acknowledged
+    records that were deleted before it reached them.
     """
 
     path: Path
@@ -38,6 +39,7 @@ class Watched(msgspec.Struct):
     told: dict[str, Any] = {}
     lag: dict[tuple[str, int], tuple[int, int]] = {}
     gone: dict[str, int] = {}
+    deleted: dict[str, int] = {}
 
 
 def fly_watched(path: Path) -> Watched:
@@ -88,6 +90,7 @@ def watch(
                             result.lag[name, now_us // SECOND_US] = lag
                     result.told = truth.document()
                     result.gone = _gone(simulation, independent)
+                    result.deleted = {group: counts["deleted"] for group, counts in truth.fates_in_full().items()}
 
             trio.run(main, clock=simulation.timeline)
     recorder.close(turns=simulation.timeline.turn, virtual_us=end_us)

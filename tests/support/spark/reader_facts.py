@@ -34,6 +34,9 @@ UNOWNED = "without an owner"
 REREAD = "re-read"
 """Records that members read again of partitions that a rebalance gave them."""
 
+DELETED = "deleted unread"
+"""Acknowledged records that were deleted before a group reached them."""
+
 Fact = tuple[str, str, int]
 """What ("lag", "lost"…), whose (a group, or "" for all), at which second (-1: in the end)."""
 Facts = dict[Fact, int]
@@ -54,7 +57,8 @@ def of_document(told: dict[str, Any]) -> Facts:
 def of_simulator(watched: Watched) -> Facts:
     """What brokers, coordinators and clients say themselves."""
     lag = of_lag({place: (lag, time_lag_ms) for place, (lag, time_lag_ms) in watched.lag.items()})
-    return of_document(watched.told) | lag | of_log_losses(watched.gone)
+    deleted = {(DELETED, group, -1): records for group, records in watched.deleted.items()}
+    return of_document(watched.told) | lag | of_log_losses(watched.gone) | deleted
 
 
 def of_lines(path: Path) -> Facts:
@@ -131,6 +135,7 @@ def of_summary(found: Summary) -> Facts:
         facts["lag at the end", row.group, -1] = row.lag
         facts[UNOWNED, row.group, -1] = round(row.stopped_partition_s * 1_000)
         facts[REREAD, row.group, -1] = found.bill.groups[row.group].reread
+        facts[DELETED, row.group, -1] = found.bill.groups[row.group].deleted
     return facts
 
 
@@ -145,6 +150,7 @@ def of_report(flight: FlightReport) -> Facts:
         facts |= of_lag({(group.group, n): (lag, age_us // 1000) for n, (lag, age_us) in enumerate(both)})
         facts["lag at the end", group.group, -1] = group.lag.lag_end
         facts[REREAD, group.group, -1] = group.reread
+        facts[DELETED, group.group, -1] = group.deleted
         ended_us = group.stopped_partition_us + group.orphaned_partition_us
         facts[UNOWNED, group.group, -1] = (ended_us + group.unowned_at_end_us) // 1_000
         facts["highest lag", group.group, -1] = group.lag.lag_peak
@@ -170,7 +176,7 @@ def _of_tables(base: duckdb.DuckDBPyConnection, run_id: str) -> Facts:
 
     groups = [row["group"] for row in rows('SELECT "group" FROM group_declared WHERE run_id = ?')]
     facts: Facts = {(name, group, -1): 0 for group in ("", *groups) for name in (*MADE, *READ)}
-    facts |= {(name, group, -1): 0 for name in ("rebalances", UNOWNED) for group in groups}
+    facts |= {(name, group, -1): 0 for name in ("rebalances", UNOWNED, DELETED) for group in groups}
     for row in rows("SELECT name, records FROM topic_total WHERE run_id = ?"):
         facts[row["name"], "", -1] = int(row["records"])
     for row in rows('SELECT "group", name, records FROM group_total WHERE run_id = ?'):
@@ -180,6 +186,7 @@ def _of_tables(base: duckdb.DuckDBPyConnection, run_id: str) -> Facts:
     for row in rows('SELECT "group", us // 1000 AS ms FROM unowned WHERE run_id = ?'):
         facts[UNOWNED, row["group"], -1] = int(row["ms"])
     for row in rows("SELECT * FROM delivery WHERE run_id = ?"):
+        facts[DELETED, row["group"], -1] = int(row["deleted"])
         for name in (*FATES, "duplicated"):
             facts[name, row["group"], -1] = int(row[name])
             facts[name, "", -1] += int(row[name])

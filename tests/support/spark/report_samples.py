@@ -43,6 +43,7 @@ GROUP = data.Group(
     members=4,
     processed=1_000,
     **COUNTS,
+    deleted=0,
     refused_members=[],
     rebalances=0,
     rebalances_ended=0,

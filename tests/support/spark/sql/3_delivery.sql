@@ -280,7 +280,7 @@ SELECT
         WHEN at_follower.passed_before THEN 'lost'
         WHEN compacted.serial IS NOT NULL OR at_follower.met THEN 'skipped'
         WHEN place.passed OR left_behind.serial IS NOT NULL THEN 'lost'
-        WHEN deleted THEN 'skipped'
+        WHEN deleted THEN 'deleted'
         ELSE 'unread'
     END AS fate,
     vanished.serial IS NOT NULL AS vanished
@@ -314,7 +314,8 @@ SELECT
     count(fate) AS acknowledged,
     count(*) FILTER (fate = 'delivered') AS delivered,
     count(*) FILTER (fate = 'lost') AS lost,
-    count(*) FILTER (fate = 'skipped') AS skipped,
+    count(*) FILTER (fate IN ('skipped', 'deleted')) AS skipped,
+    count(*) FILTER (fate = 'deleted') AS deleted,
     count(*) FILTER (fate = 'unread') AS unread,
     count(*) FILTER (fate = 'delivered' AND vanished) AS delivered_then_lost,
     coalesce(any_value(unacknowledged.records), 0) AS delivered_unacknowledged,
