@@ -20,11 +20,12 @@ def describe(
     subject: Annotated[
         str,
         Parameter(
-            help="groups, group-list, topics, configs, transactions, transaction, producers, hanging, records;"
+            help="groups, group-list, topics, configs, reassignments, transactions, transaction, producers, hanging,"
+            " records;"
             " or a whole line of a tool: 'kafka-topics.sh --describe'."
         ),
     ],
-    recording: Annotated[Path, Parameter(help="The recording's directory.")],
+    recording: Annotated[Path, Parameter(help="The recording's directory.", allow_leading_hyphen=True)],
     /,
     *options: Annotated[str, ANY],
     at: Annotated[str | None, Parameter(help="The instant in virtual time; default: the end.")] = None,
@@ -32,6 +33,8 @@ def describe(
 ) -> int:
     """Print groups, topics, transactions, producers … of a recording at an instant, as Kafka's tools print them."""
     at_us = duration_of("--at", at)
+    if str(recording).startswith("-"):
+        raise UsageError(f"describe: the recording comes before {recording}: `flightdeck describe SUBJECT RECORDING …`")
     from cluster.config import nearest
     from recordings.kafka_tools.look import SUBJECTS, line_of, only_looks
     from recordings.kafka_tools.refusals import only_plans

@@ -3,7 +3,7 @@
 from typing import NamedTuple
 
 from cluster.commands import Command, CommandError, Names, text_of
-from cluster.config import nearest
+from cluster.config import format_duration, nearest
 from cluster.spec import ScenarioSpec
 from cluster.view import ClusterView
 from console.flight import Flight
@@ -25,6 +25,7 @@ from recordings.kafka_tools.printed import Printed
 from recordings.kafka_tools.refusals import only_plans, refusal_of
 from recordings.kafka_tools.tool_lines import ToolLine, read_tool_line
 
+_LOG_SUBJECTS = {"describe-producers": "producers", "find-hanging": "hanging", "": "records"}  # the dump has no action
 DESCRIBE_USAGE = f"describe {{{' | '.join(SUBJECTS)}}} [OPTIONS]"
 
 
@@ -76,7 +77,8 @@ def answer(flight: Flight, question: ToolQuestion) -> Printed:
     view = flight.view
     if only_looks(asked) and logs_needed(view, asked):
         raise asked.wrong(
-            "logs are read from a recording: `flightdeck describe … RECORDING`; `E` shows the newest records"
+            f"the console keeps no logs: `flightdeck describe {_LOG_SUBJECTS[asked.action]} RECORDING"
+            f" --at {format_duration(flight.now_us)}` reads them; `E` shows the newest records"
         )
     if not only_looks(asked):
         refusal = refusal_of(view, asked)

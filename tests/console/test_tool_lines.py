@@ -68,6 +68,22 @@ def test_what_a_line_would_hit_is_shown_first(view: ClusterView) -> None:
     assert "Error while executing topic command" in why_refused(view, order)
 
 
+@pytest.mark.parametrize(
+    ("text", "subject"),
+    [
+        ("describe producers --topic {0} --partition 0", "producers"),
+        ("kafka-transactions.sh find-hanging --topic {0}", "hanging"),
+        ("kafka-dump-log.sh --print-data-log --files /data/{0}-0/0.log", "records"),
+    ],
+)
+def test_what_asks_for_a_log_names_the_command_that_reads_it(view: ClusterView, text: str, subject: str) -> None:
+    question = read(text.format(TOPIC), NAMES)
+    assert isinstance(question, ToolQuestion)
+    flight = cast(Flight, SimpleNamespace(view=view, now_us=4_916_000))
+    with pytest.raises(CommandError, match=f"`flightdeck describe {subject} RECORDING --at 4916ms` reads them"):
+        answer(flight, question)
+
+
 RESET = "kafka-consumer-groups.sh --reset-offsets --topic {} --to-earliest --execute --group {}"
 
 

@@ -99,6 +99,11 @@ def test_a_recording_in_the_place_of_the_subject_is_said(recording: Path, capsys
     assert (ended, said in err.replace("\n", " ")) == (2, True), err
 
 
+def test_an_option_in_the_place_of_the_recording_is_said(recording: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    ended, _, err = run(capsys, "groups", "--members", str(recording))
+    assert (ended, "the recording comes before --members" in err.replace("\n", " ")) == (2, True), err
+
+
 @pytest.mark.parametrize(
     ("line", "code", "said"),
     [
