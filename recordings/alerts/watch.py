@@ -117,6 +117,8 @@ class Watcher:
             case e.PositionsMovedOn():
                 for name, position in event.positions.items():
                     self._progress(event.group, name, position)
+            case e.LeadershipTaken() | e.LogTruncated():
+                self._truncated(event.partition)
             case e.FaultStarted():
                 self._faults[event.fault] = self._fault(event)
             case e.FaultEnded():
@@ -148,6 +150,13 @@ class Watcher:
     def _progress(self, group: str, partition: str, next_offset: int) -> None:
         key = group, partition
         self._finished[key] = max(self._finished.get(key, 0), next_offset)
+
+    def _truncated(self, partition: str) -> None:
+        """Offsets beyond the log's end are not finished: the leader gives them to other records."""
+        end = self._view.partitions[partition].log_end
+        for key, finished in self._finished.items():
+            if key[1] == partition:
+                self._finished[key] = min(finished, end)
 
     def _look(self, at_us: int) -> None:
         for name, group in self._view.groups.items():

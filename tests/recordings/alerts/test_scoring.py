@@ -41,6 +41,48 @@ time = "20s"
 do = "kill billing-1"
 """
 
+UNCLEAN = """
+title = "An unclean election takes back offsets that were processed"
+seed = 43
+until = "160s"
+[cluster]
+brokers = 3
+[[topic]]
+name = "orders"
+partitions = 1
+replication = 3
+config = { "min.insync.replicas" = 1 }
+[[producer]]
+name = "checkout"
+topics = ["orders"]
+rate = "10/s"
+[[group]]
+name = "billing"
+topics = ["orders"]
+config = { "auto.offset.reset" = "earliest" }
+[[at]]
+time = "20s"
+do = "kill broker-2"
+[[at]]
+time = "20s"
+do = "kill broker-3"
+[[at]]
+time = "80s"
+do = "kill broker-1"
+[[at]]
+time = "82s"
+do = "start broker-2"
+[[at]]
+time = "82s"
+do = "start broker-3"
+[[at]]
+time = "110s"
+do = "elect unclean orders-0"
+[[at]]
+time = "135s"
+do = "start broker-1"
+"""
+
 
 def flight(alerts: list[tuple[int, int | None]], *, wait: tuple[int, int] = (25, 40), to: int | None = 40) -> Watched:
     """A flight of 200 s with a fault from 20 s on; alerts of `lag`, and a wait of 10 s in between, in seconds."""
@@ -152,3 +194,22 @@ def test_the_comparison_sees_a_rule_that_waits_too_short(dies: Path) -> None:
     (alert,) = watch(dies, hasty).alerts
     assert alert.from_us != first_alert_us(raw_events(dies), 60, 3)
     assert alert.from_us == first_alert_us(raw_events(dies), 60, 2)
+
+
+def test_records_at_offsets_that_a_truncation_took_back_wait(tmp_path: Path) -> None:
+    """The group stands behind the new leader's log: what is appended there waits, until the group goes back."""
+    path = tmp_path / "unclean.flight"
+    fly(make_plan(parse_scenario(UNCLEAN, "unclean.toml")), record=path)
+    events = raw_events(path)
+    of_orders = [event for event in events if event.get("partition") == "orders-0"]
+    *_, taken = (event for event in of_orders if event["kind"] == "leadership_taken")
+    later = [event for event in of_orders if event["at_us"] > taken["at_us"]]
+    appended_us = next(event["at_us"] for event in later if event["kind"] == "records_appended")
+    processed = (event for event in later if event["kind"] == "records_processed")
+    processed_us = next(event["at_us"] for event in processed if event["first_offset"] == taken["log_end"])
+    assert processed_us - appended_us > 15 * SECOND
+    watched = watch(path, RULES)
+    waits = [wait for at_us, wait in watched.waits["billing"] if appended_us < at_us < processed_us]
+    assert waits
+    assert processed_us - appended_us - max(waits) < SECOND
+    assert of(score([watched], RULES), "never").missed == len(watched.faults) == 3
