@@ -29,9 +29,12 @@ class RecordingError(Exception):
 
 
 def system_reason(error: Exception) -> str:
-    """Why a place cannot be read or written: in the system's words, where pyarrow has words around them."""
+    """Why a place cannot be read or written: in the system's words, where pyarrow has words around them.
+
+    Of several lines the first: without Hadoop pyarrow lists a hundred paths at which it has looked for Java.
+    """
     number = error.errno if isinstance(error, OSError) else None
-    return os.strerror(number) if number else str(error)
+    return os.strerror(number) if number else next(iter(str(error).splitlines()), type(error).__name__)
 
 
 def open_ours(path: Path) -> BinaryIO:

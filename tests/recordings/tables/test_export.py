@@ -10,7 +10,7 @@ import pytest
 from pyarrow import parquet
 
 from cluster.events import EVENT_KINDS, Event, kind_of
-from recordings.bounded_files import RecordingError
+from recordings.bounded_files import RecordingError, system_reason
 from recordings.flights.runner import FlightResult, Plan, fly
 from recordings.journal.format import FOOTER
 from recordings.journal.reader import Recording
@@ -158,6 +158,12 @@ def test_a_place_that_cannot_be_written_is_named(uri: str, recorded: tuple[Path,
     with pytest.raises(RecordingError, match=f"cannot export to {to}") as refused:
         export([recorded[0]], to)
     assert "rrno" not in str(refused.value)
+
+
+def test_a_refusal_of_many_lines_is_told_by_its_first() -> None:
+    looked_at = "Unable to load libjvm\ndlopen(/usr/lib/jvm/libjvm.so) failed: No such file or directory\ndlopen(/usr"
+    assert system_reason(OSError(looked_at)) == "Unable to load libjvm"
+    assert system_reason(OSError()) == "OSError"
 
 
 def test_a_torn_tail_is_told_and_the_rest_is_there(recorded: tuple[Path, FlightResult], tmp_path: Path) -> None:
