@@ -64,6 +64,12 @@ class Compared(msgspec.Struct, frozen=True, kw_only=True):
         return [pair for pair in self.pairs if pair.failure is not None]
 
     @property
+    def counted(self) -> str:
+        """What a pair is called where pairs are counted: a `seed`, unless several scenarios fly the same seeds."""
+        judged = self.judged
+        return "seed" if len({pair.seed for pair in judged}) == len(judged) else "pair"
+
+    @property
     def different(self) -> list[MeasureDifference]:
         """The measures that differ over all payers, by weight."""
         return [each for each in self.differences.totals if each.differs]
@@ -82,13 +88,14 @@ def sentences(compared: Compared) -> list[str]:
     if not compared.differences.totals:
         found.append(f"{compared.a} and {compared.b} cost the same in every pair of flights.")
     elif not compared.different:
-        found.append(f"{compared.a} and {compared.b} are not different{_with(judged)}.")
+        found.append(f"{compared.a} and {compared.b} are not different{_at(compared)}.")
     elif unsure:
-        found.append(f"Not different{_with(judged)}: {joined(unsure)}.")
+        found.append(f"Not different{_at(compared)}: {joined(unsure)}.")
     if judged == 1:
         found.append("One pair of flights says nothing of chance: fly both sets with eight seeds or more.")
     elif judged < FEWEST:
-        found.append(f"With fewer than {FEWEST} seeds a measure differs only if every seed agrees.")
+        each = compared.counted
+        found.append(f"With fewer than {FEWEST} {each}s a measure differs only if every {each} agrees.")
     return found + _other_scenarios(compared) + _left_out(compared)
 
 
@@ -130,12 +137,14 @@ def _costs(compared: Compared, each: MeasureDifference) -> str:
     number = mean_amount(each.field, each.difference)
     more = "fewer" if each.b_is_better else "more"
     bounds = f" ({interval(each)})" if each.low is not None else ""
-    seeds = f"{each.agreeing} of {many(each.pairs, 'seed')}" if each.pairs > 1 else "the one pair"
+    seeds = f"{each.agreeing} of {many(each.pairs, compared.counted)}" if each.pairs > 1 else "the one pair"
     return f"{compared.b} costs {number} {more} {noun(BY_FIELD[each.field], number)} a flight{bounds}, in {seeds}."
 
 
-def _with(judged: int) -> str:
-    return f" with {SURE} confidence over {judged} seeds" if judged >= FEWEST else ""
+def _at(compared: Compared) -> str:
+    """The level at which nothing is seen, which is no confidence that there is nothing."""
+    judged = len(compared.judged)
+    return f" at {SURE} confidence over {many(judged, compared.counted)}" if judged >= FEWEST else ""
 
 
 def _idle(compared: Compared) -> list[str]:

@@ -131,12 +131,27 @@ BETTER = [(bill(lost=6, duplicated=noise), bill(lost=2, duplicated=40 - noise)) 
 def test_the_answer_comes_in_words() -> None:
     assert sentences(made(BETTER)) == [
         "cold costs 4 fewer lost records a flight (−4 to −4), in 8 of 8 seeds.",
-        "Not different with 99 % confidence over 8 seeds: duplicated.",
+        "Not different at 99 % confidence over 8 seeds: duplicated.",
     ]
     assert sentences(made(BETTER[:1]))[-1].startswith("One pair of flights says nothing of chance")
     assert sentences(made([(bill(), bill())] * 8)) == ["warm and cold cost the same in every pair of flights."]
     noise = [(bill(lost=each), bill(lost=39 - each)) for each in NOISE]
-    assert sentences(made(noise)) == ["warm and cold are not different with 99 % confidence over 12 seeds."]
+    assert sentences(made(noise)) == ["warm and cold are not different at 99 % confidence over 12 seeds."]
+
+
+def test_pairs_that_share_their_seeds_are_not_counted_as_seeds() -> None:
+    """Two scenarios with four seeds each are eight pairs."""
+    compared = made(BETTER)
+    shared = [msgspec.structs.replace(pair, seed=number % 4) for number, pair in enumerate(compared.pairs)]
+    assert sentences(msgspec.structs.replace(compared, pairs=shared)) == [
+        "cold costs 4 fewer lost records a flight (−4 to −4), in 8 of 8 pairs.",
+        "Not different at 99 % confidence over 8 pairs: duplicated.",
+    ]
+    few = made(BETTER[:2])
+    shared = [msgspec.structs.replace(pair, seed=1) for pair in few.pairs]
+    assert sentences(few)[-1] == "With fewer than 8 seeds a measure differs only if every seed agrees."
+    found = sentences(msgspec.structs.replace(few, pairs=shared))
+    assert found[-1] == "With fewer than 8 pairs a measure differs only if every pair agrees."
 
 
 def test_sets_of_two_scenarios_are_named() -> None:
