@@ -9,6 +9,8 @@ import msgspec
 
 from recordings.comparison.amounts import amount, spoken
 from recordings.comparison.bill import MEASURES, Measure
+from recordings.planning.order_statistics import SHOWN as CONFIDENCE
+from recordings.planning.order_statistics import enough_for
 from recordings.spark.charts import Tick
 from recordings.spark.formatting import SECOND_US, many
 from recordings.spark.page_templates import rendered, single_page
@@ -93,8 +95,19 @@ def sentences(swept: Swept) -> list[str]:
     else:
         found.append(f"Least {x.name}: {_costs(best[0], x, y)}. Least {y.name}: {_costs(best[-1], x, y)}.")
     if failed:
-        found.append(f"{many(failed, 'point')} {'is' if failed == 1 else 'are'} not judged: flights of them failed.")
+        are, them = ("is", "it") if failed == 1 else ("are", "them")
+        found.append(f"{many(failed, 'point')} {are} not judged: flights of {them} failed.")
     return found
+
+
+def spread(swept: Swept) -> str:
+    """What stands beside a median: its interval, or all flights, where these are too few for an interval."""
+    fewest, flights = enough_for(CONFIDENCE), len(swept.seeds)
+    if flights == 1:
+        return "One flight for each point: the seed alone may make a difference."
+    if flights < fewest:
+        return f"Medians, with the least and the most of {flights} flights: fewer than {fewest} have no interval."
+    return f"Medians, with their {f'{CONFIDENCE:.0%}'.replace('%', ' %')} interval where it is wider."
 
 
 def estimate(point: SweptPoint, field: str) -> str:
@@ -144,6 +157,7 @@ def page(swept: Swept) -> str:
         left_out=max(0, len(ranked) - SHOWN),
         failed=[each for each in frontier.points if each.failed],
         estimate=estimate,
+        spread=spread(swept),
         replay=lambda point: replay(swept, point),
         many=many,
         box=(WIDTH, HEIGHT, LEFT, TOP, WIDTH - RIGHT, HEIGHT - BOTTOM),

@@ -17,7 +17,7 @@ from recordings.spark.sweep.frontier import Frontier, SweptPoint, judge
 from recordings.spark.sweep.kept_flights import KeptFlights, SweptFlight, key_of
 from recordings.spark.sweep.sampling import Point, between, first_points
 from recordings.spark.sweep.sweep_file import Sweep, load_sweep
-from recordings.spark.sweep.sweep_page import Swept, replay
+from recordings.spark.sweep.sweep_page import Swept, page, replay
 from recordings.spark.sweep.tasks import FlightOrder, SweepTask
 from tests.support.repository import ROOT
 
@@ -220,6 +220,35 @@ def test_a_point_s_flight_is_flown_again_up_to_the_same_end(until_us: int, words
         frontier=Frontier(axes=AXES, points=[point], missing=0),
     )
     assert replay(swept, point) == f"flightdeck run there/s.toml --seed 3 {words} --record s-seed-3.flight"
+
+
+@pytest.mark.parametrize(
+    ("seeds", "words"),
+    [
+        (1, "One flight for each point: the seed alone may make a difference."),
+        (5, "Medians, with the least and the most of 5 flights: fewer than 6 have no interval."),
+        (6, "Medians, with their 95 % interval where it is wider."),
+    ],
+)
+def test_few_seeds_have_no_interval_of_the_median(seeds: int, words: str) -> None:
+    """The least and the most of three flights hold the median in three of four cases, not in 95 of 100."""
+    points: list[tuple[Point, str, list[str], list[str]]] = [
+        (Point(0, ()), "s", [], [str(seed) for seed in range(seeds)])
+    ]
+    flights = {str(seed): flight(str(seed), seed, (seed, 1)) for seed in range(seeds)}
+    swept = Swept(
+        title="t",
+        scenarios=["s"],
+        run_as=["s"],
+        seeds=list(range(seeds)),
+        fixed=[],
+        until_us=None,
+        rounds=1,
+        flown_now=seeds,
+        seconds=0,
+        frontier=judge(points, flights, AXES),
+    )
+    assert f"{words} The command" in page(swept)
 
 
 def test_a_place_that_cannot_be_written_is_named_in_the_system_s_words(tmp_path: Path) -> None:
