@@ -57,6 +57,7 @@ def read_scenario(
     reads the tables.
     """
     top = reader(data, (), problems)
+    top.known += ["topic", "producer", "group", "expect", "defaults"]  # also for one in a table above
     by_table = [tuple(_steps(table)) for table in top.tables("at")]
     at += [number for number, steps in enumerate(by_table) for _ in steps]
     cluster = top.table("cluster")
@@ -83,9 +84,8 @@ def read_scenario(
         internal_assignment=internal,
         expectations=tuple(_expectation(table, lines.get(table.place, 0)) for table in top.tables("expect")),
     )
-    cluster.close(top, "at the top of the file")
-    top.known.append("defaults")
-    top.close(cluster, "in [cluster]")
+    cluster.close()
+    top.close()
     return spec
 
 

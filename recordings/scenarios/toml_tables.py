@@ -63,9 +63,12 @@ class Problem(msgspec.Struct, frozen=True):
 class TomlTable:
     """A TOML table that keeps the keys that were read; `close()` reports the others as unknown."""
 
-    def __init__(self, data: Mapping[str, Any], place: Place, problems: list[Problem]) -> None:
-        self.data, self.place, self.problems = data, place, problems
+    def __init__(
+        self, data: Mapping[str, Any], place: Place, problems: list[Problem], around: "TomlTable | None" = None
+    ) -> None:
+        self.data, self.place, self.problems, self.around = data, place, problems, around
         self.known: list[str] = []
+        self._names_of_tables: set[str] = set()
         self._tables: list[TomlTable] = []
         self._configs: list[tuple[str, Scope]] = []
 
@@ -105,22 +108,27 @@ class TomlTable:
 
     def table(self, key: str) -> "TomlTable":
         """The table at a key; an empty one when it is absent or not a table."""
-        found = type(self)(self.take(key, mapping, {}), (*self.place, key), self.problems)
+        self._names_of_tables.add(key)
+        found = type(self)(self.take(key, mapping, {}), (*self.place, key), self.problems, self)
         self._tables.append(found)
         return found
 
     def tables(self, key: str) -> list["TomlTable"]:
         """The tables of an array at a key (`[[topic]]`)."""
         self.known.append(key)
+        self._names_of_tables.add(key)
         found = self.data.get(key, [])
         if not isinstance(found, list) or not all(isinstance(each, dict) for each in found):
             self.unreadable(key, f"{key} is written as [[{key}]]" if "." not in key else f"{key} is a list of tables")
             return []
-        return [type(self)(each, (*self.place, key, index), self.problems) for index, each in enumerate(found)]
+        tables = [type(self)(each, (*self.place, key, index), self.problems, self) for index, each in enumerate(found)]
+        self._tables += tables
+        return tables
 
     def config(self, scope: Scope, key: str = "config") -> dict[str, Value]:
         """The `config` table, or that at another key: Kafka's keys, quoted or not, in their own types and units."""
         self.known.append(key)
+        self._names_of_tables.add(key)
         self._configs.append((key, scope))
         found = self.data.get(key, {})
         if not isinstance(found, dict):
@@ -139,29 +147,41 @@ class TomlTable:
                 self.note(Problem(place, error.reason, error.suggestion))
         return values
 
-    def close(self, elsewhere: "TomlTable | None" = None, place: str = "") -> None:
-        """Report every key that was not read; for one of `elsewhere`, or of a table in this one, where it belongs."""
+    def close(self) -> None:
+        """Report every key that was not read; for one of another table in this one or around it, where it belongs."""
         known = set(self.known)
-        belongs = () if elsewhere is None else elsewhere.known
         for key in self.data:
             if key in known:
                 continue
-            if key in belongs:
-                self.wrong(key, f"{key} belongs {place}")
-            elif tables := [*self._tables_of(key)]:
-                self.wrong(key, f"{key} belongs in {' or '.join(tables)}")
+            near = nearest(key, self.known)
+            if near in self._names_of_tables and _is_table(self.data[key]):  # [[topics]] is a misspelt [[topic]]
+                self.wrong(key, f"unknown key {cut(key)}", near)
+            elif tables := dict.fromkeys([*self._tables_of(key, self.data[key]), *self._around_of(key)]):
+                self.wrong(key, f"{key} belongs {' or '.join(tables)}")
             elif configs := [*self._configs_of(key)]:
                 [name, *_] = self._names_of(key)
                 self.wrong(key, f"{name} belongs in {' or '.join(configs)}")
             else:
-                self.wrong(key, f"unknown key {cut(key)}", nearest(key, self.known))
+                self.wrong(key, f"unknown key {cut(key)}", near)
 
-    def _tables_of(self, key: str) -> Iterator[str]:
-        """The tables in this one, however deep, that have a key: `[group.application]`."""
+    def _tables_of(self, key: str, value: object) -> Iterator[str]:
+        """Where the tables in this one, however deep, have a key with such a value: `in [group.application]`."""
         for table in self._tables:
-            if key in table.known:
-                yield table.header()
-            yield from table._tables_of(key)
+            if table._has_place_for(key, value):
+                yield f"in {table.header()}"
+            yield from table._tables_of(key, value)
+
+    def _around_of(self, key: str) -> Iterator[str]:
+        """Where the tables around this one have a key of this one: `at the top of the file`."""
+        table = self.around
+        while table is not None:
+            if table._has_place_for(key, self.data[key]):
+                yield f"in {table.header()}" if table.place else "at the top of the file"
+            table = table.around
+
+    def _has_place_for(self, key: str, value: object) -> bool:
+        """Whether this table has the key, and not that of tables for a single value."""
+        return key in self.known and (key not in self._names_of_tables or _is_table(value))
 
     def _configs_of(self, key: str) -> Iterator[str]:
         """The tables of Kafka's keys that have this one: `[producer.config]`."""
@@ -176,7 +196,8 @@ class TomlTable:
 
     def header(self, *keys: str) -> str:
         """How the file begins this table, or one in it: `[group.application]`."""
-        return f"[{'.'.join(part for part in (*self.place, *keys) if isinstance(part, str))}]"
+        name = ".".join(part for part in (*self.place, *keys) if isinstance(part, str))
+        return f"[[{name}]]" if not keys and isinstance(self.place[-1], int) else f"[{name}]"
 
 
 class ValuesAlone(TomlTable):
@@ -184,6 +205,10 @@ class ValuesAlone(TomlTable):
 
     def wrong(self, key: str, reason: str, suggestion: str | None = None) -> None:
         """Leave the error to the whole of which this is a part."""
+
+
+def _is_table(value: object) -> bool:
+    return isinstance(value, dict) or (isinstance(value, list) and any(isinstance(each, dict) for each in value))
 
 
 def flat_config(table: Mapping[str, Any], place: Place, prefix: str = "") -> list[tuple[Place, str, object]]:
