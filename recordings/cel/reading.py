@@ -13,6 +13,8 @@ from recordings.cel import nodes as n
 from recordings.cel.values import FUNCTIONS
 
 _MEANT = {"=": "==", "&": "&&", "|": "||"}
+_MEANT_WORDS = {"and": "&&", "or": "||", "is": "=="}  # of languages that write words
+_MEANT_FUNCTIONS = {"not": "!", "len": "size", "length": "size", "count": "size"}
 
 LONGEST = 10_000
 """Characters of an expression."""
@@ -125,7 +127,7 @@ class _Reader:
             raise self.wrong(f"unexpected {self.next.text}")
 
     def wrong(self, reason: str) -> ExpressionError:
-        return ExpressionError(f"column {self.next.column}: {reason}")
+        return ExpressionError(f"column {self.next.column}: {reason}", _MEANT_WORDS.get(self.next.text))
 
     def expression(self) -> n.Node:
         self.depth += 1
@@ -232,7 +234,7 @@ class _Reader:
 
     def _call(self, name: str, arguments: tuple[n.Node, ...]) -> n.Node:
         if name not in FUNCTIONS:
-            near = nearest(name, (*FUNCTIONS, *MACROS, "has"))
+            near = _MEANT_FUNCTIONS.get(name) or nearest(name, (*FUNCTIONS, *MACROS, "has"))
             raise ExpressionError(f"there is no function {name}", near)
         takes = FUNCTIONS[name][0]
         if len(arguments) != takes:

@@ -105,6 +105,8 @@ class _Typing:
         left, right = self.of(node.left, bound), self.of(node.right, bound)
         operator = node.operator
         if operator in ("==", "!="):
+            if not {left, right} & {"any", "null"} and left != right and {left, right} != {"int", "double"}:
+                raise MisfitError(f"incompatible types: {left} {operator} {right}")
             return "bool"
         if operator == "in":
             self.must("in", right, "list", "map")

@@ -118,7 +118,7 @@ def _paths_of(node: Node, text: str, bound: frozenset[str]) -> list[Path]:
     path = path_of(node, dict.fromkeys(bound))
     if path is not None:
         if path[0] not in SHAPE:
-            raise _unknown_root(text, path[0])
+            raise _unknown_root(text, path)
         return [path]
     if isinstance(node, Macro):
         inner = bound | {node.variable}
@@ -135,13 +135,15 @@ def _type_at(path: Path) -> Type:
     return "map" if isinstance(node, ByName) else kind_of(node)
 
 
-def _unknown_root(text: str, word: str) -> PredicateError:
-    """An unknown root; often it is the end of a name with a dash, which CEL reads as a subtraction."""
+def _unknown_root(text: str, path: Path) -> PredicateError:
+    """An unknown root; often the end of a name with a dash, which CEL reads as a subtraction, or unquoted text."""
+    word = path[0]
     dashed = re.search(rf"(\w+)\.(\w+(?:-\w+)*-{word})\b", text)
     if dashed is not None:
         reason = f"{dashed[2]} is a subtraction; a name with a dash is written in brackets"
         return PredicateError(reason, f'{dashed[1]}["{dashed[2]}"]')
-    return PredicateError(f"the view document has no {word}", nearest(word, SHAPE))
+    near = nearest(word, SHAPE) or (f"'{word}'" if path == (word,) else None)
+    return PredicateError(f"the view document has no {word}", near)
 
 
 def _shown(value: object) -> str:

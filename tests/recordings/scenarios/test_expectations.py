@@ -308,6 +308,13 @@ def test_long_values_are_shown_short() -> None:
         ("(groups.billing.lag == 0", "column 25: missing ')'", None),
         ("", "column 1: the expression ends too early", None),
         ("groups.billing.state.sizze() == 1", "there is no function sizze", "size"),
+        ("groups.billing.lag == 0 and true", "column 25: unexpected and", "&&"),
+        ("(groups.billing.lag == 0 or true)", "column 26: missing ')'", "||"),
+        ("not (groups.billing.lag == 0)", "there is no function not", "!"),
+        ("len(groups.billing.assignment) == 2", "there is no function len", "size"),
+        ("groups.billing.state == Stable", "the view document has no Stable", "'Stable'"),
+        ("groups.billing.state in [Stable]", "the view document has no Stable", "'Stable'"),
+        ("billing.lag == 0", "the view document has no billing", None),
     ],
 )
 def test_what_cannot_be_asked_is_an_error(text: str, reason: str, suggestion: str | None) -> None:
@@ -330,6 +337,7 @@ def test_what_cannot_be_asked_is_an_error(text: str, reason: str, suggestion: st
         "topics.orders.records == 1 && brokers['3'].up && producers['checkout-2'].sent == 0",
         "brokers['1'].coordinator_of[0] == 'billing'",
         "10 / delivery.lost == 1",
+        "delivery.lost == 0.0 && groups.billing.leader != null",
     ],
 )
 def test_names_that_can_exist_are_no_trouble(text: str) -> None:
@@ -351,6 +359,8 @@ def test_names_that_can_exist_are_no_trouble(text: str) -> None:
         ("delivery.by_group.audit.lost == 0", "no group is named audit", None),
         ("groups.billing.lag", "not a condition: it is a whole number", None),
         ("groups.billing.lag + 0.5 > 1.0", "incompatible types", None),
+        ("groups.billing.lag != '0'", "incompatible types: int != string", None),
+        ("brokers['1'].up == 1", "incompatible types: bool == int", None),
     ],
 )
 def test_names_that_cannot_exist_and_types_that_do_not_fit_are_trouble(
