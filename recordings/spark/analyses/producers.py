@@ -34,18 +34,18 @@ def producer_totals(tables: Tables) -> DataFrame:
     back; some expire before they are sent again), `fenced` (how often the producer became Fenced).
     """
     rows = tables["producer_declared"].select(*PRODUCER).distinct()
-    for other in (
+    one, none = sf.lit(1).cast("bigint"), sf.lit(None).cast("bigint")
+    others = [
         tables["batch_acknowledged"].select(*PRODUCER, sf.col("records").alias("acked")),
         tables["batch_failed"].select(*PRODUCER, sf.col("records").alias("failed"), "error"),
         tables["send_refused"].select(*PRODUCER, sf.col("records").alias("failed"), "error"),
-        tables["batch_retried"].select(*PRODUCER, sf.lit(1).cast("bigint").alias("put_back"), "error"),
-        tables["produce_sent"]
-        .where("size(retried) > 0")
-        .select(*PRODUCER, sf.size("retried").cast("bigint").alias("retries")),
-        tables["producer_state_changed"]
-        .where("state = 'Fenced'")
-        .select(*PRODUCER, sf.lit(1).cast("bigint").alias("fenced")),
-    ):
+        tables["batch_retried"].select(*PRODUCER, one.alias("put_back"), none.alias("retries"), "error"),
+        tables["producer_state_changed"].where("state = 'Fenced'").select(*PRODUCER, one.alias("fenced")),
+    ]
+    if tables.has_rows("batch_retried"):  # else no request has a batch again: they need not be read
+        again = sf.size("retried").cast("bigint").alias("retries")
+        others.append(tables["produce_sent"].where("size(retried) > 0").select(*PRODUCER, again))
+    for other in others:
         rows = rows.unionByName(other, allowMissingColumns=True)
     counted = ("acked", "failed", "put_back", "retries", "fenced")
     by_error = rows.groupBy(*PRODUCER, "error").agg(*(sf.sum(name).alias(name) for name in counted))
