@@ -3,10 +3,11 @@
 from typing import cast
 
 from cluster.commands import Command, text_of
-from console.command_line import Fly, Play, Record, Speed, Step, Theme, Time, Until
+from console.command_line import Fly, Play, Record, Speed, Step, Theme, Time, Until, Why
 from console.flight import Flight
 from console.forking.fork_line import Fork, ForkCancel, Undo
 from console.game.game_line import Diagnose, GiveUp
+from console.operating.key_question import KeyQuestion
 from console.operating.tool_question import ToolOrder
 
 NO_GAME = "no game here: `flightdeck game` starts one"
@@ -21,6 +22,10 @@ def execute(flight: Flight, command: object) -> str:
         return "forks are flown by the console's screens; `flightdeck fork` is for a recording"
     if isinstance(command, Theme):
         return "a theme colours the console's screens; there are none here"
+    if isinstance(command, Why):
+        return "`why` is answered on the console's screens; each second's line says here what is waited for"
+    if isinstance(command, KeyQuestion):
+        return "`key` is answered on the console's screens, and by `flightdeck key`"
     if isinstance(command, Fly | Play):
         return "only the console's screens go from one flight to another"
     if isinstance(command, Diagnose | GiveUp):

@@ -66,10 +66,13 @@ def test_a_broker_that_stops_and_starts_is_told_in_lines(tmp_path: Path) -> None
 
 def test_lines_are_obeyed_as_on_the_consoles_own_line(small: str, typed: tuple[int, int]) -> None:
     lines: list[str] = []
-    os.write(typed[1], b"kil billing-1\ngo billing\n\nkill billing-2\nq\n")
+    os.write(typed[1], b"kil billing-1\ngo billing\nwhy\nwhy billing\nkey 5 orders\n\nkill billing-2\nq\n")
     assert fly_in_lines(Bridge(small), lines.append, typed[0]) == 0
     assert any(line.startswith("kil billing-1: `kil` ") and line.endswith("(did you mean kill?)") for line in lines)
     assert "go billing: there are no places without screens" in lines
+    for line in ("why", "why billing", "key 5 orders"):
+        word = line.partition(" ")[0]
+        assert any(one.startswith(f"{line}: `{word}` is answered on the console's screens") for one in lines), line
     assert "kill billing-2: done" in lines
     assert lines[-1].endswith("  quit")
 
