@@ -8,9 +8,17 @@ from console.flight import Flight
 from console.forking.fork_line import Fork, ForkCancel, Undo
 from console.game.game_line import Diagnose, GiveUp
 from console.operating.key_question import KeyQuestion
-from console.operating.tool_question import ToolOrder
+from console.operating.tool_question import ToolOrder, due_commands
 
 NO_GAME = "no game here: `flightdeck game` starts one"
+_ON_SCREENS = {
+    (Fork, ForkCancel, Undo): "forks are flown by the console's screens; `flightdeck fork` is for a recording",
+    (Theme,): "a theme colours the console's screens; there are none here",
+    (Why,): "`why` is answered on the console's screens; each second's line says here what is waited for",
+    (KeyQuestion,): "`key` is answered on the console's screens, and by `flightdeck key`",
+    (Fly, Play): "only the console's screens go from one flight to another",
+}
+"""Why a command has no effect without screens."""
 
 
 def execute(flight: Flight, command: object) -> str:
@@ -18,16 +26,9 @@ def execute(flight: Flight, command: object) -> str:
     source = flight.source
     if isinstance(command, Record):
         return source.record(command.path)
-    if isinstance(command, Fork | ForkCancel | Undo):
-        return "forks are flown by the console's screens; `flightdeck fork` is for a recording"
-    if isinstance(command, Theme):
-        return "a theme colours the console's screens; there are none here"
-    if isinstance(command, Why):
-        return "`why` is answered on the console's screens; each second's line says here what is waited for"
-    if isinstance(command, KeyQuestion):
-        return "`key` is answered on the console's screens, and by `flightdeck key`"
-    if isinstance(command, Fly | Play):
-        return "only the console's screens go from one flight to another"
+    for kinds, reason in _ON_SCREENS.items():
+        if isinstance(command, kinds):
+            return reason
     if isinstance(command, Diagnose | GiveUp):
         game = flight.source.game()
         if game is None:
@@ -51,7 +52,7 @@ def execute(flight: Flight, command: object) -> str:
 
 def _submit_each(flight: Flight, command: object) -> str:
     """Give a command, or those of a tool's line in their order, up to one that is refused."""
-    commands = command.commands if isinstance(command, ToolOrder) else (cast(Command, command),)
+    commands = due_commands(flight.view, command) if isinstance(command, ToolOrder) else (cast(Command, command),)
     return next((refusal for refusal in (_submit(flight, command) for command in commands) if refusal), "")
 
 

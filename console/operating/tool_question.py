@@ -2,10 +2,11 @@
 
 from typing import NamedTuple
 
-from cluster.commands import Command, CommandError, Names, text_of
+from cluster.commands import Command, CommandError, Elect, Names, text_of
 from cluster.config import format_duration, nearest
 from cluster.spec import ScenarioSpec
 from cluster.view import ClusterView
+from cluster.view.state import NEVER
 from console.flight import Flight
 from console.presenters.impact import PREDICTORS, impact_line, impact_of
 from console.presenters.styled_text import ERROR, MUTED, STRONG, Line, Span, line
@@ -99,6 +100,21 @@ def why_refused(view: ClusterView, order: ToolOrder) -> str:
     return " ".join(" ".join([reason, *with_rows]).split())
 
 
+def due_commands(view: ClusterView, order: ToolOrder) -> tuple[Command, ...]:
+    """The commands of an order, or for `--all-topic-partitions` those of every partition that needs an election.
+
+    Source: `ReplicationControlManager.electLeaders`, which tells nothing of the others.
+    """
+    if not order.line.has("all-topic-partitions"):
+        return order.commands
+    kind = next(command.kind for command in order.commands if isinstance(command, Elect))
+    return tuple(
+        Elect(kind, one.topic, one.number)
+        for one in view.partitions.values()
+        if (one.leader not in one.replicas[:1] if kind == "preferred" else one.leader == NEVER)
+    )
+
+
 def output_of(view: ClusterView, order: ToolOrder) -> Printed | None:
     """What the tool prints of an order that is given now; None for a tool of which only refusals are shown."""
     return reassignments.done(view, order.line) if order.line.tool == "kafka-reassign-partitions" else None
@@ -118,7 +134,7 @@ def order_preview(
     if refused:
         return line(("✖ ", ERROR), (refused, STRONG))
     spans: list[Span] = []
-    for command in order.commands:
+    for command in due_commands(view, order):
         spans += [(f"{' · ' if spans else ''}{text_of(command)} ", MUTED)]
         if type(command) in PREDICTORS:
             spans += impact_line(impact_of(view, command, now_us, session_us, spec))

@@ -6,11 +6,12 @@ from typing import cast
 
 import pytest
 
-from cluster.commands import CommandError
+from cluster.commands import CommandError, text_of
 from cluster.view import ClusterView, fold
+from cluster.view.state import NEVER
 from console.command_line import completions, read
 from console.flight import Flight
-from console.operating.tool_question import ToolOrder, ToolQuestion, answer, order_preview, why_refused
+from console.operating.tool_question import ToolOrder, ToolQuestion, answer, due_commands, order_preview, why_refused
 from console.presenters.styled_text import plain
 from recordings.scenarios.loader import load
 from tests.support.kafka_tools_recorded import flown
@@ -82,6 +83,29 @@ def test_what_asks_for_a_log_names_the_command_that_reads_it(view: ClusterView, 
     flight = cast(Flight, SimpleNamespace(view=view, now_us=4_916_000))
     with pytest.raises(CommandError, match=f"`flightdeck describe {subject} RECORDING --at 4916ms` reads them"):
         answer(flight, question)
+
+
+def test_an_election_of_all_partitions_is_one_of_those_that_need_it(view: ClusterView) -> None:
+    moved = copy.deepcopy(view)
+    for one in moved.partitions.values():
+        one.leader = one.replicas[0]
+    order = read("kafka-leader-election.sh --election-type preferred --all-topic-partitions", NAMES)
+    assert isinstance(order, ToolOrder)
+    assert due_commands(moved, order) == ()
+    for name in (f"{TOPIC}-0", "__consumer_offsets-7"):
+        moved.partitions[name].leader = moved.partitions[name].replicas[-1]
+    assert [text_of(one) for one in due_commands(moved, order)] == [
+        f"elect preferred {TOPIC}-0",
+        "elect preferred __consumer_offsets-7",
+    ]
+    unclean = read("kafka-leader-election.sh --election-type unclean --all-topic-partitions", NAMES)
+    assert isinstance(unclean, ToolOrder)
+    assert due_commands(moved, unclean) == ()
+    moved.partitions[f"{TOPIC}-0"].leader = NEVER
+    assert [text_of(one) for one in due_commands(moved, unclean)] == [f"elect unclean {TOPIC}-0"]
+    one_of_them = read(f"kafka-leader-election.sh --election-type preferred --topic {TOPIC} --partition 0", NAMES)
+    assert isinstance(one_of_them, ToolOrder)
+    assert due_commands(view, one_of_them) == one_of_them.commands
 
 
 RESET = "kafka-consumer-groups.sh --reset-offsets --topic {} --to-earliest --execute --group {}"
