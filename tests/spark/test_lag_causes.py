@@ -53,6 +53,16 @@ def test_a_group_that_stays_as_far_behind_as_usual_has_not_caught_up() -> None:
     assert "catches up" not in told
 
 
+def test_a_group_whose_commit_is_beyond_a_log_that_lost_records_is_not_said_to_have_caught_up() -> None:
+    """After an unclean election that is no lag: the group reads nothing until it asks where the log diverges."""
+    group = with_incidents().groups[0]
+    ahead = replace(group, delivered_then_lost=300)
+    told, silent = (" ".join(verdict(replace(with_incidents(), groups=[each])).sentences) for each in (group, ahead))
+    assert "billing catches up by 0:48." in told
+    assert "catches up" not in silent
+    assert "does not catch up" not in silent
+
+
 @pytest.mark.parametrize(
     ("ends", "said"),
     [

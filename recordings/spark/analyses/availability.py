@@ -34,8 +34,9 @@ def availability(tables: Tables) -> DataFrame:
     """Each topic that was not available throughout: `run_id`, `topic` and, in partitions and microseconds:
 
     `without_leader` (partitions that ever had no live leader), `without_leader_us` (the sum over them),
-    `longest_without_leader_us`; `without_leader_stretches`: the `STRETCHES` longest (`us`, `from_us`, `until_us`,
-    `partitions`). `below_min_isr`, `below_min_isr_us`, `longest_below_min_isr_us`, `below_min_isr_stretches` likewise.
+    `longest_without_leader_us` (all stretches of the worst of them); `without_leader_stretches`: the `STRETCHES`
+    longest (`us`, `from_us`, `until_us`, `partitions`). `below_min_isr`, `below_min_isr_us`,
+    `longest_below_min_isr_us` and `below_min_isr_stretches` likewise.
     """
     states = _states(tables)
     span = (*PARTITION, "from_us", "until_us")

@@ -191,7 +191,7 @@ def _furthest_behind(behind: Behind, flight: FlightReport, *, peaks_then: bool) 
     if behind.caught_up_us is None:
         yield f"{name} does not catch up: {many(lag.lag_end, 'record')} behind when the flight ends."
         yield from _concentrated(behind.group) or _outpaced(behind, flight)
-    else:
+    elif not behind.group.delivered_then_lost:  # else its commit may be beyond the end of a log that lost records
         yield f"{name} catches up by {clock(behind.caught_up_us)}."
 
 
