@@ -1,5 +1,6 @@
 """`alerts.html`: the leaderboard of alert rules as a picture and tables, on one page without network or script."""
 
+import shlex
 from statistics import quantiles
 from typing import Final, NamedTuple
 
@@ -94,7 +95,7 @@ def examples(result: LabResult) -> list[Example]:
             what += f": {seconds(each.delay_us)} later, {each.why}" if each.delay_us is not None else ""
             what += f": {each.why}" if outcome == FALSE else ""
             game = f"flightdeck game --level {order.level} --seed {order.seed}"
-            command = f"flightdeck play {order.recording}" if order.recording else game
+            command = shlex.join(["flightdeck", "play", order.recording]) if order.recording else game
             label = "slowest alert" if outcome == FOUND else "missed" if outcome == MISSED else "false alert"
             found.append(Example(one.rule, label, what, order.name, command))
     return found

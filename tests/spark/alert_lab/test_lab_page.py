@@ -1,7 +1,9 @@
 """The page of the alert laboratory, on outcomes made by hand."""
 
 import re
+import shlex
 
+import msgspec
 import pytest
 
 from recordings.alerts.rules import AlertRule, RuleSet
@@ -83,6 +85,16 @@ def test_each_rule_has_its_slowest_alert_and_its_mistakes() -> None:
         ("age", "missed", "flightdeck game --level 1 --seed 0"),
         ("age", "false alert", "flightdeck game --level 1 --seed 1"),
     ]
+
+
+def test_a_recording_is_opened_by_its_path_whatever_is_in_it() -> None:
+    found = [outcome(0, FOUND, 10)]
+    flight = LabFlight(
+        order=LabOrder(recording="of tonight/a.flight"),
+        outcomes=FlightOutcomes(recording="", faults=1, harmless=0, outcomes=found),
+    )
+    shown = examples(msgspec.structs.replace(SEEN, flights=[flight]))
+    assert shlex.split(shown[0].command) == ["flightdeck", "play", "of tonight/a.flight"]
 
 
 def test_the_page_escapes_what_it_is_told_and_needs_no_network() -> None:
