@@ -16,6 +16,8 @@ from prometheus_client.exposition import ThreadingWSGIServer
 from prometheus_client.registry import Collector
 
 from recordings.bounded_files import RecordingError
+from recordings.metrics.catalogue import EXPORTED
+from recordings.metrics.page import family_of
 
 HOST = "127.0.0.1"
 HOST_NAMES = (HOST, "localhost")
@@ -37,6 +39,10 @@ class _Collected(Collector):
 
     def collect(self) -> Iterable[Metric]:
         return self._collect()
+
+    def describe(self) -> Iterable[Metric]:
+        """The families there may be: `?name[]=…` asks for some of them, as of JMX exporter."""
+        return [family_of(metric) for metric in EXPORTED.values()]
 
 
 class _Quiet(WSGIRequestHandler):

@@ -54,6 +54,16 @@ def events(path: Path) -> list[Event]:
     return list(Recording(path).events())
 
 
+def test_a_scrape_of_some_names_has_these(troubled: Path) -> None:
+    flown = FlownMetrics()
+    names = {"kafka_brokers", "kafka_server_brokertopicmetrics_messagesin_total"}
+    with MetricsServer(flown.collect, 0) as server:
+        for event in events(troubled)[:2_000]:
+            flown(event)
+        text = get(f"{server.address}?{'&'.join(f'name[]={name}' for name in sorted(names))}")
+    assert {name for name, _ in values(list(parser.text_string_to_metric_families(text)))} == names
+
+
 @pytest.mark.slow
 def test_a_scrape_of_a_flight_has_what_the_flight_is_at(troubled: Path) -> None:
     flown = FlownMetrics()
