@@ -220,6 +220,9 @@ def _having(key: str) -> Callable[[Declared], bool]:
     scopes = scopes_of(key)
     if key not in FIELDS and not scopes:
         _refuse_file_field(key)
+        scope, _, rest = key.partition(".")
+        if rest in FIELDS or scopes_of(rest):
+            raise SettingError(f"nothing in the scenario is named {scope}")
         near = nearest(key, (*FIELDS, *(entry.name for entry in CONFIG_KEYS)))
         raise SettingError(did_you_mean(f"there is no key or field {key}", near))
     owners = FIELDS[key].places if key in FIELDS else {}

@@ -73,6 +73,9 @@ def test_a_name_before_the_first_dot_is_a_scope_when_it_is_declared() -> None:
     assert after("billing.members=3").groups[0].members == 3
     with pytest.raises(SettingError, match="there is no key or field payments"):
         after("payments.eu.min.insync.replicas=2")
+    for text in ("bilking.session.timeout.ms=10000", "bilking.members=3"):
+        with pytest.raises(SettingError, match="nothing in the scenario is named bilking"):
+            after(text)
     assert after("payments.eu:min.insync.replicas=2").topics[1].config == {"min.insync.replicas": 2}
 
 
