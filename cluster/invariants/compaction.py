@@ -113,8 +113,11 @@ class CompactionInvariants:
     def _last(self, name: str, end: int) -> dict[int, AppendedRecord]:
         """The last record of each key below an offset that was not aborted; a record without a key is none."""
         book = self._books.get(name, ())
-        keyed = (record for record in book if record.offset < end and record.key != NO_KEY)
-        return {record.key: record for record in keyed if not self._aborted(name, record)}
+        return {
+            record.key: record
+            for record in book
+            if record.offset < end and record.key != NO_KEY and not self._aborted(name, record)
+        }
 
     def _left(
         self, event: e.LogCompacted, log: PartitionLog, there: dict[int, int], last: dict[int, AppendedRecord]
