@@ -5,7 +5,7 @@ from typing import Final, NamedTuple
 
 from recordings.kafka_tools.printed import MISSING, Printed, columns, failed, widest
 
-_MOST_UNQUOTED: Final = 24
+_MOST_UNQUOTED: Final = 24  # characters; a longer cell is not looked at
 LEAST: Final = 15
 _REBALANCING: Final = frozenset({"PreparingRebalance", "CompletingRebalance", "Assigning", "Reconciling"})
 
@@ -177,18 +177,17 @@ def reset_table(groups: Sequence[str], rows: Sequence[ResetRow]) -> Printed:
     return Printed("".join(f"\n{line}" for line in columns(table, widths)) + "\n")
 
 
-def exported_rows(groups: Sequence[str], rows: Sequence[ResetRow]) -> Printed:
-    """New offsets as `--export` prints them and `--from-file` takes them: with the group where several were asked for.
+def exported_rows(rows: Sequence[ResetRow], *, named: bool) -> Printed:
+    """New offsets as `--export` prints them and `--from-file` takes them; `named`: with their group.
 
-    Source: `ConsumerGroupService.exportOffsetsToCsv`; Jackson quotes what is longer than 24 characters, or has others.
+    Source: `ConsumerGroupService.exportOffsetsToCsv`, Jackson's `CsvEncoder._mayNeedQuotes`.
     """
-    named = len(groups) != 1
     table = [(*((row.group,) if named else ()), row.topic, str(row.partition), str(row.offset)) for row in rows]
     return Printed("".join(",".join(map(_quoted, cells)) + "\n" for cells in table) + "\n")
 
 
 def _quoted(cell: str) -> str:
-    plain = len(cell) <= _MOST_UNQUOTED and min(cell, default="") > ","
+    plain = len(cell) <= _MOST_UNQUOTED and min(cell, default="") > "," and "\\" not in cell
     return cell if plain else '"' + cell.replace('"', '""') + '"'
 
 

@@ -22,7 +22,7 @@ from recordings.kafka_tools.log_dump import DUMP_LOG, dump_log, dumped_partition
 from recordings.kafka_tools.printed import Printed, failed
 from recordings.kafka_tools.reassignments import generate, list_reassignments, verify
 from recordings.kafka_tools.refusals import only_plans, refusal_of
-from recordings.kafka_tools.tool_lines import ToolLine
+from recordings.kafka_tools.tool_lines import ToolLine, java_split
 from recordings.kafka_tools.topic_tables import Configs, describe_topics, topics_of
 from recordings.kafka_tools.transaction_tables import (
     describe_producers,
@@ -32,9 +32,9 @@ from recordings.kafka_tools.transaction_tables import (
     searched,
 )
 
-_TYPES: Final = ("Classic", "Consumer")
+_TYPES: Final = ("Consumer", "Classic")
 _STATES: Final = ("PreparingRebalance", "CompletingRebalance", "Stable", "Dead", "Empty", "Assigning", "Reconciling")
-"""Of which `--list` takes some. Source: `ConsumerGroupCommand.groupStatesFromString`."""
+"""Of which `--list` takes some; no two Java processes order them alike. Source: `GroupState.groupStatesForType`."""
 _OF_PRODUCERS: Final = frozenset({"describe-producers", "find-hanging"})
 
 
@@ -136,7 +136,7 @@ def _list_groups(flight: LookedAtFlight, line: ToolLine) -> Printed:
     rows = list_rows(flight.view)
     for option, column, valid in (("type", 1, _TYPES), ("state", 2, _STATES)):
         given = line.one(option)
-        wanted = {word.strip().lower() for word in given.split(",")} if given else set()
+        wanted = {word.strip().lower() for word in java_split(given, ",")} if given else set()
         if not wanted <= {one.lower() for one in valid}:
             kinds = f"{option}s" if option == "type" else option
             listed = f"Invalid {kinds} list '{given}'. Valid {option}s are: {', '.join(valid)}"

@@ -35,7 +35,7 @@ from recordings.kafka_tools.config_pairs import pairs_added, pairs_of_create
 from recordings.kafka_tools.config_tables import entity_of
 from recordings.kafka_tools.json_options import partitions_of_json
 from recordings.kafka_tools.reassignment_options import check_reassignment, check_targets, reassigned_to, repeated
-from recordings.kafka_tools.tool_lines import ToolLine, reset_scenario
+from recordings.kafka_tools.tool_lines import ToolLine, java_split, reset_scenario
 
 _ROW: Final = re.compile(r'(?:"(?:[^"]|"")*"|\S)+')
 _WHOLE: Final = re.compile("[0-9]{1,18}")
@@ -88,8 +88,8 @@ def replicas_assigned(line: ToolLine) -> tuple[tuple[int, ...], ...]:
     `TopicCommand.parseReplicaAssignment`.
     """
     option, assigned = "replica-assignment", list[tuple[int, ...]]()
-    for text in _split(line.one(option), ",") if line.one(option) else ():
-        words = [word.strip() for word in _split(text, ":")]
+    for text in java_split(line.one(option), ",") if line.one(option) else ():
+        words = [word.strip() for word in java_split(text, ":")]
         wrong = next((word for word in words if not _INTEGER.fullmatch(word) or int(word) not in _INT), None)
         if wrong is not None:
             raise line.wrong(f'For input string: "{wrong[:80]}"', option)
@@ -105,14 +105,6 @@ def replicas_assigned(line: ToolLine) -> tuple[tuple[int, ...], ...]:
     if reason:
         raise line.wrong(reason, option)
     return tuple(assigned)
-
-
-def _split(text: str, by: str) -> list[str]:
-    """As Java's `String.split`: empty words at the end do not count, unless nothing else is there."""
-    words = text.split(by)
-    while len(words) > 1 and not words[-1]:
-        words.pop()
-    return words if text.strip(by) or not text else []
 
 
 def _create_topic(line: ToolLine, names: Names | None) -> list[Command]:

@@ -7,7 +7,7 @@ from cluster.protocol.names import TopicPartition
 from cluster.protocol.offset_resets import cannot_shift, only_inactive, reset_offset
 from cluster.protocol.placement.topic_creation import why_no_name, why_no_replicas, why_not_added
 from cluster.view.state import NEVER, ClusterView, GroupView
-from recordings.kafka_log.java_maps import consumed_order
+from recordings.kafka_log.java_maps import consumed_order, string_map_order
 from recordings.kafka_tools import reassignments
 from recordings.kafka_tools.group_descriptions import committed_partitions, exists
 from recordings.kafka_tools.group_tables import ResetRow, exported_rows, reset_table
@@ -165,8 +165,8 @@ def _reset(view: ClusterView, groups: list[str], line: ToolLine) -> tuple[Printe
         orders_of(line)  # raises why its time cannot be read
     if by_time and only_plans(line):
         raise line.wrong(f"--{scenario}: {_NO_TIMES}", scenario)
-    said, rows, commits = Printed(), list[ResetRow](), False
-    for name in groups:
+    said, planned_rows, commits = Printed(), dict[str, list[ResetRow]](), False
+    for name in _as_described(groups):
         group = view.groups.get(name)
         if group is not None and _active(group):
             said += failed(only_inactive(name, group.state))
@@ -182,11 +182,18 @@ def _reset(view: ClusterView, groups: list[str], line: ToolLine) -> tuple[Printe
             continue
         commits = True
         order = () if by_time else consumed_order(map(str, planned or scope))
-        rows += [
+        planned_rows[name] = [
             _row(view, name, place, committed, line, planned.get(place)) for place in map(TopicPartition.parse, order)
         ]
-    shown = exported_rows if line.has("export") else reset_table
-    return said + shown(groups, rows), commits
+    rows = [row for name in string_map_order(planned_rows) for row in planned_rows[name]]
+    shown = exported_rows(rows, named=len(line.all("group")) != 1) if line.has("export") else reset_table(groups, rows)
+    return said + shown, commits
+
+
+def _as_described(groups: list[str]) -> list[str]:
+    """The groups in the order of the map of their descriptions, a copy. Source: `DescribeConsumerGroupsResult`."""
+    buckets = 1 << (int(len(groups) / 0.75 + 1) - 1).bit_length()
+    return string_map_order(string_map_order(groups), buckets)
 
 
 def _not_there(view: ClusterView, places: list[TopicPartition]) -> str:

@@ -216,6 +216,14 @@ def reset_scenario(line: ToolLine) -> str:
     return given[0]
 
 
+def java_split(text: str, by: str) -> list[str]:
+    """As Java's `String.split`: empty words at the end do not count, unless nothing else is there."""
+    words = text.split(by)
+    while len(words) > 1 and not words[-1]:
+        words.pop()
+    return words if text.strip(by) or not text else []
+
+
 def is_tool_line(text: str) -> bool:
     """Whether a line begins with one of Kafka's tools, known here or not."""
     words = _launched(list(_words(text, tolerant=True)))

@@ -11,7 +11,7 @@ from recordings.kafka_tools.printed import Printed
 from tests.support.repository import ROOT
 
 LOOKS: dict[str, dict[str, str]] = json.loads((ROOT / "tests/fidelity/tools/4.3.1.json").read_text())["looks"]
-"""Name → `command`, `printed` (`tests/fidelity/recorder/tools.py`)."""
+"""Name → `command`, `printed` (`tests/fidelity/recorder/tool_sessions.py`)."""
 
 
 def flown(spec: ScenarioSpec) -> list[e.Event]:

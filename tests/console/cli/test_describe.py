@@ -78,7 +78,7 @@ def test_records_go_on_where_they_were_cut_off(recording: Path, capsys: pytest.C
         ([f"{RESET} --group other --export"], 0, "new,payments,0,0\nnew,payments,1,0\nother,payments,0,0\n"),
         ([f"{RESET} --group {'g' * 25} --export"], 0, f'"{"g" * 25}",payments,0,0\n'),
         (["group-list", "--state", "Stble"], 2, "Invalid state list 'Stble'. Valid states are: PreparingRebalance"),
-        (["group-list", "--type", "classic,share"], 2, "Invalid types list 'classic,share'. Valid types are: Classic"),
+        (["group-list", "--type", "classic,share"], 2, "Invalid types list 'classic,share'. Valid types are: Consumer"),
         (["kafka-topics.sh --describe --topic 'orders"], 2, "not closed"),
         (["kafka-topics.sh --list --describe"], 2, "exactly one action"),
         (["configs", "--entity-type", "users"], 2, "is not described here"),

@@ -1,4 +1,4 @@
-"""Tables byte for byte as Kafka's own tools printed them on a real cluster (`tests/fidelity/recorder/tools.py`)."""
+"""Tables byte for byte as Kafka's own tools printed them on a real cluster (`tests/fidelity/recorder`)."""
 
 import pytest
 

@@ -1,0 +1,75 @@
+"""A flight like the recorded session of `--export` and `--list`: each line prints what Kafka's tool printed."""
+
+import re
+from functools import cache
+
+import pytest
+
+from cluster.commands import CommandError
+from cluster.view import ClusterView, fold
+from recordings.kafka_tools.leader_logs import LeaderLogs
+from recordings.kafka_tools.look import LookedAtFlight, configs_of, look
+from recordings.kafka_tools.tool_lines import read_tool_line
+from recordings.scenarios.loader import parse_scenario
+from tests.support.kafka_tools_recorded import LOOKS, flown
+
+RECORDED = [name for name in LOOKS if name.startswith("export")]
+EXECUTED = "export-execute"
+"""It commits: the group is there from then on."""
+COMMITTED_S, END_S = 2, 4
+SPEC = parse_scenario(
+    f"""
+title = "as it was recorded"
+until = "{END_S}s"
+[cluster]
+brokers = 3
+[[topic]]
+name = "exported"
+partitions = 2
+[[topic]]
+name = "orders.of-the_northern.region"
+partitions = 2
+[[group]]
+name = "kept"
+topics = ["exported"]
+members = 0
+[[at]]
+time = "{COMMITTED_S}s"
+do = '{LOOKS[EXECUTED]["command"].replace(" --export", "")}'
+""",
+    "like-the-recorded",
+).spec
+
+
+@cache
+def view_before(at_s: float) -> ClusterView:
+    view = ClusterView()
+    for event in flown(SPEC):
+        if event.at_us < at_s * 1e6:
+            fold(view, event)
+    return view
+
+
+def said(name: str) -> str:
+    """What Flightdeck prints, or refuses, at a look."""
+    view = view_before(COMMITTED_S if RECORDED.index(name) < RECORDED.index(EXECUTED) else END_S)
+    flight = LookedAtFlight(view, view.at_us, configs_of(SPEC, view), LeaderLogs(set()).logs.__getitem__)
+    try:
+        return look(flight, read_tool_line(LOOKS[name]["command"])).streams.strip("\n")
+    except CommandError as error:
+        return in_any_order(error.message)
+
+
+def in_any_order(refusal: str) -> str:
+    """A refusal whose states stand by name: their order is another one in each Java process."""
+    before, found, states = refusal.partition("Valid states are: ")
+    return f"{before}{found}{', '.join(sorted(states.split(', ')))}" if found else refusal
+
+
+def test_the_session_was_recorded() -> None:
+    assert len(RECORDED) >= 19
+
+
+@pytest.mark.parametrize("name", [name for name in RECORDED if name != EXECUTED])
+def test_each_look_prints_what_the_tool_printed(name: str) -> None:
+    assert said(name) == in_any_order(re.sub(r"^Error: ", "", LOOKS[name]["printed"].strip("\n")))
