@@ -21,6 +21,7 @@ from tests.support.spark.progress import watch_sortie
 from tests.support.spark.reader_facts import (
     DELETED,
     FROM_LOGS,
+    PROCESSED,
     REREAD,
     UNOWNED,
     Facts,
@@ -142,6 +143,7 @@ def without_a_group_that_reads_nothing(every_run: FiveReaders) -> Facts:
         ("short-offset-reset", forgets("log_start_advanced", "short-offset-reset"), "skipped"),
         ("short-offset-reset", forgets("log_start_advanced", "short-offset-reset"), DELETED),
         ("short-offset-reset", one_more(DELETED, "short-offset-reset"), DELETED),
+        ("short-at-most-once", one_more(PROCESSED, "short-at-most-once"), PROCESSED),
         ("replaced-records", forgets("truncated_records_processed", "replaced-records"), "delivered"),
         ("truncated-records", forgets("truncated_records_processed", "truncated-records"), "delivered"),
         ("compacted-transactions-crash", forgets("log_compacted", "compacted-transactions-crash"), "lost"),

@@ -43,7 +43,7 @@ def finished(tables: Tables) -> DataFrame:
     """The records that each group finished, as disjoint pieces.
 
     `reader` (`offsets.read_partitions`; `with_reader` has the names), `from`, `to`, `stretch` (its number: pieces of
-    one have no gap between them), `processed` (repetitions too), `repeated`, `first_offset`.
+    one have no gap between them), `repeated`, `first_offset`.
     """
 
     def make() -> DataFrame:
@@ -62,7 +62,6 @@ def finished(tables: Tables) -> DataFrame:
             # numbered here, while the pieces are in order
             .withColumn("_new", sf.coalesce(sf.col("first_offset") > sf.col("_reached"), sf.lit(True)))
             .withColumn("stretch", sf.count_if("_new").over(so_far))
-            .withColumn("processed", sf.col("next_offset") - sf.col("first_offset"))
             .withColumnRenamed("next_offset", "to")
             .drop("_reached", "_new")
         )

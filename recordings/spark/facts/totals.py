@@ -103,18 +103,14 @@ def reader_totals(tables: Tables, end: DataFrame) -> DataFrame:
     """The records of each partition that each group read: `READER`, `processed`, `duplicated`, `FATES_IN_FULL`.
 
     `end`: the rows of `lag_by_partition` at the flight's end. `processed` counts repetitions, `duplicated` only them.
+    No difference of offsets is a number of records: a group passes what compaction took.
     """
-    none = sf.lit(0)
-    worked = with_reader(
-        tables,
-        finished(tables)
-        .groupBy("reader")
-        .agg(sf.sum("processed").alias("processed"), sf.sum("repeated").alias("duplicated")),
-    )
+    again = with_reader(tables, finished(tables).groupBy("reader").agg(sf.sum("repeated").alias("duplicated")))
     return (
         fates(tables, end)
-        .join(worked, list(READER), "left")
-        .withColumns({name: sf.coalesce(name, none) for name in ("processed", "duplicated")})
+        .join(again, list(READER), "left")
+        .withColumn("duplicated", sf.coalesce("duplicated", sf.lit(0)))
+        .withColumn("processed", sf.expr("delivered + delivered_unacknowledged + duplicated"))
     )
 
 

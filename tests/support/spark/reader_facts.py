@@ -5,7 +5,7 @@ The simulator's own objects, the fold with its view document, `summary`, Spark's
 """
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -37,6 +37,9 @@ REREAD = "re-read"
 DELETED = "deleted unread"
 """Acknowledged records that were deleted before a group reached them."""
 
+PROCESSED = "processed"
+"""Records that the members of a group finished, repetitions and unacknowledged ones too."""
+
 Fact = tuple[str, str, int]
 """What ("lag", "lost"…), whose (a group, or "" for all), at which second (-1: in the end)."""
 Facts = dict[Fact, int]
@@ -48,6 +51,8 @@ def of_document(told: dict[str, Any]) -> Facts:
     facts = {(name, "", -1): delivery[name] for name in (*MADE, *READ)}
     for group, counts in delivery["by_group"].items():
         facts |= {(name, group, -1): counts[name] for name in (*MADE, *READ)}
+        apart = ("delivered", "delivered_unacknowledged", "duplicated")
+        facts[PROCESSED, group, -1] = sum(counts[name] for name in apart)
         facts["rebalances", group, -1] = told["groups"][group]["rebalances"]
         facts["lag at the end", group, -1] = told["groups"][group]["lag"]
         facts[UNOWNED, group, -1] = told["groups"][group]["stopped_partition_ms"]
@@ -151,6 +156,7 @@ def of_report(flight: FlightReport) -> Facts:
         facts["lag at the end", group.group, -1] = group.lag.lag_end
         facts[REREAD, group.group, -1] = group.reread
         facts[DELETED, group.group, -1] = group.deleted
+        facts[PROCESSED, group.group, -1] = group.processed
         ended_us = group.stopped_partition_us + group.orphaned_partition_us
         facts[UNOWNED, group.group, -1] = (ended_us + group.unowned_at_end_us) // 1_000
         facts["highest lag", group.group, -1] = group.lag.lag_peak
@@ -190,6 +196,7 @@ def _of_tables(base: duckdb.DuckDBPyConnection, run_id: str) -> Facts:
         for name in (*FATES, "duplicated"):
             facts[name, row["group"], -1] = int(row[name])
             facts[name, "", -1] += int(row[name])
+    facts |= _processed(rows, groups)
     lost = rows("SELECT topic, records FROM log_loss WHERE run_id = ?")
     facts |= of_log_losses({row["topic"]: int(row["records"]) for row in lost})
     behind = 'SELECT "group", second, lag, time_lag_us // 1000 AS age FROM group_lag WHERE run_id = ?'
@@ -197,6 +204,15 @@ def _of_tables(base: duckdb.DuckDBPyConnection, run_id: str) -> Facts:
     ends = {group: max(second for name, second in series if name == group) for group, _ in series}
     facts |= {("lag at the end", group, -1): series[group, second][0] for group, second in ends.items()}
     return facts | of_lag(series)
+
+
+def _processed(rows: Callable[[str], list[dict[str, Any]]], groups: Iterable[str]) -> Facts:
+    """The offsets that a group's members finished; no word of a flight in which they may pass what compaction took."""
+    if rows("SELECT 1 FROM log_compacted WHERE run_id = ? LIMIT 1"):
+        return {}
+    summed = 'SELECT "group", sum(next_offset - first_offset) AS records FROM records_processed'
+    finished = {row["group"]: int(row["records"]) for row in rows(f"{summed} WHERE run_id = ? GROUP BY ALL")}
+    return {(PROCESSED, group, -1): finished.get(group, 0) for group in groups}
 
 
 def disagreements(tellings: Mapping[str, Facts]) -> list[str]:
