@@ -6,14 +6,13 @@ from functools import cache
 import pytest
 
 from cluster.commands import CommandError
-from cluster.view import ClusterView, fold
-from recordings.kafka_tools.leader_logs import LeaderLogs
-from recordings.kafka_tools.look import LookedAtFlight, configs_of, look, only_looks
+from cluster.view import ClusterView
+from recordings.kafka_tools.look import look, only_looks
 from recordings.kafka_tools.pasted import commands_of
 from recordings.kafka_tools.refusals import refusal_of
 from recordings.kafka_tools.tool_lines import read_tool_line
 from recordings.scenarios.loader import parse_scenario
-from tests.support.kafka_tools_recorded import LOOKS, flown
+from tests.support.kafka_tools_recorded import LOOKS, looked_at, view_at
 
 RECORDED = [name for name in LOOKS if name.startswith("assign")]
 CREATED_S, ADDED_S, END_S = 2, 6, 10
@@ -41,11 +40,7 @@ DEFAULTS = {"assign-nothing-described"}
 
 @cache
 def view_before(at_s: float) -> ClusterView:
-    view = ClusterView()
-    for event in flown(SPEC):
-        if event.at_us < at_s * 1e6:
-            fold(view, event)
-    return view
+    return view_at(SPEC, at_s - 0.1)
 
 
 def instant_of(name: str) -> float:
@@ -62,8 +57,7 @@ def said(name: str) -> str:
     try:
         line = read_tool_line(LOOKS[name]["command"])
         if only_looks(line):
-            flight = LookedAtFlight(view, view.at_us, configs_of(SPEC, view), LeaderLogs(set()).logs.__getitem__)
-            return look(flight, line).streams.strip("\n")
+            return look(looked_at(SPEC, view), line).streams.strip("\n")
         commands_of(LOOKS[name]["command"])
         refused = refusal_of(view, line)
         return "" if refused is None else refused.streams.strip("\n").removeprefix(ERROR)

@@ -6,12 +6,11 @@ from functools import cache
 import pytest
 
 from cluster.commands import CommandError
-from cluster.view import ClusterView, fold
-from recordings.kafka_tools.leader_logs import LeaderLogs
-from recordings.kafka_tools.look import LookedAtFlight, configs_of, look
+from cluster.view import ClusterView
+from recordings.kafka_tools.look import look
 from recordings.kafka_tools.tool_lines import read_tool_line
 from recordings.scenarios.loader import parse_scenario
-from tests.support.kafka_tools_recorded import LOOKS, flown
+from tests.support.kafka_tools_recorded import LOOKS, looked_at, view_at
 
 RECORDED = [name for name in LOOKS if name.startswith("export")]
 EXECUTED = "export-execute"
@@ -43,19 +42,14 @@ do = '{LOOKS[EXECUTED]["command"].replace(" --export", "")}'
 
 @cache
 def view_before(at_s: float) -> ClusterView:
-    view = ClusterView()
-    for event in flown(SPEC):
-        if event.at_us < at_s * 1e6:
-            fold(view, event)
-    return view
+    return view_at(SPEC, at_s - 0.1)
 
 
 def said(name: str) -> str:
     """What Flightdeck prints, or refuses, at a look."""
     view = view_before(COMMITTED_S if RECORDED.index(name) < RECORDED.index(EXECUTED) else END_S)
-    flight = LookedAtFlight(view, view.at_us, configs_of(SPEC, view), LeaderLogs(set()).logs.__getitem__)
     try:
-        return look(flight, read_tool_line(LOOKS[name]["command"])).streams.strip("\n")
+        return look(looked_at(SPEC, view), read_tool_line(LOOKS[name]["command"])).streams.strip("\n")
     except CommandError as error:
         return in_any_order(error.message)
 

@@ -7,16 +7,15 @@ from functools import cache
 import pytest
 
 from cluster.commands import CommandError
-from cluster.view import ClusterView, fold
+from cluster.view import ClusterView
 from recordings.kafka_tools import reassignments
-from recordings.kafka_tools.leader_logs import LeaderLogs
-from recordings.kafka_tools.look import LookedAtFlight, configs_of, look, only_looks
+from recordings.kafka_tools.look import look, only_looks
 from recordings.kafka_tools.orders import orders_of
 from recordings.kafka_tools.printed import Printed
 from recordings.kafka_tools.refusals import refusal_of
 from recordings.kafka_tools.tool_lines import read_tool_line
 from recordings.scenarios.loader import parse_scenario
-from tests.support.kafka_tools_recorded import LOOKS, flown
+from tests.support.kafka_tools_recorded import LOOKS, looked_at, view_at
 
 FLIGHT = """
 title = "as it was recorded; broker-3, which copied slowly there, is frozen here"
@@ -72,20 +71,15 @@ def instant_of(name: str) -> float:
 
 
 @cache
-def view_at(at_s: float) -> ClusterView:
-    view = ClusterView()
-    for event in flown(SPEC):
-        if event.at_us <= at_s * 1e6:
-            fold(view, event)
-    return view
+def cluster_at(at_s: float) -> ClusterView:
+    return view_at(SPEC, at_s)
 
 
 def made(name: str) -> Printed:
     """What Flightdeck prints, or refuses, at a look."""
-    line, view = read_tool_line(LOOKS[name]["command"]), view_at(instant_of(name))
+    line, view = read_tool_line(LOOKS[name]["command"]), cluster_at(instant_of(name))
     if only_looks(line):
-        flight = LookedAtFlight(view, view.at_us, configs_of(SPEC, view), LeaderLogs(set()).logs.__getitem__)
-        return look(flight, line)
+        return look(looked_at(SPEC, view), line)
     orders_of(line)
     return refusal_of(view, line) or reassignments.done(view, line)
 
@@ -153,6 +147,6 @@ def test_an_assignment_that_was_saved_is_a_reassignment_back() -> None:
 def test_a_look_at_another_instant_is_found() -> None:
     """The comparison fails for the view of a second later."""
     line = read_tool_line(LOOKS["reassign-list"]["command"])
-    view = view_at(instant_of("reassign-cancelled-described"))
-    other = look(LookedAtFlight(view, view.at_us, {}, LeaderLogs(set()).logs.__getitem__), line)
+    view = cluster_at(instant_of("reassign-cancelled-described"))
+    other = look(looked_at(SPEC, view), line)
     assert other.out.strip() != recorded("reassign-list")
