@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
     from recordings.spark.analyses.analysis import FlightRows
 
-NOTHING_READ = dict.fromkeys(("processed", "deleted", *RECORDS), 0)
+READ = ("processed", "deleted", *RECORDS)
 COSTS = ("stopped_member_us", "reread")
 NEVER_UNOWNED = {"ended_us": 0, "lasting_us": 0}
 SHORT_S = 10
@@ -178,7 +178,7 @@ def _group(declared: "Row", rows: "FlightRows", rebalances: list[Rebalance]) -> 
     names = declared["topics"] or []  # a pattern may match no topic
     topics = [topic for topic in rows["topics"] if topic["topic"] in names]
     [measures] = _of(rows["groups"], name)
-    readers = next(iter(_of(rows["readers"], name)), NOTHING_READ)
+    readers = next(iter(_of(rows["readers"], name)), dict.fromkeys(READ, 0))
     unowned = next(iter(_of(rows["unowned"], name)), NEVER_UNOWNED)
     orphaned_us = sum(each.orphaned_partition_us for each in mine)
     worst = sorted(_of(rows["partitions"], name), key=lambda row: int(row["rank"]))
@@ -190,8 +190,7 @@ def _group(declared: "Row", rows: "FlightRows", rebalances: list[Rebalance]) -> 
         partitions=declared["partitions"],
         members=declared["members"],
         **{each: sum(topic[each] for topic in topics) for each in PRODUCED},
-        processed=readers["processed"],
-        **{each: readers[each] for each in ("deleted", *RECORDS)},
+        **{each: readers[each] for each in READ},
         rebalances=max(0, declared["assignments"] - 1),
         rebalances_ended=len(over) - first,
         rebalancing_us=sum(each.ended_us - each.started_us for each in over if each.ended_us is not None),
