@@ -76,7 +76,7 @@ def _facts(flight: FlightReport) -> "Iterator[Fact]":
     """No flight with such a transaction is calm, also if no group reads committed records."""
     if (found := _worst(flight)) is not None:
         worst, held_us = found
-        yield Fact(Gravity.OTHER, f"{worst.partition} held back for {duration(held_us)} by a transaction")
+        yield Fact(Gravity.OTHER, f"last stable offset of {worst.partition} held back for {duration(held_us)}")
 
 
 def _sentences(flight: FlightReport) -> "Iterator[str]":
