@@ -6,6 +6,7 @@ range (McKay, Beckman, Conover 1979). All is drawn from one seed: the same file 
 
 import math
 from collections.abc import Iterable, Sequence
+from decimal import Decimal
 from itertools import pairwise, product
 from random import Random
 
@@ -69,7 +70,7 @@ def _at(one: RangedKey, share: float) -> tuple[str | None, str, str]:
         value = math.exp(math.log(one.low) + share * (math.log(one.high) - math.log(one.low)))
     else:
         value = one.low + share * (one.high - one.low)
-    written = str(round(value)) if one.whole else f"{value:.{DIGITS}g}"
+    written = str(round(value)) if one.whole else f"{Decimal(f'{value:.{DIGITS}g}'):f}"  # no setting reads an exponent
     return one.scope, one.key, written + one.unit
 
 

@@ -115,6 +115,16 @@ points = 16
     assert points == first_points(written(tmp_path, text)), "the same file has the same points"
 
 
+@pytest.mark.parametrize(("low", "high"), [(1e6, 2e7), (1e-7, 2e-6)])
+def test_a_drawn_setting_has_no_exponent(low: float, high: float, tmp_path: Path) -> None:
+    """No key of Kafka's, and no field of a scenario, reads `1.9e+07`."""
+    ends = f"from = {low:.7f}\nto = {high:.7f}"
+    text = f"scenario = 'first-join'\n[[range]]\nkey = 'checkout:rate'\n{ends}\n[sample]\npoints = 4"
+    drawn = [each.settings[0][2] for each in first_points(written(tmp_path, text))]
+    assert all(re.fullmatch(r"\d+(\.\d+)?", value) for value in drawn)
+    assert all(low <= float(value) <= high for value in drawn)
+
+
 def test_new_points_are_half_way_between_neighbours_on_the_frontier(tmp_path: Path) -> None:
     sweep = written(tmp_path)
     listed = ((None, "session.timeout.ms", "6000"), ("billing", "assignors", "range"))
