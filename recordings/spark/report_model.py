@@ -92,11 +92,12 @@ class Group(msgspec.Struct, frozen=True, kw_only=True):
     records is `delivered` (finished at least once), `lost` (it can never be finished any more), `skipped` (before the
     group's first position, compacted, or `deleted` before the group reached it) or `unread`; a group that reads
     committed data leaves out aborted ones. `delivered_unacknowledged` and `delivered_then_lost` stand beside that sum;
-    `duplicated`: finished once more. [delivery.md](delivery.md) has the definitions. `rebalances`: completed join
-    barriers, or target assignments of the consumer protocol, after the first one; `rebalances_ended`: rebalances that
-    ended (several barriers in a row are one), without the one that started the group. `stopped_partition_us`:
-    partitions without an owner until one took them, with or without a rebalance (a consumer that calls assign() is the
-    owner of what it names); `orphaned_partition_us`: before a rebalance began; `unowned_at_end_us`: to the end.
+    `duplicated`: finished once more; `processed`: delivered, acknowledged or not, and duplicated.
+    [delivery.md](delivery.md) has the definitions. `rebalances`: completed join barriers, or target assignments of the
+    consumer protocol, after the first one; `rebalances_ended`: rebalances that ended (several barriers in a row are
+    one), without the one that started the group. `stopped_partition_us`: partitions without an owner until one took
+    them, with or without a rebalance (a consumer that calls assign() is the owner of what it names);
+    `orphaned_partition_us`: before a rebalance began; `unowned_at_end_us`: to the end.
     `refused_members`: the first 20.
     """
 

@@ -38,7 +38,10 @@ DELETED = "deleted unread"
 """Acknowledged records that were deleted before a group reached them."""
 
 PROCESSED = "processed"
-"""Records that the members of a group finished, repetitions and unacknowledged ones too."""
+"""Records that the members of a group finished, repetitions and unacknowledged ones too.
+
+Not the aborted ones that a broken broker hands out to a group that reads committed data: they are an anomaly, `G1a`.
+"""
 
 Fact = tuple[str, str, int]
 """What ("lag", "lost"…), whose (a group, or "" for all), at which second (-1: in the end)."""
@@ -207,11 +210,11 @@ def _of_tables(base: duckdb.DuckDBPyConnection, run_id: str) -> Facts:
 
 
 def _processed(rows: Callable[[str], list[dict[str, Any]]], groups: Iterable[str]) -> Facts:
-    """The offsets that a group's members finished; no word of a flight in which they may pass what compaction took."""
+    """From the offsets that members finished; no word of a flight in which they may pass what compaction took."""
     if rows("SELECT 1 FROM log_compacted WHERE run_id = ? LIMIT 1"):
         return {}
-    summed = 'SELECT "group", sum(next_offset - first_offset) AS records FROM records_processed'
-    finished = {row["group"]: int(row["records"]) for row in rows(f"{summed} WHERE run_id = ? GROUP BY ALL")}
+    told = rows('SELECT "group", records FROM processed WHERE run_id = ?')
+    finished = {row["group"]: int(row["records"]) for row in told}
     return {(PROCESSED, group, -1): finished.get(group, 0) for group in groups}
 
 

@@ -185,6 +185,21 @@ WHERE NOT EXISTS (
         AND removed_record.seq < ended.seq
 );
 
+-- What members finished, again too, but no aborted records of a group that reads committed data: a broken broker's.
+CREATE TABLE processed AS
+WITH handed_out AS (
+    SELECT run_id, "group", count(*) AS records
+    FROM finished
+    JOIN group_declared USING (run_id, "group")
+    JOIN aborted_record USING (run_id, partition, producer, serial)
+    WHERE read_committed AND NOT copy
+    GROUP BY ALL
+)
+SELECT run_id, "group", sum(next_offset - first_offset) - coalesce(any_value(handed_out.records), 0) AS records
+FROM records_processed
+LEFT JOIN handed_out USING (run_id, "group")
+GROUP BY ALL;
+
 -- Not what stands elsewhere in the log: a producer without idempotence may have written it twice.
 CREATE TABLE compacted AS
 SELECT run_id, partition, producer, serial
