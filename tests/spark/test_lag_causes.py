@@ -94,6 +94,21 @@ def test_one_or_two_partitions_that_have_nearly_all_of_the_lag_are_named(ends: l
 UNEXPLAINED: dict[str, Any] = {"incidents": [], "rebalances": []}
 
 
+def evenly_behind(lag_end: int, *, processed: int, skipped: int = 0) -> data.Group:
+    """A group that reads 1,000 records of four partitions, and does not catch up with any of them."""
+    lag = {**msgspec.structs.asdict(NO_LAG), "lag_end": lag_end // 4}
+    return replace(
+        with_incidents().groups[0],
+        series=replace(LAG_SERIES, time_lag_us=[0, 5, 41_000_000, 30_000_000]),
+        lag=replace(LAG, lag_end=lag_end),
+        worst_partitions=[data.PartitionLag(partition=f"orders-{number}", **lag) for number in range(4)],
+        partitions=4,
+        appended=1000,
+        processed=processed,
+        skipped=skipped,
+    )
+
+
 @pytest.mark.parametrize(
     ("processed", "skipped", "more", "said"),
     [
@@ -111,20 +126,20 @@ def test_members_that_process_less_than_producers_write_are_named_without_a_faul
     processed: int, skipped: int, more: dict[str, Any], said: bool
 ) -> None:
     """Four partitions are equally behind when the flight of 50 s ends."""
-    lag = {**msgspec.structs.asdict(NO_LAG), "lag_end": 100}
-    group = replace(
-        with_incidents().groups[0],
-        series=replace(LAG_SERIES, time_lag_us=[0, 5, 41_000_000, 30_000_000]),
-        lag=replace(LAG, lag_end=400),
-        worst_partitions=[data.PartitionLag(partition=f"orders-{number}", **lag) for number in range(4)],
-        partitions=4,
-        appended=1000,
-        processed=processed,
-        skipped=skipped,
-    )
+    group = evenly_behind(400, processed=processed, skipped=skipped)
     flight = replace(with_incidents(), groups=[group], virtual_us=50 * SECOND_US, **{**UNEXPLAINED, **more})
     words = f"Producers write 20.0 records/s to its topics, and its members process {processed / 50:.1f} records/s."
     assert (words in verdict(flight).sentences) is said
+
+
+@pytest.mark.parametrize(("lag_end", "said"), [(52, True), (48, False)])
+def test_aborted_records_are_no_sign_that_members_process_too_little(lag_end: int, said: bool) -> None:
+    """A group that reads committed data processes none of them, and may be only a few records behind."""
+    group = evenly_behind(lag_end, processed=600)
+    flight = replace(with_incidents(), groups=[group], virtual_us=50 * SECOND_US, **UNEXPLAINED)
+    told = " ".join(verdict(flight).sentences)
+    assert "billing does not catch up" in told
+    assert ("Producers write" in told) is said
 
 
 @pytest.mark.parametrize(

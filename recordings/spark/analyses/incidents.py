@@ -216,7 +216,9 @@ def _outpaced(behind: Behind, flight: FlightReport) -> list[str]:
     """That a group whose members all stay processes less than it gets: they are too few, or work too slowly."""
     group, seconds = behind.group, flight.virtual_us / SECOND_US
     lost_any = any(each.group == group.group and each.cause in LOSSES for each in flight.rebalances)
-    keeps_up = group.processed >= OUTPACED * (group.appended - group.skipped)
+    due = group.appended - group.skipped
+    # the lag too: a group that reads committed data processes no aborted records, and keeps up with them all the same
+    keeps_up = group.processed >= OUTPACED * due or group.lag.lag_end <= (1 - OUTPACED) * due
     if behind.is_explained or lost_any or group.refused_members or keeps_up:
         return []
     written, processed = (f"{number / seconds:,.1f}" for number in (group.appended, group.processed))
