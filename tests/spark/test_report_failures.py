@@ -1,6 +1,7 @@
 """A report that cannot be made says so in one message and leaves nothing behind, whatever kept it from its end."""
 
 import errno
+import logging
 import signal
 import socket
 import subprocess
@@ -12,6 +13,7 @@ from typing import NoReturn
 from unittest.mock import Mock, create_autospec
 
 import pytest
+from py4j.java_gateway import GatewayClient  # type: ignore[import-untyped]  # published without types
 from pyspark.sql import SparkSession
 
 from console.cli.execution import main
@@ -22,7 +24,7 @@ from recordings.spark import report as reporting
 from recordings.spark.errors import ReportError
 from recordings.spark.html_page import HTML
 from recordings.spark.report import JSON, report
-from recordings.spark.runtime.interrupts import temporary_directory
+from recordings.spark.runtime.interrupts import raised_not_logged, temporary_directory
 from recordings.spark.runtime.session import stopping
 from recordings.tables.export import export
 from tests.support.repository import ROOT
@@ -159,6 +161,34 @@ def test_an_interrupt_between_the_two_names_comes_too_late(tmp_path: Path, monke
     output_files.write_output(tmp_path, {JSON: b"new", HTML: b"new"})
     assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == {JSON: b"new", HTML: b"new"}
     assert signal.getsignal(signal.SIGINT) is before
+
+
+class Interrupted:
+    """A connection to Java, in whose first answer Ctrl-C comes."""
+
+    socket = None
+
+    def send_command(self, command: str) -> str:
+        raise KeyboardInterrupt(command)
+
+
+def asks_java(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ctrl-C ends the question."""
+    client = GatewayClient()
+    monkeypatch.setattr(client, "_get_connection", Interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        client.send_command("x")
+
+
+def test_an_interrupt_in_a_question_to_java_prints_no_traceback(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    with raised_not_logged():
+        asks_java(monkeypatch)
+        logging.getLogger().error("of another one")
+    assert caplog.messages == ["of another one"]
+    asks_java(monkeypatch)
+    assert caplog.messages[1:] == ["KeyboardInterrupt while sending command."], "what Py4J prints otherwise"
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=lambda number: number.name)

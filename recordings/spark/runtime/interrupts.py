@@ -1,5 +1,6 @@
-"""Ctrl-C, SIGTERM and SIGHUP during a report: their handlers, and the sections that ignore them."""
+"""Ctrl-C, SIGTERM and SIGHUP during a report: their handlers, the sections that ignore them, and what is printed."""
 
+import logging
 import signal
 import threading
 from collections.abc import Callable, Iterator
@@ -21,6 +22,21 @@ def own_interrupts() -> Iterator[None]:
         yield
     finally:
         signal.signal(signal.SIGINT, before)
+
+
+@contextmanager
+def raised_not_logged() -> Iterator[None]:
+    """Leave out what Py4J writes to Python's root logger, with a traceback: it raises the same, as here Ctrl-C."""
+    root = logging.getLogger()
+    root.addFilter(_not_of_py4j)
+    try:
+        yield
+    finally:
+        root.removeFilter(_not_of_py4j)
+
+
+def _not_of_py4j(record: logging.LogRecord) -> bool:
+    return record.module != "java_gateway"  # Py4J's
 
 
 @contextmanager

@@ -19,7 +19,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from recordings.spark.errors import SparkStartError
-from recordings.spark.runtime.interrupts import own_interrupts, temporary_directory
+from recordings.spark.runtime.interrupts import own_interrupts, raised_not_logged, temporary_directory
 from recordings.spark.runtime.java import find_java, stop_java, write_wrapper
 
 LOCAL = "local[*]"
@@ -125,11 +125,12 @@ def spark_session(master: str | None = None, *, name: str = "flightdeck") -> Ite
         with stopping(_connect(master, name)) as session:
             yield session
     elif "PYSPARK_GATEWAY_PORT" in os.environ:  # started by spark-submit: it has a Java and a master
-        with own_interrupts(), stopping(_classic(name, master, {})) as session:
+        with own_interrupts(), raised_not_logged(), stopping(_classic(name, master, {})) as session:
             yield session
     else:
         with (
             own_interrupts(),
+            raised_not_logged(),
             temporary_directory("flightdeck-spark-") as place,
             stopping(_launch(name, master or LOCAL, Path(place))) as session,
         ):
