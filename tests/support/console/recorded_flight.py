@@ -1,5 +1,6 @@
 """A recorded flight for the console's tests: a group forms, a member is stalled, another dies, a broker dies."""
 
+import atexit
 from functools import lru_cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -41,6 +42,7 @@ GIVEN = ((7_300_000, "stall billing-1 for 2s"), (9_000_001, "kill broker-2"), (1
 def _kept() -> TemporaryDirectory[str]:
     """Flown once; gone when the tests are over."""
     kept: TemporaryDirectory[str] = TemporaryDirectory(prefix="flightdeck-")
+    atexit.register(kept.cleanup)  # else its end is a warning of Python's, with a traceback
     replay = Replay(by_time=tuple((at_us, parse(text)) for at_us, text in GIVEN))
     fly(make_plan(parse_scenario(TEXT, "recorded.toml")), record=Path(kept.name) / "recorded.flight", replay=replay)
     return kept
