@@ -21,7 +21,7 @@ def describe(
         str,
         Parameter(
             help="groups, group-list, topics, configs, reassignments, transactions, transaction, producers, hanging,"
-            " records; or a whole line of a tool: 'kafka-topics.sh --describe'."
+            " offsets, records; or a whole line of a tool: 'kafka-topics.sh --describe'."
         ),
     ],
     recording: Annotated[Path, Parameter(help="The recording's directory.", allow_leading_hyphen=True)],

@@ -19,6 +19,7 @@ from recordings.kafka_tools.group_descriptions import (
 from recordings.kafka_tools.group_tables import buffered_table, list_table, members_table, offsets_table, state_table
 from recordings.kafka_tools.leader_logs import LeaderLog, LogOf
 from recordings.kafka_tools.log_dump import DUMP_LOG, dump_log, dumped_partition
+from recordings.kafka_tools.offset_list import GET_OFFSETS, get_offsets, offset_logs
 from recordings.kafka_tools.printed import Printed, failed
 from recordings.kafka_tools.reassignments import generate, list_reassignments, verify
 from recordings.kafka_tools.refusals import only_plans, refusal_of
@@ -67,6 +68,8 @@ def logs_needed(view: ClusterView, line: ToolLine) -> list[str]:
     """The partitions whose logs a line asks for, which no view has. Raises CommandError."""
     if line.tool == DUMP_LOG:
         return [] if decoder_of(line) else [dumped_partition(view, line)]
+    if line.tool == GET_OFFSETS:
+        return offset_logs(view, line)
     return searched(view, line) if line.action in _OF_PRODUCERS else []
 
 
@@ -166,6 +169,7 @@ _LOOKS: Final[dict[tuple[str, str], Callable[[LookedAtFlight, ToolLine], Printed
     ("kafka-transactions", "find-hanging"): lambda flight, line: find_hanging(
         flight.view, flight.log_of, flight.now_us, line
     ),
+    (GET_OFFSETS, ""): lambda flight, line: get_offsets(flight.view, flight.log_of, line),
     (DUMP_LOG, ""): lambda flight, line: dump_log(flight.view, flight.log_of, line),
 }
 
@@ -180,6 +184,7 @@ SUBJECTS: Final = {
     "transaction": "kafka-transactions.sh describe",
     "producers": "kafka-transactions.sh describe-producers",
     "hanging": "kafka-transactions.sh find-hanging",
+    "offsets": "kafka-get-offsets.sh",
     "records": "kafka-dump-log.sh --print-data-log",
 }
 """What can be described, and the line of Kafka's tool that it stands for; further options follow."""

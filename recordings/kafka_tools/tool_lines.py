@@ -129,6 +129,12 @@ TOOLS: Final = {
             ("files", "topic", "partition", "from", "max"),
         ),
         Tool(
+            "kafka-get-offsets",
+            (),
+            ("exclude-internal-topics",),
+            ("topic-partitions", "topic", "partitions", "time"),
+        ),
+        Tool(
             "kafka-reassign-partitions",
             ("generate", "execute", "verify", "cancel", "list"),
             ("disable-rack-aware", "additional", "preserve-throttles", "disallow-replication-factor-change"),
@@ -148,7 +154,6 @@ ELSEWHERE: Final = {
     "kafka-server-start": "`start broker-N` starts a broker",
     "kafka-server-stop": "`stop broker-N` stops a broker",
     "kafka-groups": "kafka-consumer-groups.sh --list lists consumer groups",
-    "kafka-get-offsets": "kafka-consumer-groups.sh --describe shows the ends of logs",
 }
 """Tools that are not: why, or what does it here."""
 

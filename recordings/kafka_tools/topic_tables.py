@@ -24,12 +24,16 @@ def topics_of(view: ClusterView, line: ToolLine) -> list[str]:
     names = sorted(name for name, one in view.topics.items() if not (one.internal and line.has("exclude-internal")))
     if not line.has("topic"):
         return names
-    pattern = line.one("topic").strip().replace(",", "|").replace(" ", "").strip("\"'")
     try:
-        wanted = re.compile(pattern)
+        wanted = include_list(line.one("topic"))
     except re.error as error:
-        raise line.wrong(f"--topic: `{pattern[:80]}` is not a regular expression: {error}", "topic") from None
+        raise line.wrong(f"--topic: `{error.pattern!s:.80}` is not a regular expression: {error}", "topic") from None
     return [name for name in names if wanted.fullmatch(name)]
+
+
+def include_list(text: str) -> re.Pattern[str]:
+    """The topics that a line names: an expression, or several after commas. Raises re.error. Source: `IncludeList`."""
+    return re.compile(text.strip().replace(",", "|").replace(" ", "").strip("\"'"))
 
 
 def describe_topics(view: ClusterView, configs: Configs, line: ToolLine) -> Printed:

@@ -73,6 +73,7 @@ def test_what_a_line_would_hit_is_shown_first(view: ClusterView) -> None:
     ("text", "subject"),
     [
         ("describe producers --topic {0} --partition 0", "producers"),
+        ("kafka-get-offsets.sh --topic {0} --time 0", "offsets"),
         ("kafka-transactions.sh find-hanging --topic {0}", "hanging"),
         ("kafka-dump-log.sh --print-data-log --files /data/{0}-0/0.log", "records"),
     ],

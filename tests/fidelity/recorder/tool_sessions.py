@@ -4,6 +4,7 @@ import signal
 import subprocess
 import time
 
+from tests.fidelity.recorder.offset_sessions import exports, offsets
 from tests.fidelity.recorder.tool_runner import Tools
 
 GROUPS = "kafka-consumer-groups.sh --describe --group"
@@ -320,40 +321,6 @@ def _assignments(tools: Tools) -> None:
     tools.look("assign-more-described", "kafka-topics.sh --describe --topic placed")
 
 
-def _exports(tools: Tools) -> None:
-    """`--export` of new offsets, of which names are quoted, and `--list` with what is no state or type."""
-    long = "orders.of-the_northern.region"
-    for topic in ("exported", long):
-        tools.run(f"kafka-topics.sh --create --topic {topic} --replica-assignment 1,2")
-    reset = "kafka-consumer-groups.sh --reset-offsets --to-earliest"
-    one = f"{reset} --topic exported --group"
-    tools.look("export", f"{one} kept --export --dry-run")
-    tools.look("export-neither", f"{one} kept --export")
-    tools.look("export-two-groups", f"{one} kept --group other --export --dry-run")
-    tools.look("export-long-topic", f"{reset} --topic {long} --group kept --export --dry-run")
-    tools.look("export-long-group", f"{one} {'g' * 24} --group {'g' * 25} --export --dry-run")
-    for name, group in {
-        "comma": "a,b",
-        "quote": "'a\"b'",
-        "plus": "a+b",
-        "backslash": "'a\\b'",
-        "letters": "grüße",
-    }.items():
-        tools.look(f"export-{name}", f"{one} {group} --group other --export --dry-run")
-    tools.look("export-execute", f"{one} kept --export --execute")
-    tools.look("export-all-groups", f"{reset} --topic exported --all-groups --export --dry-run")
-    for name, options in {
-        "state": "--state Stble",
-        "states": "--state stable,",
-        "one-state": "--state EMPTY",
-        "no-state": "--state stable",
-        "type": "--type share",
-        "types": "--type classic,share",
-        "one-type": "--type Classic",
-    }.items():
-        tools.look(f"export-list-{name}", f"kafka-consumer-groups.sh --list {options}")
-
-
 PARTS = {
     "reassignments": _reassignments,
     "session": _session,
@@ -361,6 +328,7 @@ PARTS = {
     "options": _options,
     "plans": _plans,
     "assignments": _assignments,
-    "exports": _exports,
+    "exports": exports,
+    "offsets": offsets,
 }
 """The parts of a recording, in their order."""
