@@ -11,6 +11,8 @@ from cluster import events as e
 from cluster.storage.offset_ranges import IntervalSet
 
 NO_BROKER: Final = -1
+RETENTION: Final = "retention"
+"""The reason of a log start that whole segments were removed for."""
 
 
 class NotAppended(NamedTuple):
@@ -47,6 +49,7 @@ class LeaderLog:
         self.batches: list[e.RecordsAppended] = []
         self.not_appended: list[NotAppended] = []
         self.log_start = 0
+        self._first_kept = 0  # where the log's files begin, when retention has removed some
         self._epoch, self._leader = 0, NO_BROKER
         self._led: dict[int, int] = {}  # leader epoch → broker
         self._tails: dict[int, list[e.RecordsAppended]] = {}  # broker → what only its own log has
@@ -54,12 +57,16 @@ class LeaderLog:
         self._removed: dict[int, IntervalSet] = {}  # broker → offsets whose records its cleaner removed
         self._cleaned: dict[int, int] = {}  # broker → where its last cleaning ended
 
-    def left(self, first: int = 0, *, newest_first: bool = False) -> Iterator[LogBatch]:
-        """The batches with a record at or behind an offset, without what was deleted or removed by compaction."""
+    def left(self, first: int = 0, *, newest_first: bool = False, deleted: bool = False) -> Iterator[LogBatch]:
+        """The batches with a record at or behind an offset, without what was deleted or removed by compaction.
+
+        `deleted`: also those before the log start that no retention has removed.
+        """
+        start = self._first_kept if deleted else self.log_start
         removed, cleaned = self._removed.get(self._leader), self._cleaned.get(self._leader, 0)
         for batch in reversed(self.batches) if newest_first else self.batches:
             end = batch.base_offset + batch.count
-            begin = max(batch.base_offset, first, self.log_start)
+            begin = max(batch.base_offset, first, start)
             if begin >= end:
                 continue
             offsets = tuple(range(batch.base_offset, end))
@@ -123,6 +130,8 @@ class LeaderLog:
         """The leader deletes the beginning of its log."""
         if event.leader_epoch >= self._epoch:
             self.log_start = event.log_start
+            if event.reason == RETENTION:
+                self._first_kept = event.log_start
 
     def compacted(self, event: e.LogCompacted) -> None:
         """A broker's cleaner removes records of its own replica."""

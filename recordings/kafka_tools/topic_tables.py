@@ -6,14 +6,38 @@ are unknown: `Elr: N/A`, Kafka's word for brokers that do not tell them.
 
 import re
 from collections.abc import Iterable, Mapping
+from typing import Final
 
+from cluster.protocol.re2_syntax import (
+    INTERNAL,
+    MISSING_ARGUMENT,
+    MISSING_BRACKET,
+    MISSING_PARENTHESIS,
+    TRAILING_BACKSLASH,
+    TopicPatternError,
+)
+from cluster.protocol.topic_pattern import TopicPattern, topic_pattern
 from cluster.view.state import NEVER, ClusterView, PartitionView, TopicView
 from recordings.kafka_log.java_maps import string_map_order
 from recordings.kafka_tools.printed import Printed
 from recordings.kafka_tools.tool_lines import REPORTS, ToolLine
 
+_ESCAPED: Final = re.compile(r"\\(?:Q.*?(?:\\E|$)|[pPx]\{[^}]*\}|.)")
+_CLASS: Final = re.compile(r"\[\^?\]?([^\]]*)\]")
+_ONLY_RE2: Final = re.compile(r"\(\?P|\{(?![0-9]+(?:,[0-9]*)?\})")
+"""A bare brace, and Python's named groups."""
+_COUNTED_NOTHING: Final = re.compile(r"(?:^|[(|])\{")
+"""A count without what it repeats, which Java reads."""
+_JAVA_TOO: Final = (INTERNAL, MISSING_ARGUMENT, MISSING_BRACKET, MISSING_PARENTHESIS,
+                    TRAILING_BACKSLASH)  # fmt: skip
+"""What Java's `Pattern` refuses as RE2/J does."""
+
 Configs = Mapping[str, Mapping[str, str]]
 """Topic, `broker-N` or `cluster` → the keys that were set for it and their values."""
+
+
+class InvalidRegexError(TopicPatternError):
+    """An expression that Java does not read; the text is Kafka's."""
 
 
 def topics_of(view: ClusterView, line: ToolLine) -> list[str]:
@@ -25,15 +49,31 @@ def topics_of(view: ClusterView, line: ToolLine) -> list[str]:
     if not line.has("topic"):
         return names
     try:
-        wanted = include_list(line.one("topic"))
-    except re.error as error:
-        raise line.wrong(f"--topic: `{error.pattern!s:.80}` is not a regular expression: {error}", "topic") from None
-    return [name for name in names if wanted.fullmatch(name)]
+        wanted = topic_filter(line.one("topic"))
+    except TopicPatternError as error:
+        raise line.wrong(f"--topic: {error}", "topic") from None
+    return [name for name in names if wanted.matches(name)]
 
 
-def include_list(text: str) -> re.Pattern[str]:
-    """The topics that a line names: an expression, or several after commas. Raises re.error. Source: `IncludeList`."""
-    return re.compile(text.strip().replace(",", "|").replace(" ", "").strip("\"'"))
+def topic_filter(text: str) -> TopicPattern:
+    """The topics of an expression, or of several after commas, read as RE2/J reads it: Java does alike here.
+
+    Raises InvalidRegexError, and TopicPatternError for what only Java reads. Source: `TopicFilter.IncludeList`.
+    """
+    expression = text.strip().replace(",", "|").replace(" ", "").strip("\"'")
+    plain = _ESCAPED.sub("x", expression)
+    try:
+        if any("&&" in each or "[" in each for each in _CLASS.findall(plain)):
+            raise TopicPatternError("a class within a class, or &&")
+        if _ONLY_RE2.search(_CLASS.sub("x", plain)):
+            raise InvalidRegexError(f"{expression} is an invalid regex.")
+        return topic_pattern(expression)
+    except InvalidRegexError:
+        raise
+    except TopicPatternError as error:
+        if str(error).startswith(_JAVA_TOO) and not _COUNTED_NOTHING.search(plain):
+            raise InvalidRegexError(f"{expression} is an invalid regex.") from None
+        raise TopicPatternError(f"`{expression[:80]}`: Flightdeck does not read this expression: {error}") from None
 
 
 def describe_topics(view: ClusterView, configs: Configs, line: ToolLine) -> Printed:
