@@ -9,12 +9,18 @@ LONGEST_SENTENCE: Final = 400
 LONGEST_WORD: Final = 100
 MOST_CANDIDATES: Final = 1_000
 """No word is longer, and a comparison takes the product of both lengths."""
+_LINE_ENDS: Final = {
+    ord("\r"): "\\r",
+    ord("\n"): "\\n",
+    **{code: f"\\u{code:04x}" for code in (0x0B, 0x0C, 0x1C, 0x1D, 0x1E, 0x85, 0x2028, 0x2029)},
+}
+"""What ends a line (`str.splitlines`), spelled out."""
 
 
 def brief(sentence: str) -> str:
     """A sentence that quotes a file or a command, on one line; of a long one its beginning."""
     sentence = sentence if len(sentence) <= LONGEST_SENTENCE else f"{sentence[:LONGEST_SENTENCE]}…"
-    return sentence.replace("\r", "\\r").replace("\n", "\\n")
+    return sentence.translate(_LINE_ENDS)
 
 
 def _ratio(word: str, other: str, least: float) -> float:

@@ -15,6 +15,7 @@ from cluster.config import (
     ConfigError,
     Scope,
     Value,
+    brief,
     coerce,
     cross_errors,
     defaults,
@@ -290,3 +291,11 @@ def test_a_topic_falls_back_to_the_broker_then_to_kafkas_default() -> None:
     assert resolve_topic({"log.retention.hours": 1, "log.retention.ms": 5}, {})["retention.ms"] == 5
     assert resolve_topic({"log.retention.hours": -1}, {})["retention.ms"] == -1
     assert resolve_topic({}, {}) == defaults("topic")
+
+
+def test_a_quoted_text_stays_on_one_line() -> None:
+    """Whatever ends a line in Python's eyes is spelled out, so that a message has one line for each mistake."""
+    ends = [chr(code) for code in range(0x3000) if len(f"a{chr(code)}b".splitlines()) > 1]
+    assert len(ends) == 10
+    assert len(brief(f"a{'b'.join(ends)}").splitlines()) == 1
+    assert brief("a\r\nb\u2028") == r"a\r\nb\u2028"
