@@ -102,6 +102,7 @@ class LeaderLog:
             self._tails[before] = dropped
         self.batches += tail
         self._epoch, self._leader, self.log_start = event.leader_epoch, event.broker, event.log_start
+        self._first_kept = min(self._first_kept, event.log_start)  # its own files
 
     def truncated(self, event: e.LogTruncated) -> None:
         """A replica drops the end of its log."""

@@ -24,7 +24,7 @@ from recordings.kafka_tools.printed import Printed, failed
 from recordings.kafka_tools.reassignments import generate, list_reassignments, verify
 from recordings.kafka_tools.refusals import only_plans, refusal_of
 from recordings.kafka_tools.tool_lines import ToolLine, java_split
-from recordings.kafka_tools.topic_tables import Configs, describe_topics, topics_of
+from recordings.kafka_tools.topic_tables import Configs, describe_topics, list_topics
 from recordings.kafka_tools.transaction_tables import (
     describe_producers,
     describe_transaction,
@@ -148,15 +148,11 @@ def _list_groups(flight: LookedAtFlight, line: ToolLine) -> Printed:
     return list_table(rows, types=line.has("type"), states=line.has("state"))
 
 
-def _list_topics(flight: LookedAtFlight, line: ToolLine) -> Printed:
-    return Printed("".join(f"{name}\n" for name in topics_of(flight.view, line)))
-
-
 _LOOKS: Final[dict[tuple[str, str], Callable[[LookedAtFlight, ToolLine], Printed]]] = {
     ("kafka-consumer-groups", "describe"): _describe_groups,
     ("kafka-consumer-groups", "list"): _list_groups,
     ("kafka-topics", "describe"): lambda flight, line: describe_topics(flight.view, flight.configs, line),
-    ("kafka-topics", "list"): _list_topics,
+    ("kafka-topics", "list"): lambda flight, line: list_topics(flight.view, line),
     ("kafka-reassign-partitions", "list"): lambda flight, line: list_reassignments(flight.view, line),
     ("kafka-reassign-partitions", "generate"): lambda flight, line: generate(flight.view, line),
     ("kafka-reassign-partitions", "verify"): lambda flight, line: verify(flight.view, line),

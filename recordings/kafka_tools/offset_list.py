@@ -10,13 +10,12 @@ from typing import Final, NamedTuple
 
 from cluster.commands import CommandError
 from cluster.protocol.re2_syntax import TopicPatternError
-from cluster.protocol.topic_pattern import TopicPattern
 from cluster.view.state import ClusterView, PartitionView
 from recordings.kafka_log.java_maps import string_map_order
 from recordings.kafka_tools.leader_logs import LeaderLog, LogBatch, LogOf
 from recordings.kafka_tools.printed import Printed
 from recordings.kafka_tools.tool_lines import ToolLine, java_split
-from recordings.kafka_tools.topic_tables import InvalidRegexError, in_admin_order, topic_filter
+from recordings.kafka_tools.topic_tables import InvalidRegexError, TopicFilter, in_admin_order, topic_filter
 
 GET_OFFSETS: Final = "kafka-get-offsets"
 LATEST, EARLIEST, MAX_TIMESTAMP, EARLIEST_LOCAL, LATEST_TIERED, EARLIEST_PENDING_UPLOAD = range(-1, -7, -1)
@@ -41,7 +40,7 @@ _EVERY: Final = range(_JAVA_INT)
 class _Rule(NamedTuple):
     """The topics and the partitions that one rule of a line allows."""
 
-    topics: TopicPattern
+    topics: TopicFilter
     partitions: Collection[int]
 
     def has(self, topic: str, number: int) -> bool:
@@ -128,10 +127,11 @@ def _timestamp(text: str) -> int:
 
 def _whole(text: str, bound: int) -> int | None:
     """A whole number of Java's below a bound; None for none. Source: `Integer.parseInt`, `Long.parseLong`."""
-    found = re.fullmatch(r"([-+]?)0*([0-9]+)", text)
-    if found is None or len(found[2]) > _MOST_DIGITS:
+    found = re.fullmatch(r"([-+]?)([0-9]+)", text)
+    digits = found[2].lstrip("0") or "0" if found is not None else ""
+    if found is None or len(digits) > _MOST_DIGITS:
         return None
-    number = int(found[1] + found[2])
+    number = int(found[1] + digits)
     return number if -bound <= number < bound else None
 
 
@@ -181,7 +181,7 @@ def _chosen(view: ClusterView, rules: list[_Rule], *, internal: bool) -> list[Pa
     return [one for one in places if any(rule.has(one.topic, one.number) for rule in rules)]
 
 
-def _topics(text: str) -> TopicPattern:
+def _topics(text: str) -> TopicFilter:
     """The topics of an expression. Raises CommandError for one that Flightdeck alone does not read."""
     try:
         return topic_filter(text)

@@ -62,6 +62,8 @@ def test_records_go_on_where_they_were_cut_off(recording: Path, capsys: pytest.C
         (["records", "--topic", "payments", "--partition", "0", "--max", "0"], 2, "0 is less than 1"),
         (["kafka-dump-log.sh --files 0.log"], 2, "is in no partition's folder"),
         (["groups", "--group", "nobody"], 1, "GroupIdNotFoundException: Group nobody not found."),
+        (["topics", "--topic", "["], 1, "Error while executing topic command : [ is an invalid regex."),
+        (["kafka-topics.sh --list --topic '*'"], 1, "Error while executing topic command : * is an invalid regex."),
         (["topics", "--topic", "nowhere"], 1, "Topic 'nowhere' does not exist as expected"),
         (["offsets", "--topic", "nowhere"], 1, "Error occurred: Could not match any topic-partitions"),
         (["offsets", "--topic", "a++"], 2, "Flightdeck does not read this expression"),
