@@ -11,7 +11,6 @@ from console.flight import Flight
 from console.presenters.impact import PREDICTORS, impact_line, impact_of
 from console.presenters.styled_text import ERROR, MUTED, STRONG, Line, Span, line
 from recordings.kafka_tools import reassignments
-from recordings.kafka_tools.log_dump import DUMP_LOG
 from recordings.kafka_tools.look import (
     SUBJECTS,
     LookedAtFlight,
@@ -21,15 +20,13 @@ from recordings.kafka_tools.look import (
     look,
     no_log,
     only_looks,
+    subject_of,
 )
-from recordings.kafka_tools.offset_list import GET_OFFSETS
 from recordings.kafka_tools.orders import orders_of
 from recordings.kafka_tools.printed import Printed
 from recordings.kafka_tools.refusals import only_plans, refusal_of
 from recordings.kafka_tools.tool_lines import ToolLine, read_tool_line
 
-_LOG_SUBJECTS = {"describe-producers": "producers", "find-hanging": "hanging"}
-_LOG_TOOLS = {DUMP_LOG: "records", GET_OFFSETS: "offsets"}  # they have no actions
 DESCRIBE_USAGE = f"describe {{{' | '.join(SUBJECTS)}}} [OPTIONS]"
 
 
@@ -80,9 +77,8 @@ def answer(flight: Flight, question: ToolQuestion) -> Printed:
     asked = question.line
     view = flight.view
     if only_looks(asked) and logs_needed(view, asked):
-        subject = _LOG_TOOLS.get(asked.tool) or _LOG_SUBJECTS[asked.action]
         raise asked.wrong(
-            f"the console keeps no logs: `flightdeck describe {subject} RECORDING"
+            f"the console keeps no logs: `flightdeck describe {subject_of(asked)} RECORDING"
             f" --at {format_duration(flight.now_us)}` reads them; `E` shows the newest records"
         )
     if not only_looks(asked):

@@ -33,6 +33,11 @@ def dumped_partition(view: ClusterView, line: ToolLine) -> str:
     return folder
 
 
+def dumped_logs(view: ClusterView, line: ToolLine) -> list[str]:
+    """The partition whose log a line asks for; none for a decoder of records that the view has."""
+    return [] if decoder_of(line) else [dumped_partition(view, line)]
+
+
 def dump_log(view: ClusterView, log_of: LogOf, line: ToolLine) -> Printed:
     """A partition's log, its decoded records, or what its leaders did not append.
 

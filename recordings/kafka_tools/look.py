@@ -6,7 +6,6 @@ from typing import Final, NamedTuple
 from cluster.spec import ScenarioSpec
 from cluster.view.state import NEVER, ClusterView, GroupView
 from recordings.kafka_tools.config_tables import describe_configs, value_text
-from recordings.kafka_tools.coordinator_records import decoder_of
 from recordings.kafka_tools.group_descriptions import (
     buffered_rows,
     coordinator_of,
@@ -18,12 +17,12 @@ from recordings.kafka_tools.group_descriptions import (
 )
 from recordings.kafka_tools.group_tables import buffered_table, list_table, members_table, offsets_table, state_table
 from recordings.kafka_tools.leader_logs import LeaderLog, LogOf
-from recordings.kafka_tools.log_dump import DUMP_LOG, dump_log, dumped_partition
+from recordings.kafka_tools.log_dump import DUMP_LOG, dump_log, dumped_logs
 from recordings.kafka_tools.offset_list import GET_OFFSETS, get_offsets, offset_logs
 from recordings.kafka_tools.printed import Printed, failed
 from recordings.kafka_tools.reassignments import generate, list_reassignments, verify
 from recordings.kafka_tools.refusals import only_plans, refusal_of
-from recordings.kafka_tools.tool_lines import ToolLine, java_split
+from recordings.kafka_tools.tool_lines import ToolLine, java_split, read_tool_line
 from recordings.kafka_tools.topic_tables import Configs, describe_topics, list_topics
 from recordings.kafka_tools.transaction_tables import (
     describe_producers,
@@ -36,7 +35,6 @@ from recordings.kafka_tools.transaction_tables import (
 _TYPES: Final = ("Consumer", "Classic")
 _STATES: Final = ("PreparingRebalance", "CompletingRebalance", "Stable", "Dead", "Empty", "Assigning", "Reconciling")
 """Of which `--list` takes some; no two Java processes order them alike. Source: `GroupState.groupStatesForType`."""
-_OF_PRODUCERS: Final = frozenset({"describe-producers", "find-hanging"})
 
 
 class LookedAtFlight(NamedTuple):
@@ -66,11 +64,8 @@ def only_looks(line: ToolLine) -> bool:
 
 def logs_needed(view: ClusterView, line: ToolLine) -> list[str]:
     """The partitions whose logs a line asks for, which no view has. Raises CommandError."""
-    if line.tool == DUMP_LOG:
-        return [] if decoder_of(line) else [dumped_partition(view, line)]
-    if line.tool == GET_OFFSETS:
-        return offset_logs(view, line)
-    return searched(view, line) if line.action in _OF_PRODUCERS else []
+    asks = _LOGS.get((line.tool, line.action))
+    return asks(view, line) if asks is not None else []
 
 
 def look(flight: LookedAtFlight, line: ToolLine) -> Printed:
@@ -170,6 +165,15 @@ _LOOKS: Final[dict[tuple[str, str], Callable[[LookedAtFlight, ToolLine], Printed
 }
 
 
+_LOGS: Final[dict[tuple[str, str], Callable[[ClusterView, ToolLine], list[str]]]] = {
+    ("kafka-transactions", "describe-producers"): searched,
+    ("kafka-transactions", "find-hanging"): searched,
+    (GET_OFFSETS, ""): offset_logs,
+    (DUMP_LOG, ""): dumped_logs,
+}
+"""The partitions whose logs a look asks for."""
+
+
 SUBJECTS: Final = {
     "groups": "kafka-consumer-groups.sh --describe --all-groups",
     "group-list": "kafka-consumer-groups.sh --list",
@@ -184,6 +188,11 @@ SUBJECTS: Final = {
     "records": "kafka-dump-log.sh --print-data-log",
 }
 """What can be described, and the line of Kafka's tool that it stands for; further options follow."""
+
+
+def subject_of(line: ToolLine) -> str:
+    """The subject that stands for a line, but for its options. Raises StopIteration without one."""
+    return next(name for name, text in SUBJECTS.items() if read_tool_line(text)[:2] == line[:2])
 
 
 def line_of(subject: str, options: str) -> str:

@@ -12,10 +12,11 @@ from cluster.commands import CommandError
 from cluster.protocol.re2_syntax import TopicPatternError
 from cluster.view.state import ClusterView, PartitionView
 from recordings.kafka_log.java_maps import string_map_order
+from recordings.kafka_log.java_patterns import InvalidRegexError, TopicFilter, topic_filter
 from recordings.kafka_tools.leader_logs import LeaderLog, LogBatch, LogOf
 from recordings.kafka_tools.printed import Printed
 from recordings.kafka_tools.tool_lines import ToolLine, java_split
-from recordings.kafka_tools.topic_tables import InvalidRegexError, TopicFilter, in_admin_order, topic_filter
+from recordings.kafka_tools.topic_tables import in_admin_order
 
 GET_OFFSETS: Final = "kafka-get-offsets"
 LATEST, EARLIEST, MAX_TIMESTAMP, EARLIEST_LOCAL, LATEST_TIERED, EARLIEST_PENDING_UPLOAD = range(-1, -7, -1)

@@ -4,55 +4,17 @@ A topic has no id here, and so none is printed, as Kafka does for the id zero. T
 are unknown: `Elr: N/A`, Kafka's word for brokers that do not tell them.
 """
 
-import re
 from collections.abc import Iterable, Mapping
-from typing import Final, NamedTuple
 
-from cluster.protocol.re2_syntax import (
-    INTERNAL,
-    INVALID_CLASS,
-    MISSING_ARGUMENT,
-    MISSING_BRACKET,
-    MISSING_PARENTHESIS,
-    TRAILING_BACKSLASH,
-    TopicPatternError,
-)
-from cluster.protocol.topic_pattern import TopicPattern, topic_pattern
+from cluster.protocol.re2_syntax import TopicPatternError
 from cluster.view.state import NEVER, ClusterView, PartitionView, TopicView
 from recordings.kafka_log.java_maps import string_map_order
+from recordings.kafka_log.java_patterns import InvalidRegexError, topic_filter
 from recordings.kafka_tools.printed import Printed
 from recordings.kafka_tools.tool_lines import REPORTS, ToolLine
 
-_ESCAPED: Final = re.compile(r"\\(?:Q.*?(?:\\E|$)|[pPx]\{[^}]{0,40}\}|.)")
-_CLASS: Final = re.compile(r"\[\^?\]?([^\]]*)\]")
-_COUNT: Final = r"\{[0-9]+(?:,[0-9]*)?\}"
-_NOT_JAVA: Final = re.compile(
-    rf"\(\?P|\(\?[a-zA-Z-]*$|\(\?<(?:[0-9]|[A-Za-z0-9]*_)|(?!{_COUNT})\{{|(?:[*+?]|{_COUNT})\*|\(\?[a-zA-Z-]+\)[*+?]"
-)
-"""A group of Python's or without an end, a group's name, a bare brace, a star after a repetition or after flags."""
-_COUNTED_NOTHING: Final = re.compile(r"(?:^|[(|]|\(\?[^()]*[:>)])\{")
-"""A count without what it repeats, which Java reads."""
-_NAMES: Final = re.compile(r"[A-Za-z0-9._|-]*")
-_JAVA_TOO: Final = (INTERNAL, MISSING_ARGUMENT, MISSING_BRACKET, MISSING_PARENTHESIS,
-                    TRAILING_BACKSLASH)  # fmt: skip
-"""What Java's `Pattern` refuses as RE2/J does."""
-
 Configs = Mapping[str, Mapping[str, str]]
 """Topic, `broker-N` or `cluster` → the keys that were set for it and their values."""
-
-
-class TopicFilter(NamedTuple):
-    """The topics whose whole name one of the patterns matches."""
-
-    patterns: tuple[TopicPattern, ...]
-
-    def matches(self, topic: str) -> bool:
-        """Whether a topic is one of them."""
-        return any(pattern.matches(topic) for pattern in self.patterns)
-
-
-class InvalidRegexError(ValueError):
-    """An expression that Java does not read; the text is Kafka's."""
 
 
 def topics_of(view: ClusterView, line: ToolLine) -> list[str]:
@@ -69,34 +31,6 @@ def topics_of(view: ClusterView, line: ToolLine) -> list[str]:
     except TopicPatternError as error:
         raise line.wrong(f"--topic: {error}", "topic") from None
     return [name for name in names if wanted.matches(name)]
-
-
-def topic_filter(text: str) -> TopicFilter:
-    """The topics of an expression, or of several after commas, read as RE2/J reads it.
-
-    Java does alike but for rare escapes. Raises InvalidRegexError, and TopicPatternError for what only Java reads.
-    Source: `TopicFilter.IncludeList`.
-    """
-    expression = text.strip().replace(",", "|").replace(" ", "").strip("\"'")
-    plain = _ESCAPED.sub("x", expression)
-    closed = plain.rfind("]") + 1
-    classes = _CLASS.findall(plain[:closed])
-    plain = _CLASS.sub("x", plain[:closed]) + plain[closed:]
-    try:
-        if any("&&" in each or "[" in each for each in classes):
-            raise TopicPatternError("a class within a class, or &&")
-        if any(each[1:2].isdigit() for each in _ESCAPED.findall(expression)):
-            raise TopicPatternError("a number after \\")
-        parts = expression.split("|") if _NAMES.fullmatch(expression) else [expression]  # a list may be long
-        read = TopicFilter(tuple(map(topic_pattern, parts)))
-    except TopicPatternError as error:
-        wrong = _NOT_JAVA.search(plain) or (str(error).startswith(_JAVA_TOO) and not _COUNTED_NOTHING.search(plain))
-        if wrong or (str(error).startswith(INVALID_CLASS) and "\\" not in expression):
-            raise InvalidRegexError(f"{expression} is an invalid regex.") from None
-        raise TopicPatternError(f"`{expression[:80]}`: Flightdeck does not read this expression: {error}") from None
-    if _NOT_JAVA.search(plain):
-        raise InvalidRegexError(f"{expression} is an invalid regex.")
-    return read
 
 
 def describe_topics(view: ClusterView, configs: Configs, line: ToolLine) -> Printed:

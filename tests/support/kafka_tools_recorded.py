@@ -12,6 +12,7 @@ from cluster.view import ClusterView, fold
 from recordings.kafka_tools.leader_logs import LeaderLogs
 from recordings.kafka_tools.look import LookedAtFlight, configs_of
 from recordings.kafka_tools.printed import Printed
+from recordings.scenarios.loader import parse_scenario
 from tests.support.repository import ROOT
 
 SECOND_US = 1_000_000
@@ -37,6 +38,12 @@ topics = ["orders"]
 members = 2
 """
 """A scenario like the cluster of most looks: a topic `orders`, and a group `billing` of two members."""
+
+
+def like_the_recorded(until_s: int, tables: str) -> ScenarioSpec:
+    """A scenario of three brokers, as every recorded session had them, with these tables."""
+    head = f'title = "as it was recorded"\nuntil = "{until_s}s"\n[cluster]\nbrokers = 3\n'
+    return parse_scenario(head + tables, "like-the-recorded").spec
 
 
 def flown(spec: ScenarioSpec) -> list[e.Event]:

@@ -11,17 +11,13 @@ from recordings.kafka_tools.look import look, only_looks
 from recordings.kafka_tools.pasted import commands_of
 from recordings.kafka_tools.refusals import refusal_of
 from recordings.kafka_tools.tool_lines import read_tool_line
-from recordings.scenarios.loader import parse_scenario
-from tests.support.kafka_tools_recorded import LOOKS, looked_at, view_at
+from tests.support.kafka_tools_recorded import LOOKS, like_the_recorded, looked_at, view_at
 
 RECORDED = [name for name in LOOKS if name.startswith("assign")]
 CREATED_S, ADDED_S, END_S = 2, 6, 10
-SPEC = parse_scenario(
+SPEC = like_the_recorded(
+    END_S,
     f"""
-title = "as it was recorded"
-until = "{END_S}s"
-[cluster]
-brokers = 3
 [[topic]]
 name = "another"
 [[at]]
@@ -31,8 +27,7 @@ do = "{LOOKS["assign"]["command"]}"
 time = "{ADDED_S}s"
 do = "{LOOKS["assign-more-old-unknown"]["command"]}"
 """,
-    "like-the-recorded",
-).spec
+)
 ERROR = "Error while executing topic command : "
 DEFAULTS = {"assign-nothing-described"}
 """Its one partition is on a random broker there, and the topic is not created here."""

@@ -9,19 +9,15 @@ from cluster.commands import CommandError
 from cluster.view import ClusterView
 from recordings.kafka_tools.look import look
 from recordings.kafka_tools.tool_lines import read_tool_line
-from recordings.scenarios.loader import parse_scenario
-from tests.support.kafka_tools_recorded import LOOKS, looked_at, view_at
+from tests.support.kafka_tools_recorded import LOOKS, like_the_recorded, looked_at, view_at
 
 RECORDED = [name for name in LOOKS if name.startswith("export")]
 EXECUTED = "export-execute"
 """It commits: the group is there from then on."""
 COMMITTED_S, END_S = 2, 4
-SPEC = parse_scenario(
+SPEC = like_the_recorded(
+    END_S,
     f"""
-title = "as it was recorded"
-until = "{END_S}s"
-[cluster]
-brokers = 3
 [[topic]]
 name = "exported"
 partitions = 2
@@ -36,8 +32,7 @@ members = 0
 time = "{COMMITTED_S}s"
 do = '{LOOKS[EXECUTED]["command"].replace(" --export", "")}'
 """,
-    "like-the-recorded",
-).spec
+)
 
 
 @cache

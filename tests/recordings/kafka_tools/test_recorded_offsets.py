@@ -10,18 +10,14 @@ from cluster.view import ClusterView, fold
 from recordings.kafka_tools.leader_logs import LeaderLogs
 from recordings.kafka_tools.look import LookedAtFlight, configs_of, logs_needed, look
 from recordings.kafka_tools.tool_lines import read_tool_line
-from recordings.scenarios.loader import parse_scenario
-from tests.support.kafka_tools_recorded import LOOKS, SECOND_US, flown
+from tests.support.kafka_tools_recorded import LOOKS, SECOND_US, flown, like_the_recorded
 
 RECORDED = [name for name in LOOKS if name.startswith("offsets-")]
 DELETION, LEADERLESS, NEWEST = "offsets-deletion", "offsets-leaderless", "offsets-max"
 DELETED_S, KILLED_S, END_S = 3, 4, 30
-SPEC = parse_scenario(
+SPEC = like_the_recorded(
+    END_S,
     f"""
-title = "as it was recorded"
-until = "{END_S}s"
-[cluster]
-brokers = 3
 [[topic]]
 name = "measured"
 replica_assignment = [[1, 2]]
@@ -45,8 +41,7 @@ do = '''{LOOKS[DELETION]["command"]}'''
 time = "{KILLED_S}s"
 do = "kill broker-3"
 """,
-    "like-the-recorded",
-).spec
+)
 
 
 class Instant:
