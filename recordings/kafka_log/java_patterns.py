@@ -57,9 +57,8 @@ def topic_filter(text: str) -> TopicFilter:
     """
     expression = text.strip().replace(",", "|").replace(" ", "").strip("\"'")
     plain = _ESCAPED.sub("x", expression)
-    closed = (
-        plain.rfind("]") + 1
-    )  # behind it no class ends: a search to the end from each bracket would take its square
+    # no class ends behind the last bracket: from each one that opens, `re` would search there to the end of the text
+    closed = plain.rfind("]") + 1
     classes = _CLASS.findall(plain[:closed])
     plain = _CLASS.sub("x", plain[:closed]) + plain[closed:]
     if any("&&" in each or "[" in each for each in classes):

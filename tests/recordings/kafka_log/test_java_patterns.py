@@ -21,7 +21,7 @@ READ_BY_JAVA = (
     r"\p{Lower}+", "a++", "a{2}{3}", "[a-z&&[^q]]+", "a{1001}", "{2}", "a|{2}", "(?=a)", r"(a)\1", "(?i){2}a",
     "(?:{2})a", "(?<x>{0})a", "[a&&[b]{]",
 )  # fmt: skip
-SHORT, TIMES = 20_000, 8
+SHORT, TIMES = 10_000, 8
 
 
 @pytest.mark.parametrize("expression", REFUSED_BY_JAVA)
